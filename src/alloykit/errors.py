@@ -1,0 +1,19 @@
+"""The one exception for problems that the user can fix."""
+
+
+class AlloyError(Exception):
+    """Says what was expected, what came instead, and what to do about it.
+
+    The command line prints it as one message and exits with code 2. Nothing else that alloykit
+    raises on purpose reaches a user.
+    """
+
+    def __init__(self, *, expected: str, got: str, hint: str = "") -> None:
+        self.expected = expected
+        self.got = got
+        self.hint = hint
+        super().__init__(f"expected {expected}; got {got}." + (f" {hint}" if hint else ""))
+
+
+class AlloyWarning(UserWarning):
+    """Something that a user should look at, but that does not stop the run."""
