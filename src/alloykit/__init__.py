@@ -1,0 +1,44 @@
+"""alloykit melts fine-tuned text classifiers with different labels into one small student.
+
+run = alloykit.amalgamate(teachers=["teachers/billing", "teachers/tech"], texts="tickets.csv",
+                          student={"model": "bundled:minilm", "layers": 3}, output="runs/tickets")
+run.predict(["I was charged twice"])
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from alloykit.data import load_texts as load_texts
+    from alloykit.errors import AlloyError as AlloyError
+    from alloykit.errors import AlloyWarning as AlloyWarning
+    from alloykit.jobs.amalgamate import amalgamate as amalgamate
+    from alloykit.jobs.evaluate import evaluate as evaluate
+    from alloykit.jobs.predict import predict as predict
+    from alloykit.jobs.run import Run as Run
+    from alloykit.labels import LabelSpace as LabelSpace
+    from alloykit.methods.base import Method as Method
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "AlloyError": "errors",
+    "AlloyWarning": "errors",
+    "LabelSpace": "labels",
+    "Method": "methods.base",
+    "Run": "jobs.run",
+    "amalgamate": "jobs.amalgamate",
+    "evaluate": "jobs.evaluate",
+    "load_texts": "data",
+    "predict": "jobs.predict",
+}
+__all__ = [*_HOMES, "__version__"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import alloykit` stays light."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'alloykit' has no attribute '{name}'")
+    return getattr(import_module(f"alloykit.{_HOMES[name]}"), name)

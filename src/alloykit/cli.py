@@ -1,0 +1,222 @@
+"""The command line. Torch is imported inside commands only, so that help answers at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from alloykit.errors import AlloyError, AlloyWarning
+
+app = typer.Typer(
+    name="alloykit",
+    help="Melt fine-tuned text classifiers with different labels into one small student.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
+)
+
+RecipeFile = Annotated[Path, typer.Argument(help="A YAML recipe; see the README.", metavar="RECIPE")]
+Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
+Knowledge = Annotated[
+    str | None, typer.Option(help="Keep the knowledge here (a folder or any fsspec path), to share it between runs.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Overwrite = Annotated[bool, typer.Option(help="Replace the student of another recipe. Knowledge is kept.")]
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option(help="Where to put the run.")] = Path("runs/demo"),
+) -> None:
+    """The embedded example: three teams' classifiers become one. Needs no network and no data."""
+    from alloykit.demo.run import demo as run
+
+    run(output)
+
+
+@app.command()
+def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
+    """Teachers and unlabelled texts in, one student out. The main job."""
+    from alloykit.jobs.amalgamate import run_recipe
+    from alloykit.jobs.evaluate import table
+    from alloykit.recipe import Recipe, read_recipe
+
+    run = run_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, overwrite=overwrite)
+    if "evaluation" in run.metrics:
+        _print(table(run.metrics["evaluation"]))
+    typer.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
+
+
+@app.command()
+def teach(recipe: RecipeFile) -> None:
+    """Fine-tune a teacher on labelled texts of some labels."""
+    from alloykit.jobs.teach import teach as run
+    from alloykit.recipe import TeachRecipe, read_recipe
+
+    typer.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe))}")
+
+
+@app.command()
+def sweep(
+    recipe: RecipeFile,
+    knowledge: Knowledge = None,
+    part: Annotated[
+        str, typer.Option(help="'1/4': only the first of four parts, to spread a sweep over machines.")
+    ] = "1/1",
+) -> None:
+    """Only the knowledge: let every teacher read every text, and keep what it says."""
+    from alloykit.jobs.sweep import sweep_recipe
+    from alloykit.recipe import Recipe, read_recipe
+
+    sweep_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, part=_part(part))
+
+
+@app.command()
+def plan(recipe: RecipeFile, as_json: AsJson = False) -> None:
+    """What a recipe would run: labels, passes, bytes, time. Runs nothing."""
+    from alloykit.jobs.plan import plan as run
+    from alloykit.jobs.show import plan_lines
+    from alloykit.recipe import Recipe, read_recipe
+
+    found = run(read_recipe(recipe, Recipe))
+    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(plan_lines(found)))
+
+
+@app.command()
+def evaluate(
+    run: Folder,
+    data: Annotated[Path | None, typer.Option(help="Labelled texts; the recipe's own if not given.")] = None,
+    text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
+    label: Annotated[str, typer.Option(help="Column of the label.")] = "label",
+    text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Accuracy of teachers, ensemble, routing and student on labelled texts."""
+    from alloykit.jobs.evaluate import evaluate as job
+    from alloykit.jobs.evaluate import table
+
+    columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
+    result = job(run, data, **columns)
+    if as_json:
+        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        _print(table(result))
+
+
+@app.command()
+def predict(
+    run: Folder,
+    texts: Annotated[str, typer.Argument(help="A file of texts, or - for standard input (a text per line).")] = "-",
+    every: Annotated[bool, typer.Option("--all", help="Give the probability of every label.")] = False,
+    output: Annotated[Path | None, typer.Option(help="Write here instead of standard output.")] = None,
+    text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
+    text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+) -> None:
+    """Answer texts with the student: one JSON line per input row, in order."""
+    from alloykit.files import write_atomic
+    from alloykit.jobs.predict import predict as job
+
+    answers = job(run, sys.stdin if texts == "-" else texts, all_probabilities=every, text=text, text_pair=text_pair)
+    lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+    if output is not None:
+        write_atomic(output, "".join(lines))
+    else:
+        for line in lines:
+            sys.stdout.write(line)
+
+
+@app.command()
+def methods(
+    name: Annotated[str | None, typer.Argument(help="Show this method's options and defaults.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Every method: what it is, what it needs, its options."""
+    from alloykit.jobs.show import method_details, method_table
+
+    shown = method_details(name) if name else method_table()
+    if as_json:
+        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+    else:
+        _print(_method_view(shown, name))
+
+
+def _method_view(shown: list[dict[str, str]] | dict[str, Any], name: str | None) -> Any:
+    from rich.table import Table
+
+    if isinstance(shown, list):
+        out = Table(title="alloykit methods NAME shows a method's options")
+        for heading in ("name", "what it is", "reference", "needs"):
+            out.add_column(heading, no_wrap=heading == "name")
+        for row in shown:
+            out.add_row(row["name"], row["title"], row["reference"], row["needs"])
+        return out
+    out = Table(title=f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}")
+    for heading in ("option", "default", "type", "meaning"):
+        out.add_column(heading, no_wrap=heading == "option")
+    for option in shown["options"]:
+        out.add_row(option["name"], option["default"], option["type"], option["meaning"])
+    return out
+
+
+def _print(renderable: Any) -> None:
+    from rich.console import Console
+
+    wide = None if sys.stdout.isatty() else 140
+    Console(width=wide, highlight=False).print(renderable)
+
+
+def _part(text: str) -> tuple[int, int]:
+    try:
+        i, n = (int(number) for number in text.split("/"))
+    except ValueError:
+        i, n = 0, 0
+    if not 1 <= i <= n:
+        raise AlloyError(expected="--part like 1/4, from 1/4 to 4/4", got=repr(text), hint="")
+    return i - 1, n
+
+
+@contextmanager
+def _explained() -> Iterator[None]:
+    """Turn what a user can mend into one message and exit code 2, and an interrupt into 130."""
+
+    def show(message: Any, category: type[Warning], *_: Any) -> None:
+        if issubclass(category, AlloyWarning):
+            print(f"warning: {message}", file=sys.stderr)
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", AlloyWarning)
+        warnings.showwarning = show  # type: ignore[assignment]
+        try:
+            yield
+        except AlloyError as error:
+            print(f"error: {error}", file=sys.stderr)
+            raise SystemExit(2) from None
+        except KeyboardInterrupt:
+            print("stopped. Run the same command again to go on.", file=sys.stderr)
+            raise SystemExit(130) from None
+        except BrokenPipeError:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise SystemExit(0) from None
+
+
+def main() -> None:
+    """Entry point of the `alloykit` command."""
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
+    os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    with _explained():
+        app(standalone_mode=False) if "--help" not in sys.argv else app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,1 @@
+"""The embedded example: short customer messages, three teams, three teachers, one student."""

@@ -1,0 +1,143 @@
+"""`alloykit demo`: the whole story on the embedded messages, told as it happens."""
+
+from __future__ import annotations
+
+import csv
+import time
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import yaml
+from rich.console import Console
+
+from alloykit.data import load_texts
+from alloykit.files import write_atomic
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.jobs.evaluate import table
+from alloykit.jobs.run import Run
+from alloykit.jobs.teach import teach
+from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.teachers.encoder import BUNDLED
+
+TEAMS = ("billing", "delivery", "account")
+MAX_LENGTH = 48
+TEACHER_TRAINING = {"epochs": 8, "learning_rate": 1.5e-4, "batch_size": 16, "max_length": MAX_LENGTH, "held_out": 0.1}
+STUDENT_TRAINING = {"epochs": 8, "learning_rate": 1.5e-4, "batch_size": 32, "max_length": MAX_LENGTH}
+QUESTIONS = (
+    "you took 40 quid from my card, then took it again an hour later",
+    "the vase came in about a hundred pieces",
+    "it keeps closing itself whenever I open the basket",
+)
+
+
+def demo(output: Path) -> Run:
+    """Fine-tune three teams' teachers, forget the labels, melt the teachers into one student, and test it."""
+    begun = time.perf_counter()
+    out = Console(highlight=False, soft_wrap=True)
+    train, test = messages("train"), messages("test")
+    labels = {team: list(dict.fromkeys(m["label"] for m in train if m["team"] == team)) for team in TEAMS}
+    out.print(
+        f"\n[bold]1. Three teams, three classifiers.[/] A shop's three teams have each fine-tuned a classifier of customer\n"
+        f"messages, but only for their own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"
+        "Nobody has one model that knows all twelve, and shown a foreign message each of them is wrong."
+    )
+    output.mkdir(parents=True, exist_ok=True)
+    for team in TEAMS:
+        teach_team(team, train, labels[team], output)
+    texts_file = output / "data" / "messages.csv"
+    write_csv(texts_file, [{"text": m["text"]} for m in shuffled(train)])
+    test_file = output / "data" / "test.csv"
+    write_csv(test_file, [{"text": m["text"], "label": m["label"]} for m in test])
+    recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
+    out.print(
+        f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
+        "Every teacher now reads every message 17 times, 16 of them with parts of its network switched off at random\n"
+        "(Monte-Carlo dropout). A teacher that knows a message stays sure; one that does not begins to waver.\n"
+    )
+    run = run_recipe(recipe)
+    result = run.metrics["evaluation"]
+    out.print("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
+    out.print(table(result))
+    out.print(explanation(result["scores"], run.metrics))
+    out.print("\n[bold]4. Try it.[/]\n")
+    for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
+        out.print(f'  "{question}"\n      → [bold]{answer["label"]}[/] ({answer["probability"]:.0%})')
+    write_atomic(
+        output / "demo-recipe.yaml", yaml.safe_dump(recipe_values(output, texts_file, test_file), sort_keys=False)
+    )
+    out.print(
+        f"\nThe student is a plain Hugging Face model in {run.student}. The recipe that made it is {output / 'demo-recipe.yaml'};\n"
+        f"it runs again with: alloykit amalgamate {output / 'demo-recipe.yaml'}\n"
+        f"[dim]{time.perf_counter() - begun:.0f} seconds in all.[/]"
+    )
+    return run
+
+
+def messages(part: str) -> list[dict[str, str]]:
+    """The embedded messages of one part, `train` or `test`, as {text, label, team}."""
+    text = files("alloykit.demo").joinpath(f"messages_{part}.csv").read_text(encoding="utf-8")
+    return list(csv.DictReader(text.splitlines(keepends=True)))
+
+
+def shuffled(rows: list[dict[str, str]]) -> list[dict[str, str]]:
+    """The same order every time, and no longer grouped by label."""
+    import random
+
+    return random.Random(0).sample(rows, len(rows))
+
+
+def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output: Path) -> Path:
+    folder = output / "teachers" / team
+    recipe = parse(
+        {
+            "model": {"model": BUNDLED, "layers": 3},
+            "data": {"path": "embedded messages", "label": "label"},
+            "labels": labels,
+            "training": TEACHER_TRAINING,
+            "output": str(folder),
+        },
+        TeachRecipe,
+    )
+    mine = [{"text": m["text"], "label": m["label"]} for m in shuffled(train) if m["team"] == team]
+    return teach(recipe, data=load_texts(mine, want_labels=True))
+
+
+def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
+    return {
+        "teachers": [str(output / "teachers" / team) for team in TEAMS],
+        "texts": str(texts),
+        "student": {"model": BUNDLED, "layers": 3},
+        "method": {"name": "muka", "mode": "soft", "passes": 16, "temperature": 0.2},
+        "training": STUDENT_TRAINING,
+        "evaluate": {"data": {"path": str(test), "label": "label"}},
+        "output": str(output / "run"),
+    }
+
+
+def explanation(scores: dict[str, Any], metrics: dict[str, Any]) -> str:
+    best = max((n for n in scores if n.startswith("teacher ")), key=lambda n: scores[n]["accuracy"])
+    student, ensemble = scores["student"]["accuracy"], scores["ensemble"]["accuracy"]
+    gain = 100 * (student - ensemble)
+    verdict = (
+        f"{gain:.1f} points more than the ensemble, at a third of its cost: one model is asked, not three"
+        if gain > 0
+        else f"{-gain:.1f} points less than the ensemble, at a third of its cost: one model is asked, not three"
+    )
+    return (
+        f"\nThe best single {best} gets {scores[best]['accuracy']:.1%} of all messages right: it cannot name what it never learned.\n"
+        f"Asking all three and taking the highest score (ensemble): {ensemble:.1%}. A teacher that is sure of everything drowns\n"
+        f"out the one that knows. Weighing each teacher by how steady it stays (routing): {scores['routing']['accuracy']:.1%}.\n"
+        f"The student, which saw no label at all: [bold]{student:.1%}[/], {verdict}."
+    )
+
+
+def write_csv(path: Path, rows: list[dict[str, str]]) -> None:
+    """Write once; a second run of the demo finds the same bytes."""
+    import io
+
+    text = io.StringIO()
+    writer = csv.DictWriter(text, fieldnames=list(rows[0]))
+    writer.writeheader()
+    writer.writerows(rows)
+    write_atomic(path, text.getvalue())

@@ -1,0 +1,1 @@
+"""How good is it: predictions, metrics, and what the teachers disagree about."""

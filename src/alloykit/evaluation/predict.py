@@ -1,0 +1,50 @@
+"""Probabilities of a classifier over texts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.batches import token_batches
+from alloykit.progress import bar
+
+
+class Classifier:
+    """A saved classifier that reads texts. AlloyError if the folder holds none."""
+
+    def __init__(self, model: Any, tokenizer: Any, max_length: int = 128) -> None:
+        self.model, self.tokenizer, self.max_length = model.eval(), tokenizer, max_length
+        self.labels = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
+
+    @classmethod
+    def load(cls, folder: Path, max_length: int = 128, device: str = "cpu") -> Classifier:
+        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+        if not (folder / "config.json").exists():
+            raise AlloyError(
+                expected="a run folder with a student, or a model folder",
+                got=f"'{folder}'" + ("" if folder.exists() else ", which does not exist"),
+                hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
+            )
+        model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
+        return cls(model.to(device), AutoTokenizer.from_pretrained(folder), max_length)
+
+    @torch.inference_mode()
+    def probabilities(self, texts: Sequence[str], pairs: Sequence[str] | None = None, what: str = "student") -> Tensor:
+        """softmax(s(x)), [n, C] float32 on the CPU, in the order of the texts."""
+        encoded = self.tokenizer(
+            list(texts), list(pairs) if pairs else None, truncation=True, max_length=self.max_length
+        )
+        out = torch.empty(len(texts), len(self.labels))
+        with bar(what, len(texts)) as advance:
+            for rows in token_batches([len(ids) for ids in encoded["input_ids"]], 8192):
+                batch = self.tokenizer.pad({k: [encoded[k][i] for i in rows] for k in encoded}, return_tensors="pt")
+                logits = self.model(**{k: v.to(self.model.device) for k, v in batch.items()}).logits
+                out[rows] = logits.float().softmax(-1).cpu()
+                advance(len(rows))
+        return out

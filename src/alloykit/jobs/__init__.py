@@ -1,0 +1,1 @@
+"""One file per command, callable from Python with the same arguments."""

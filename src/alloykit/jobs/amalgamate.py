@@ -1,0 +1,206 @@
+"""The main job: teachers and unlabelled texts in, one student over the union of their labels out."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation import supervision
+from alloykit.files import digest, replace_atomic, write_json
+from alloykit.jobs.evaluate import evaluate_run
+from alloykit.jobs.prepare import Prepared, label_positions, prepare, read
+from alloykit.jobs.run import Run, open_run
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import sweep
+from alloykit.methods.base import Context, Shape
+from alloykit.methods.registry import spec_of
+from alloykit.progress import say
+from alloykit.recipe import Recipe, parse
+from alloykit.rows import LabelsOnly, Source
+from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.student import build_student
+
+
+def amalgamate(
+    teachers: Sequence[str | Path | Mapping[str, Any]],
+    texts: str | Path | Sequence[str] | Mapping[str, Any] | Any,
+    student: str | Path | Mapping[str, Any] | None = None,
+    method: str | Mapping[str, Any] = "muka",
+    *,
+    output: str | Path,
+    evaluate: Any = None,
+    overwrite: bool = False,
+    **blocks: Any,
+) -> Run:
+    """Melt teachers into one student. The same as `alloykit amalgamate`, from Python.
+
+    teachers: folders, hub ids or dictionaries as in the recipe. texts: a file, a folder, a list of strings or pairs, a
+    `datasets.Dataset`, or the recipe's `texts:` block as a dictionary. student: an encoder and, in a dictionary, its
+    layers. evaluate: labelled texts of the same kinds as `texts`. blocks: the recipe's other keys (`training={…}`, …).
+    Returns the run with `.student` (a folder), `.metrics` and `.predict`. Raises AlloyError for anything to be mended.
+    """
+    tables: dict[str, Texts] = {}
+
+    def block(name: str, source: Any, want_labels: bool) -> Any:
+        if isinstance(source, (str, Path)):
+            return {"path": str(source)}
+        if isinstance(source, Mapping) or isinstance(source, TextsOptions):
+            return source
+        tables[name] = load_texts(source, want_labels=want_labels)
+        return {"in_memory": tables[name].fingerprint()}
+
+    needs_labels = (method if isinstance(method, str) else method.get("name")) == "supervised"
+    values: dict[str, Any] = {
+        "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
+        "texts": block("texts", texts, needs_labels),
+        "student": str(student) if isinstance(student, Path) else student,
+        "method": method,
+        "output": str(output),
+        **blocks,
+    }
+    if evaluate is not None:
+        values["evaluate"] = {"data": block("evaluate", evaluate, True)}
+    recipe = parse(values, Recipe, "the arguments")
+    return run_recipe(recipe, texts=tables.get("texts"), test=tables.get("evaluate"), overwrite=overwrite)
+
+
+def run_recipe(
+    recipe: Recipe,
+    *,
+    texts: Texts | None = None,
+    test: Texts | None = None,
+    knowledge: str | Path | None = None,
+    overwrite: bool = False,
+) -> Run:
+    """Run a recipe to its end; every finished part that is already in the output folder is taken as it is."""
+    begun = time.perf_counter()
+    prepared = prepare(recipe, texts)
+    recipe = pinned(prepared)
+    run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
+    method, space = prepared.method, prepared.space
+    say(f"labels: {space.size} from {len(prepared.infos)} teachers ({', '.join(space.names)})")
+    warnings = method.cautions(Context(space))
+    store = prepared.store(knowledge)
+    source = knowledge_of(prepared, store)
+    context = Context(space, fit_once(run.folder / "state.safetensors", prepared, source, Context(space)))
+    summary = None
+    if method.needs.teachers:
+        warnings += supervision.cautions(source, space, prepared.names)
+        summary = supervision.summarise(method, source, context, prepared.names)
+    for warning in warnings:
+        say(f"warning: {warning}")
+    if method.phases() and not run.has_student:
+        train_student(prepared, run, source, context, store)
+    metrics = {
+        "method": spec_of(method),
+        "labels": list(space.names),
+        "texts": {"used": len(prepared.texts), "duplicates": prepared.texts.duplicates, **prepared.texts.dropped},
+        "supervision": summary,
+        "warnings": warnings,
+        "seconds": round(time.perf_counter() - begun, 1),
+    }
+    write_json(run.folder / "metrics.json", metrics)
+    if recipe.evaluate is not None:
+        data = test if test is not None else read(recipe.evaluate.data, want_labels=True)
+        evaluate_run(prepared, run, context, store, data)
+    return run
+
+
+def pinned(prepared: Prepared) -> Recipe:
+    """The recipe with the hub revision of every teacher written out."""
+    specs = [info.spec.model_copy(update={"revision": info.revision, "name": info.name}) for info in prepared.infos]
+    return prepared.recipe.model_copy(update={"teachers": specs})
+
+
+def knowledge_of(prepared: Prepared, store: Store) -> Source:
+    """Sweep what is missing, and read it with the texts' labels where there are any."""
+    texts, method = prepared.texts, prepared.method
+    labels = label_positions(texts, prepared.space) if method.needs.labels else None
+    if not method.needs.teachers:
+        assert labels is not None
+        return LabelsOnly(labels)
+    sweep(prepared.infos, texts, store, prepared.sweep_options())
+    return StoredKnowledge(store, prepared.names, texts.table["id"], passes=method.needs.passes, labels=labels)
+
+
+def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -> dict[str, torch.Tensor]:
+    """What the method fits to the pool, computed once and kept with the fingerprint of what it was fitted to."""
+    made_of = digest([spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers)])
+    if path.exists():
+        with safetensors.safe_open(path, framework="pt") as file:
+            if (file.metadata() or {}).get("made_of") == made_of:
+                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    state = {k: v.contiguous() for k, v in prepared.method.fit(source, context).items()}
+    replace_atomic(path, lambda temporary: safetensors.torch.save_file(state, temporary, {"made_of": made_of}))
+    return state
+
+
+def train_student(prepared: Prepared, run: Run, source: Source, context: Context, store: Store) -> None:
+    """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
+    from alloykit.training.trainer import subset, train
+
+    recipe, options = prepared.recipe, prepared.recipe.training
+    assert recipe.student is not None
+    model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
+    dataset = tokenize(prepared.texts, tokenizer, options.max_length)
+    checks, check_source, positions = None, None, list(range(len(dataset)))
+    if options.select == "unlabelled":
+        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
+        checks = subset(dataset, held_out)
+    elif options.select == "labelled":
+        assert recipe.validation is not None
+        checks, check_source = _validation(prepared, tokenizer, store)
+    if not positions:
+        raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
+    shapes = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in prepared.infos)
+    student_shape = Shape(model.config.hidden_size, model.config.num_hidden_layers)
+    context = Context(prepared.space, context.state, student_shape, shapes)
+    fitted = train(
+        model, tokenizer, prepared.method, context, source, subset(dataset, positions), checks, options,
+        run.folder / "training", check_source=check_source, device=prepared.device,
+    )  # fmt: skip
+    say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    write_json(
+        run.folder / "training.json",
+        {"steps": fitted.steps, "selected_step": fitted.selected_step, "history": fitted.history},
+    )
+    save_classifier(model, tokenizer, run.student)
+
+
+def _validation(prepared: Prepared, tokenizer: Any, store: Store) -> tuple[Any, Source]:
+    """Labelled validation texts as checks, with the knowledge that the method's loss asks for."""
+    assert prepared.recipe.validation is not None
+    texts = read(prepared.recipe.validation.data, want_labels=True)
+    labels = label_positions(texts, prepared.space)
+    dataset = tokenize(texts, tokenizer, prepared.recipe.training.max_length)
+    if not prepared.method.needs.teachers:
+        return dataset, LabelsOnly(labels)
+    sweep(prepared.infos, texts, store, prepared.sweep_options())
+    passes = prepared.method.needs.passes
+    return dataset, StoredKnowledge(store, prepared.names, texts.table["id"], passes=passes, labels=labels)
+
+
+def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save under another name, then rename: the folder is there only when it is whole."""
+    import shutil
+
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        model.to("cpu").save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        os.replace(temporary, folder)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise AlloyError(
+            expected=f"room to write {folder}", got=str(error), hint="Free some space and run the same command again."
+        ) from error

@@ -1,0 +1,105 @@
+"""Test teachers, ensemble, routing and student on labelled texts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from rich.table import Table
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.metrics import score, score_teachers
+from alloykit.evaluation.predict import Classifier
+from alloykit.files import write_json
+from alloykit.jobs.prepare import Prepared, label_positions, prepare
+from alloykit.jobs.run import Run
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import sweep
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context
+from alloykit.progress import say
+from alloykit.recipe import Recipe, read_recipe
+
+
+def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
+    """Score everybody on the test texts and add the result to the run's metrics.json."""
+    space, names, method = prepared.space, prepared.names, prepared.method
+    labels = label_positions(data, space)
+    passes = method.needs.passes if method.single_target else 0
+    say(f"evaluation on {len(data):,} labelled texts")
+    options = prepared.sweep_options()
+    sweep(prepared.infos, data, store, options)
+    source = StoredKnowledge(store, names, data.table["id"], passes=passes)
+    scores = score_teachers(source, labels, method, context, names)
+    if run.has_student:
+        scores["student"] = _score_student(run.student, data, space, names, prepared.recipe.training.max_length)
+    result = {"texts": len(data), "scores": scores}
+    write_json(run.folder / "metrics.json", run.metrics | {"evaluation": result})
+    return result
+
+
+def evaluate(folder: str | Path, data: str | Path | TextsOptions | None = None, **columns: Any) -> dict[str, Any]:
+    """The `evaluate` command: a run folder (data: the recipe's, unless given) or a model folder (data needed).
+
+    A run's metrics.json is brought up to date; for a model folder the result is only returned.
+    """
+    folder = Path(folder)
+    recipe_file = folder / "recipe.yaml"
+    if not recipe_file.exists():
+        return _evaluate_model(folder, data, **columns)
+    recipe = read_recipe(recipe_file, Recipe)
+    if data is None and recipe.evaluate is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
+        )
+    prepared = prepare(recipe)
+    source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    test = load_texts(source, want_labels=True, **columns)
+    run = Run(folder)
+    store = prepared.store(folder / "knowledge")
+    state_file = folder / "state.safetensors"
+    if not state_file.exists():
+        raise AlloyError(
+            expected=f"a finished run in {folder}",
+            got="one that was stopped early",
+            hint="Run `alloykit amalgamate` first.",
+        )
+    return evaluate_run(prepared, run, Context(prepared.space, safetensors.torch.load_file(state_file)), store, test)
+
+
+def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
+    classifier = Classifier.load(folder)
+    if data is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
+        )
+    texts = load_texts(data, want_labels=True, **columns)
+    space = LabelSpace.union([classifier.labels])
+    return {"texts": len(texts), "scores": {"model": _score(classifier, texts, space, [])}}
+
+
+def _score_student(folder: Path, data: Texts, space: LabelSpace, names: list[str], max_length: int) -> dict[str, Any]:
+    return _score(Classifier.load(folder, max_length), data, space, names)
+
+
+def _score(classifier: Classifier, data: Texts, space: LabelSpace, names: list[str]) -> dict[str, Any]:
+    pairs = [p or "" for p in data.table["text_pair"]] if data.is_pair else None
+    probabilities = classifier.probabilities(data.table["text"], pairs)
+    return score(probabilities.argmax(-1), label_positions(data, space), space, names)
+
+
+def table(result: dict[str, Any], title: str = "") -> Table:
+    """The result as a table: a row per classifier, a column per teacher's labels."""
+    scores = result["scores"]
+    groups = list(next(iter(scores.values()))["groups"])
+    out = Table(title=title or f"accuracy on {result['texts']:,} texts (%)")
+    for heading in ("", "all", "macro-F1", *(f"{g}'s labels" for g in groups), "right teacher"):
+        out.add_column(heading, justify="left" if not heading else "right")
+    for name, s in scores.items():
+        cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]
+        style = "bold" if name == "student" else None
+        out.add_row(name, *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
+    return out

@@ -1,0 +1,62 @@
+"""Answer a file of texts: one JSON line for every input row, in order."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, TextIO
+
+from alloykit.data import load_texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.predict import Classifier
+from alloykit.recipe import Recipe, read_recipe
+
+
+def predict(
+    folder: str | Path,
+    source: str | Path | TextIO,
+    *,
+    all_probabilities: bool = False,
+    text: str = "text",
+    text_pair: str | None = None,
+) -> Iterator[dict[str, Any]]:
+    """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
+
+    source: a file as in a recipe's `texts:`, or an open stream with one text per line. A row that holds no usable text gets
+    label null and says so in `error`.
+    """
+    folder = Path(folder)
+    model_folder = folder / "student" if (folder / "recipe.yaml").exists() else folder
+    max_length = 128
+    if (folder / "recipe.yaml").exists():
+        max_length = read_recipe(folder / "recipe.yaml", Recipe).training.max_length
+    classifier = Classifier.load(model_folder, max_length)
+    if isinstance(source, (str, Path)):
+        texts = load_texts(source, text=text, text_pair=text_pair)
+        rows, total = list(texts.table["source_row"]), texts.total
+        first = list(texts.table["text"])
+        pairs = [p or "" for p in texts.table["text_pair"]] if texts.is_pair else None
+    else:
+        lines = [line.rstrip("\r\n") for line in source]
+        rows, total = [i for i, line in enumerate(lines) if line.strip()], len(lines)
+        first, pairs = [lines[i] for i in rows], None
+    if not first:
+        raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
+    probabilities = classifier.probabilities(first, pairs, "prediction")
+    place = {row: n for n, row in enumerate(rows)}
+    for row in range(total):
+        if row not in place:
+            yield {"row": row, "label": None, "probability": None, "error": "no usable text in this row"}
+            continue
+        p = probabilities[place[row]]
+        best = int(p.argmax())
+        answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
+        if all_probabilities:
+            answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
+        yield answer
+
+
+def write_lines(answers: Iterator[dict[str, Any]], out: TextIO) -> None:
+    for answer in answers:
+        out.write(json.dumps(answer, ensure_ascii=False) + "\n")

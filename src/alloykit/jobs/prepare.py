@@ -1,0 +1,146 @@
+"""What every job begins with: teachers described, labels joined, texts read, needs checked. Nothing heavy, nothing written."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import SweepOptions
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Method, require
+from alloykit.methods.registry import create
+from alloykit.recipe import InMemory, Recipe
+from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
+from alloykit.training.student import layers_to_keep
+
+
+@dataclass(frozen=True)
+class Prepared:
+    recipe: Recipe
+    infos: list[TeacherInfo]
+    space: LabelSpace
+    method: Method
+    texts: Texts
+    device: str
+
+    @property
+    def names(self) -> list[str]:
+        return [info.name for info in self.infos]
+
+    @property
+    def output(self) -> Path:
+        return Path(self.recipe.output)
+
+    def store(self, folder: str | Path | None = None) -> Store:
+        return Store(folder or self.output / "knowledge", salt=salt_of(self.recipe.texts))
+
+    def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
+        recipe, needs = self.recipe, self.method.needs
+        return SweepOptions(
+            passes=needs.passes,
+            dropout=needs.dropout,
+            max_length=recipe.training.max_length,
+            seed=recipe.knowledge.seed,
+            tokens_per_batch=recipe.knowledge.tokens_per_batch,
+            device=self.device,
+            part=part,
+        )
+
+
+def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
+    """Check a recipe against the world. `texts` replaces what the recipe's `texts:` names. AlloyError."""
+    method = create(recipe.method)
+    infos = [describe(spec, name) for spec, name in zip(recipe.teachers, unique_names(recipe.teachers), strict=True)]
+    names = [info.name for info in infos]
+    space = LabelSpace.union(
+        [info.labels for info in infos],
+        aliases=recipe.labels.aliases,
+        teacher_names=names,
+        keep_apart=recipe.labels.keep_apart,
+    )
+    if method.phases():
+        _check_student(recipe)
+    texts = texts if texts is not None else read(recipe.texts, want_labels=method.needs.labels)
+    require(method, n_teachers=len(infos), has_labels=texts.has_labels)
+    if method.needs.labels:
+        label_positions(texts, space)
+    if recipe.training.select == "labelled" and recipe.validation is None:
+        raise AlloyError(
+            expected="labelled texts in `validation: {data: …}`, because `training.select` is 'labelled'",
+            got="none",
+            hint="Give them, or select without labels: `select: unlabelled`.",
+        )
+    return Prepared(recipe, infos, space, method, texts, pick_device(recipe.device))
+
+
+def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
+    """Texts that a recipe names."""
+    if isinstance(source, InMemory):
+        raise AlloyError(
+            expected="a recipe whose texts are in a file",
+            got="texts that were passed from Python's memory",
+            hint="Write them to a file and name it in the recipe, or call alloykit.amalgamate again with the same texts.",
+        )
+    return load_texts(source, want_labels=want_labels)
+
+
+def label_positions(texts: Texts, space: LabelSpace) -> Tensor:
+    """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
+    names = list(texts.table["label"])
+    unknown = sorted(set(names) - set(space.names))
+    if unknown:
+        raise AlloyError(
+            expected=f"labels of the union ({', '.join(space.names)})",
+            got=", ".join(repr(name) for name in unknown[:5]) + (" and more" if len(unknown) > 5 else ""),
+            hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
+        )
+    place = {name: position for position, name in enumerate(space.names)}
+    return torch.tensor([place[name] for name in names])
+
+
+def pick_device(wanted: str) -> str:
+    if wanted == "cuda" and not torch.cuda.is_available():
+        raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
+    return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+
+
+def salt_of(source: Any) -> str:
+    name = getattr(source, "salt_env", None)
+    return os.environ.get(name, "") if name else ""
+
+
+def _check_student(recipe: Recipe) -> None:
+    if recipe.student is None:
+        raise AlloyError(
+            expected=f"a `student:` for method '{recipe.method['name']}'",
+            got="none",
+            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
+        )
+    spec = recipe.student
+    info = describe_encoder(
+        TeacherSpec(model=spec.model, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
+    )
+    layers_to_keep(info.num_hidden_layers, spec)
+
+
+def describe_encoder(spec: TeacherSpec) -> Any:
+    """An encoder's configuration. AlloyError if there is none."""
+    from transformers import AutoConfig
+
+    from alloykit.teachers.encoder import resolve
+    from alloykit.teachers.teacher import load_or_explain
+
+    return load_or_explain(
+        lambda: AutoConfig.from_pretrained(
+            resolve(spec.model), revision=spec.revision, trust_remote_code=spec.trust_remote_code
+        ),
+        spec.model,
+    )

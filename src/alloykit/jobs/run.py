@@ -1,0 +1,130 @@
+"""A run folder: what is in it, what it was made of, and what is still missing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from alloykit.errors import AlloyError
+from alloykit.evaluation.predict import Classifier
+from alloykit.files import digest, read_json, write_atomic, write_json
+from alloykit.recipe import Recipe, dump
+
+SECTIONS = ("teachers", "texts", "student", "method", "labels", "training", "validation", "knowledge")
+PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished (or half-finished) run folder.
+
+    student/        a plain Hugging Face classifier over the union of labels
+    metrics.json    what was measured, and every warning
+    recipe.yaml     the recipe with every default written out
+    environment.json, training.json, knowledge/
+    """
+
+    folder: Path
+
+    @property
+    def student(self) -> Path:
+        return self.folder / "student"
+
+    @property
+    def metrics(self) -> dict[str, Any]:
+        path = self.folder / "metrics.json"
+        return dict(read_json(path)) if path.exists() else {}
+
+    @property
+    def has_student(self) -> bool:
+        return (self.student / "config.json").exists()
+
+    def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, Any]]:
+        """The student's label and its probability for each text."""
+        classifier = Classifier.load(self.student)
+        top = classifier.probabilities(texts, pairs).max(-1)
+        return [
+            {"label": classifier.labels[int(i)], "probability": float(p)}
+            for i, p in zip(top.indices, top.values, strict=True)
+        ]
+
+
+def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> Run:
+    """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
+
+    AlloyError names what differs. With `overwrite`, student and training are removed; the knowledge stays.
+    """
+    folder = Path(recipe.output)
+    if folder.exists() and not folder.is_dir():
+        raise AlloyError(expected="a folder as `output`", got=f"the file '{folder}'", hint="Choose another output.")
+    made = folder / "recipe.yaml"
+    if not made.exists() and folder.exists() and any(p.name != "knowledge" for p in folder.iterdir()):
+        raise AlloyError(
+            expected="an empty or new folder, or an alloykit run, as `output`",
+            got=f"'{folder}' with other files",
+            hint="Choose another output; alloykit never mixes its files with yours.",
+        )
+    if made.exists() and not overwrite:
+        _refuse_changes(folder, recipe, inputs)
+    if overwrite:
+        for name in ("student", "training"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+        for name in ("training.json", "metrics.json", "state.safetensors"):
+            (folder / name).unlink(missing_ok=True)
+    write_atomic(made, dump(recipe))
+    write_json(folder / "inputs.json", dict(inputs))
+    write_json(folder / "environment.json", environment())
+    return Run(folder)
+
+
+def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
+    old = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8")) or {}
+    new = recipe.model_dump(mode="json")
+    changed = [line for section in SECTIONS for line in _differences(section, old.get(section), new[section])]
+    path = folder / "inputs.json"
+    before = read_json(path) if path.exists() else {}
+    changed += [
+        f"{key} differ in content" for key in inputs if key in before and digest(before[key]) != digest(inputs[key])
+    ]
+    if changed:
+        raise AlloyError(
+            expected=f"the recipe that made {folder}",
+            got="another one:\n" + "\n".join(f"  - {line}" for line in changed) + "\n",
+            hint="Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)",
+        )
+
+
+def _differences(where: str, old: Any, new: Any) -> list[str]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        keys = list(dict.fromkeys([*old, *new]))
+        return [line for key in keys for line in _differences(f"{where}.{key}", old.get(key), new.get(key))]
+    return [] if old == new else [f"{where}: was {old!r}, now {new!r}"]
+
+
+def environment() -> dict[str, Any]:
+    """Versions and machine, for environment.json."""
+    import torch
+
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = version(package)
+        except PackageNotFoundError:
+            versions[package] = "not installed"
+    return {
+        "python": platform.python_version(),
+        "packages": versions,
+        "platform": platform.platform(),
+        "processor": platform.machine(),
+        "cores": os.cpu_count(),
+        "threads": torch.get_num_threads(),
+        "gpu": torch.cuda.get_device_name(0) if torch.cuda.is_available() else None,
+    }

@@ -1,0 +1,105 @@
+"""What `plan` and `methods` print."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import re
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.methods.registry import create, methods
+
+
+def method_table() -> list[dict[str, str]]:
+    """Name, title, reference and needs of every method."""
+    return [
+        {"name": name, "title": m.title, "reference": m.reference, "needs": create(name).needs.describe()}
+        for name, m in methods().items()
+    ]
+
+
+def method_details(name: str) -> dict[str, Any]:
+    """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
+    known = methods()
+    if name not in known:
+        near = difflib.get_close_matches(name, known, n=1)
+        raise AlloyError(
+            expected="a method's name",
+            got=repr(name),
+            hint=(f"Did you mean '{near[0]}'? " if near else "") + f"There are {', '.join(known)}.",
+        )
+    method = known[name]
+    meanings = _meanings(method.Options)
+    options = [
+        {
+            "name": key,
+            "default": str(field.default),
+            "type": _type(field.annotation),
+            "meaning": meanings.get(key, ""),
+        }
+        for key, field in method.Options.model_fields.items()
+    ]
+    if method.default_inner is not None:
+        options.append(
+            {
+                "name": "of",
+                "default": method.default_inner,
+                "type": "method",
+                "meaning": "The method whose target is used.",
+            }
+        )
+    return {
+        "name": name,
+        "title": method.title,
+        "reference": method.reference,
+        "needs": create(name).needs.describe(),
+        "about": inspect.getdoc(method),
+        "options": options,
+    }
+
+
+def plan_lines(plan: dict[str, Any]) -> list[str]:
+    """A plan as lines of text."""
+    lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
+    lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
+    lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
+    texts = plan["texts"]
+    dropped = "".join(f", {n:,} dropped ({reason})" for reason, n in texts["dropped"].items())
+    lines.append(
+        f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped}), about {texts['tokens_each']:.0f} tokens each"
+    )
+    for t in plan["teachers"]:
+        lines.append(
+            f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads, about {duration(t['seconds'])}"
+        )
+    if plan["knowledge_bytes"]:
+        lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
+    if plan["student_steps"]:
+        lines.append(f"student: {plan['student_steps']:,} steps, about {duration(plan['seconds']['training'])}")
+    lines.append(f"in all about {duration(sum(plan['seconds'].values()))} (rough: from this machine's matrix products)")
+    lines += [f"caution: {caution}" for caution in plan["cautions"]]
+    return [*lines, f"output: {plan['output']}"]
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _meanings(options: type) -> dict[str, str]:
+    """The strings that stand below an option in the source."""
+    found: dict[str, str] = {}
+    for match in re.finditer(
+        r'^    (\w+):[^\n]*\n    """(.*?)"""', inspect.getsource(options), re.DOTALL | re.MULTILINE
+    ):
+        found[match[1]] = " ".join(match[2].split())
+    return found
+
+
+def _type(annotation: Any) -> str:
+    text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else str(annotation)
+    text = (text or "").replace("typing.", "")
+    literal = re.fullmatch(r"Literal\[(.*)\]", text)
+    return literal[1].replace("'", "").replace(", ", " | ") if literal else text

@@ -1,0 +1,113 @@
+"""Fine-tune a teacher: an encoder and labelled texts, restricted to some labels, in; a classifier folder out."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.predict import Classifier
+from alloykit.files import write_atomic, write_json
+from alloykit.jobs.amalgamate import save_classifier
+from alloykit.jobs.prepare import label_positions, pick_device, read
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context
+from alloykit.methods.registry import create
+from alloykit.progress import say
+from alloykit.recipe import TeachRecipe, dump
+from alloykit.rows import LabelsOnly
+from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.student import build_student
+
+
+def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
+    """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
+    folder = Path(recipe.output)
+    made = folder / "teach.yaml"
+    if made.exists() and made.read_text(encoding="utf-8") != dump(recipe):
+        raise AlloyError(
+            expected=f"the recipe that made {folder}",
+            got="another one",
+            hint="Choose another output or remove the folder.",
+        )
+    if (folder / "config.json").exists() and (folder / "metrics.json").exists():
+        say(f"{folder} is finished already")
+        return folder
+    if folder.exists() and any(folder.iterdir()) and not made.exists():
+        raise AlloyError(
+            expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
+        )
+    from alloykit.training.trainer import subset, train
+
+    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
+    names = recipe.labels or sorted(set(texts.table["label"]))
+    space = LabelSpace.union([names], teacher_names=[folder.name])
+    options = recipe.training
+    model, tokenizer = build_student(recipe.model, space, options.seed)
+    write_atomic(made, dump(recipe))
+    dataset = tokenize(texts, tokenizer, options.max_length)
+    source = LabelsOnly(label_positions(texts, space))
+    if recipe.validation is not None:
+        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+        checks, check_source = (
+            tokenize(validation, tokenizer, options.max_length),
+            LabelsOnly(label_positions(validation, space)),
+        )
+        positions = list(range(len(dataset)))
+    else:
+        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
+        checks, check_source = subset(dataset, held_out), source
+    say(f"teacher {folder.name}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    fitted = train(
+        model, tokenizer, create("supervised"), Context(space), source, subset(dataset, positions), checks, options,
+        folder / "training", check_source=check_source, device=pick_device(recipe.device),
+    )  # fmt: skip
+    accuracy = (
+        _accuracy(model, tokenizer, options.max_length, check_source, checks, texts, recipe) if len(checks) else None
+    )
+    _install(model, tokenizer, folder)
+    result = {"held_out_accuracy": accuracy, "held_out_texts": len(checks), "steps": fitted.steps}
+    write_json(folder / "metrics.json", result | {"selected_step": fitted.selected_step, "texts": len(positions)})
+    shutil.rmtree(folder / "training", ignore_errors=True)
+    say(f"teacher {folder.name}: " + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved"))
+    return folder
+
+
+def restrict(texts: Texts, labels: list[str] | None) -> Texts:
+    """Only the texts of these labels. AlloyError for a label that no text has."""
+    if labels is None:
+        return texts
+    found = list(texts.table["label"])
+    if missing := [label for label in labels if label not in set(found)]:
+        raise AlloyError(
+            expected=f"texts of the labels {', '.join(labels)}",
+            got=f"none with {', '.join(missing)}",
+            hint=f"The data has {', '.join(sorted(set(found)))}.",
+        )
+    keep = [i for i, label in enumerate(found) if label in labels]
+    return Texts(texts.table.select(keep), texts.dropped, texts.duplicates, texts.total)
+
+
+def _accuracy(
+    model: Any, tokenizer: Any, max_length: int, source: LabelsOnly, checks: Any, texts: Texts, recipe: TeachRecipe
+) -> float:
+    held = (
+        texts if recipe.validation is None else restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    )
+    rows = list(checks["row"])
+    all_texts = held.table["text"]
+    pairs = [held.table["text_pair"][r] or "" for r in rows] if held.is_pair else None
+    predicted = Classifier(model, tokenizer, max_length).probabilities([all_texts[r] for r in rows], pairs, "check")
+    return float((predicted.argmax(-1) == source.labels[rows]).double().mean())
+
+
+def _install(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Move the saved files into place, config.json last: with it the folder is a teacher."""
+    ready = folder / ".ready"
+    save_classifier(model, tokenizer, ready)
+    for file in sorted(ready.iterdir(), key=lambda path: path.name == "config.json"):
+        os.replace(file, folder / file.name)
+    ready.rmdir()

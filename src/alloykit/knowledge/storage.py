@@ -1,0 +1,63 @@
+"""Files of the store behind any fsspec path; local ones are replaced atomically and memory-mapped."""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from functools import cached_property
+from pathlib import Path
+
+import fsspec
+
+from alloykit.files import write_atomic
+
+
+class Storage:
+    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`)."""
+
+    def __init__(self, url: str | Path) -> None:
+        self.url = str(url)
+        self.fs, self.root = fsspec.core.url_to_fs(self.url)
+        self.is_local = (
+            "file" in self.fs.protocol if not isinstance(self.fs.protocol, str) else self.fs.protocol == "file"
+        )
+
+    @cached_property
+    def _cache(self) -> tempfile.TemporaryDirectory[str]:
+        return tempfile.TemporaryDirectory(prefix="alloykit-store-")
+
+    def path(self, name: str) -> str:
+        return f"{self.root.rstrip('/')}/{name}"
+
+    def exists(self, name: str) -> bool:
+        return bool(self.fs.exists(self.path(name)))
+
+    def read(self, name: str) -> bytes:
+        return bytes(self.fs.cat_file(self.path(name)))
+
+    def names(self, folder: str) -> list[str]:
+        """Names of the files in a folder, sorted; none if there is no such folder."""
+        where = self.path(folder)
+        if not self.fs.exists(where):
+            return []
+        return sorted(str(entry).rsplit("/", 1)[-1] for entry in self.fs.ls(where, detail=False))
+
+    def write(self, name: str, data: bytes) -> None:
+        """All of it or nothing: written under another name, synced, renamed."""
+        if self.is_local:
+            write_atomic(Path(self.path(name)), data)
+            return
+        temporary = self.path(f"{name}.tmp-{hashlib.sha256(data).hexdigest()[:8]}")
+        self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
+        self.fs.pipe_file(temporary, data)
+        self.fs.mv(temporary, self.path(name))
+
+    def local(self, name: str) -> Path:
+        """A path on this machine that can be memory-mapped: the file itself, or a copy made once."""
+        if self.is_local:
+            return Path(self.path(name))
+        copy = Path(self._cache.name) / name
+        if not copy.exists():
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            self.fs.get_file(self.path(name), str(copy))
+        return copy

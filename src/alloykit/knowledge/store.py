@@ -1,0 +1,137 @@
+"""The knowledge store: append-only shards of safetensors, each with a receipt, and the identity of what made them.
+
+    manifest.json                              format, rows per shard, digest of the salt of the text ids
+    shards/00000.safetensors                   ids of the shard's rows, [R, 16] uint8
+    TEACHER/teacher.json, sampling.json        what the answers depend on: weights, tokenizer, lengths; dropout, seed
+    TEACHER/00000.logits.safetensors           logits [R, C_i] float32
+    TEACHER/00000.passes-0004.safetensors      passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+
+A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
+new teachers add files and touch none.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.storage import Storage
+
+FORMAT = 1
+SHARD_ROWS = 1024
+CHUNK = 4  # passes in one unit of work
+PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
+
+
+class Store:
+    """Opens or creates a store. AlloyError for another format or another salt."""
+
+    def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
+        self.storage = Storage(url)
+        wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
+        if self.storage.exists("manifest.json"):
+            manifest = self._read_json("manifest.json")
+            self._compare("the store", {k: manifest.get(k) for k in wanted}, wanted)
+        else:
+            manifest = wanted | {"shard_rows": shard_rows}
+            self._write_json("manifest.json", manifest)
+        self.shard_rows: int = manifest["shard_rows"]
+        self._verified: set[str] = set()
+
+    # Rows
+
+    def shards(self) -> list[np.ndarray[Any, Any]]:
+        """The ids of each shard, [R, 16] uint8, in order."""
+        names = [n for n in self.storage.names("shards") if n.endswith(".safetensors")]
+        return [self.load(f"shards/{name.removesuffix('.safetensors')}")["ids"].numpy() for name in names]
+
+    def add(self, ids: Sequence[str]) -> None:
+        """Give a row to every id that has none yet, in new shards; the first occurrence decides the order."""
+        known = {bytes(row) for shard in self.shards() for row in shard}
+        fresh = [row for row in dict.fromkeys(bytes.fromhex(i) for i in ids) if row not in known]
+        first = len(self.shards())
+        for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
+            part = b"".join(fresh[start : start + self.shard_rows])
+            array = torch.from_numpy(np.frombuffer(part, dtype=np.uint8).reshape(-1, 16).copy())
+            self.save(f"shards/{first + n:05d}", {"ids": array})
+
+    # Who made it
+
+    def identify(self, teacher: str, kind: str, identity: Mapping[str, Any]) -> None:
+        """Record what a teacher's files depend on, or refuse if it differs from what is recorded. kind: teacher, sampling."""
+        name = f"{teacher}/{kind}.json"
+        if self.storage.exists(name):
+            self._compare(f"teacher '{teacher}'", self._read_json(name), identity)
+        else:
+            self._write_json(name, dict(identity))
+
+    def identity(self, teacher: str, kind: str) -> dict[str, Any] | None:
+        name = f"{teacher}/{kind}.json"
+        return self._read_json(name) if self.storage.exists(name) else None
+
+    def _compare(self, whose: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        for field in wanted:
+            if stored.get(field) != wanted[field]:
+                raise AlloyError(
+                    expected=f"knowledge of {whose} made with {field} = {wanted[field]}",
+                    got=f"{field} = {stored.get(field)} in {self.storage.url}",
+                    hint="It was made by another model, text reader or setting. Use another output or `--knowledge` folder, "
+                    "or delete this one.",
+                )
+
+    # Files
+
+    def has(self, unit: str) -> bool:
+        return self.storage.exists(f"{unit}.json") and self.storage.exists(f"{unit}.safetensors")
+
+    def save(self, unit: str, tensors: Mapping[str, Tensor], **about: Any) -> None:
+        """Write a unit and then its receipt; whatever happens between leaves a unit that does not count yet."""
+        data = safetensors.torch.save({k: v.contiguous() for k, v in tensors.items()})
+        self.storage.write(f"{unit}.safetensors", data)
+        receipt = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), **about}
+        self._write_json(f"{unit}.json", receipt)
+
+    def load(self, unit: str) -> dict[str, Tensor]:
+        """A unit's tensors, memory-mapped, after its checksum was verified (once per process). AlloyError if it is corrupt."""
+        path = self.storage.local(f"{unit}.safetensors")
+        if unit not in self._verified:
+            receipt = self._read_json(f"{unit}.json")
+            with path.open("rb") as file:
+                found = hashlib.file_digest(file, "sha256").hexdigest()
+            if found != receipt["sha256"]:
+                raise AlloyError(
+                    expected=f"{unit}.safetensors with SHA-256 {receipt['sha256'][:12]}…",
+                    got=f"{found[:12]}… ({path.stat().st_size} bytes of {receipt['bytes']})",
+                    hint=f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
+                    "only this part is computed anew.",
+                )
+            self._verified.add(unit)
+        return dict(safetensors.torch.load_file(path))
+
+    def _read_json(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(json.loads(self.storage.read(name)))
+        except (json.JSONDecodeError, UnicodeDecodeError, ValueError) as error:
+            raise AlloyError(
+                expected=f"valid JSON in {self.storage.path(name)}", got=str(error), hint="Delete it and run again."
+            ) from error
+
+    def _write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        self.storage.write(name, (json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
+
+
+def logits_unit(teacher: str, shard: int) -> str:
+    return f"{teacher}/{shard:05d}.logits"
+
+
+def passes_unit(teacher: str, shard: int, start: int) -> str:
+    return f"{teacher}/{shard:05d}.passes-{start:04d}"

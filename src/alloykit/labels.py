@@ -1,0 +1,306 @@
+"""The union of the teachers' labels, joined by name, and the maps between each teacher and the union.
+
+Notation: N teachers; teacher i has C_i labels; the union has C labels.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+
+_ANONYMOUS = re.compile(r"label[ _-]?\d+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class LabelSpace:
+    """The union of N label sets. Build it with `LabelSpace.union`.
+
+    names: the C labels of the union. `union` lists them teacher by teacher, in order of first appearance.
+    teachers: for each teacher its label names in its own logit order, after renaming and aliases.
+    """
+
+    names: tuple[str, ...]
+    teachers: tuple[tuple[str, ...], ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.names)) != len(self.names) or set(self.names) != set(chain(*self.teachers)):
+            raise AlloyError(
+                expected="each label of the teachers exactly once in `names`",
+                got=f"names {_quoted(self.names)} for {self.teachers}",
+                hint="Use LabelSpace.union(...).",
+            )
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Without the cached tensors: one on a GPU could not travel to a worker process.
+        return {"names": self.names, "teachers": self.teachers}
+
+    @classmethod
+    def union(
+        cls,
+        teachers: Sequence[Sequence[str]],
+        *,
+        aliases: Mapping[str, str] | None = None,
+        teacher_names: Sequence[str] | None = None,
+        keep_apart: bool | Collection[str] = False,
+    ) -> LabelSpace:
+        """Join the teachers' labels by name.
+
+        aliases: label -> the name to use instead, applied once, before joining.
+        teacher_names: one name per teacher; used in messages, and as the prefix of `keep_apart`.
+        keep_apart: True, or the names (after aliases) of shared labels that are *not* one class. Each becomes
+            ``<teacher name>/<label>`` for every teacher that has it; labels of one teacher stay as they are.
+
+        Raises AlloyError for a teacher with fewer than two labels, labels of one teacher that are or become
+        equal, empty names, unknown or chained aliases, and names to keep apart that do not exist.
+        """
+        if not teachers:
+            raise AlloyError(expected="at least one teacher", got="none")
+        if teacher_names is not None and len(teacher_names) != len(teachers):
+            raise AlloyError(
+                expected=f"one name for each of {len(teachers)} teachers", got=f"{len(teacher_names)} names"
+            )
+        shown = [f"'{name}'" for name in teacher_names or range(len(teachers))]
+        sets = [_clean(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
+        for who, labels in zip(shown, sets, strict=True):
+            if len(labels) < 2:
+                raise AlloyError(
+                    expected=f"at least 2 labels from teacher {who}",
+                    got=f"{len(labels)} ({_quoted(labels)})",
+                    hint="With one label a model has nothing to decide, and no confidence. Leave it out.",
+                )
+        alias = _checked_aliases(aliases or {}, set(chain(*sets)))
+        sets = [tuple(alias.get(name, name) for name in labels) for labels in sets]
+        for who, labels in zip(shown, sets, strict=True):
+            _refuse_repeats(labels, f"teacher {who}, after aliases")
+        if keep_apart is not False:
+            sets = _prefixed(sets, keep_apart, teacher_names)
+        return cls(tuple(dict.fromkeys(chain(*sets))), tuple(sets))
+
+    @property
+    def size(self) -> int:
+        """C, the number of labels in the union."""
+        return len(self.names)
+
+    @property
+    def n_teachers(self) -> int:
+        """N, the number of teachers."""
+        return len(self.teachers)
+
+    @property
+    def id2label(self) -> dict[int, str]:
+        """Position -> name, as Hugging Face configs want it. A new dictionary each time."""
+        return dict(enumerate(self.names))
+
+    @property
+    def label2id(self) -> dict[str, int]:
+        """Name -> position, as Hugging Face configs want it. A new dictionary each time."""
+        return dict(self._positions)
+
+    @property
+    def overlapping(self) -> bool:
+        """Whether any label belongs to two or more teachers."""
+        return sum(map(len, self.teachers)) > self.size
+
+    @cached_property
+    def _positions(self) -> dict[str, int]:
+        return {name: position for position, name in enumerate(self.names)}
+
+    @cached_property
+    def _indices(self) -> dict[tuple[int, torch.device], Tensor]:
+        cpu = torch.device("cpu")
+        return {(i, cpu): torch.tensor([self._positions[n] for n in t]) for i, t in enumerate(self.teachers)}
+
+    def _index_on(self, teacher: int, device: torch.device) -> Tensor:
+        # One copy per device: scatter and gather run in every training step, and a copy to a GPU stalls it.
+        if (teacher, device) not in self._indices:
+            self._indices[teacher, device] = self.index(teacher).to(device)
+        return self._indices[teacher, device]
+
+    def index(self, teacher: int) -> Tensor:
+        """Positions in the union of the teacher's labels: int64 [C_i], on the CPU. Do not write to it."""
+        if not 0 <= teacher < self.n_teachers:
+            raise AlloyError(expected=f"a teacher number from 0 to {self.n_teachers - 1}", got=str(teacher))
+        return self._indices[teacher, torch.device("cpu")]
+
+    def scatter(self, teacher: int, values: Tensor, fill: float = 0.0) -> Tensor:
+        """Pad_i: put values [..., C_i] at the teacher's labels and `fill` elsewhere.
+
+        Returns [..., C], a new tensor of the same dtype and device; gradients flow to `values`.
+        Raises AlloyError when the last dimension is not C_i.
+        """
+        index = self._fitting_index(teacher, values, len(self.index(teacher)))
+        return values.new_full((*values.shape[:-1], self.size), fill).index_copy_(-1, index, values)
+
+    def gather(self, teacher: int, values: Tensor) -> Tensor:
+        """Take the teacher's labels, in its own order, out of values [..., C]: a new tensor [..., C_i].
+
+        Same dtype and device; gradients flow to `values`. Raises AlloyError when the last dimension is not C.
+        """
+        return values.index_select(-1, self._fitting_index(teacher, values, self.size))
+
+    def _fitting_index(self, teacher: int, values: Tensor, width: int) -> Tensor:
+        if values.ndim == 0 or values.shape[-1] != width:
+            wanted = f"values of shape [..., {width}] for teacher {teacher}"
+            raise AlloyError(expected=wanted, got=f"shape {list(values.shape)}")
+        return self._index_on(teacher, values.device)
+
+    def knows(self) -> Tensor:
+        """Whether teacher i has label c: bool [N, C]."""
+        return torch.tensor([[name in labels for name in self.names] for labels in map(set, self.teachers)])
+
+    def shared(self) -> dict[str, tuple[int, ...]]:
+        """Label -> its teachers, for the labels of two or more teachers, in the order of `names`."""
+        owners = {name: tuple(i for i, t in enumerate(self.teachers) if name in t) for name in self.names}
+        return {name: who for name, who in owners.items() if len(who) > 1}
+
+    def components(self) -> Tensor:
+        """Which connected component each label of the union is in: int64 [C].
+
+        Labels of one teacher are connected, so two teachers are in one component when a chain of shared
+        labels leads from one to the other. Numbered by each component's first teacher: for disjoint sets it
+        is the teacher number.
+        """
+        root = list(range(self.n_teachers))
+        for owners in self.shared().values():
+            joined = {root[i] for i in owners}
+            root = [min(joined) if r in joined else r for r in root]
+        number = {r: n for n, r in enumerate(sorted(set(root)))}
+        component = {name: number[root[i]] for i, labels in enumerate(self.teachers) for name in labels}
+        return torch.tensor([component[name] for name in self.names])
+
+    def position(self, name: str) -> int:
+        """The position of a label in the union. Raises AlloyError, naming near misses, when it is unknown."""
+        if name not in self._positions:
+            raise _unknown("a label of the union", name, self.names)
+        return self._positions[name]
+
+
+def is_anonymous(names: Iterable[str]) -> bool:
+    """Whether any name is a stand-in such as LABEL_0 (any case).
+
+    One is enough: two teachers' LABEL_1 would be joined as one class, although nothing says that they are.
+    """
+    return any(_ANONYMOUS.fullmatch(name.strip()) for name in names)
+
+
+def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tuple[str, ...]:
+    """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
+
+    mapping: label name, or its position as an int or a string, -> new name; labels it does not mention keep
+    theirs. A key that is a name is read as the name, whatever its position. teacher: its name, for messages.
+
+    Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
+    not unique, or still anonymous (LABEL_0).
+    """
+    old = _clean(names, f"teacher '{teacher}'")
+    new: dict[int, str] = {}
+    for key, value in mapping.items():
+        if isinstance(key, bool) or not isinstance(value, str):
+            # YAML reads unquoted yes, no, on, off as true and false, and 1 as a number.
+            raise AlloyError(
+                expected=f"names in `labels:` of teacher '{teacher}'",
+                got=f"{key!r}: {value!r}",
+                hint="Put quotes around names such as 'yes', 'no' and '1'.",
+            )
+        word = str(key).strip()
+        number = int(word) if word.isascii() and word.isdecimal() else -1
+        if word not in old and not 0 <= number < len(old):
+            raise _unknown(f"a label of teacher '{teacher}', or its position", word, old)
+        place = old.index(word) if word in old else number
+        if place in new:
+            wanted = f"each label of teacher '{teacher}' once in `labels:`"
+            raise AlloyError(expected=wanted, got=f"'{old[place]}' again, as {key!r}")
+        new[place] = value
+    result = _clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
+    if is_anonymous(result):
+        raise AlloyError(
+            expected=f"real label names for teacher '{teacher}', since labels are joined by name",
+            got=_quoted(result),
+            hint="Give them in the recipe, under this teacher: `labels: {LABEL_0: bug, LABEL_1: login}`.",
+        )
+    return result
+
+
+def _clean(names: Sequence[str], who: str) -> tuple[str, ...]:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise AlloyError(expected=f"a list of label names for {who}", got=repr(names))
+    cleaned = tuple(name.strip() for name in names)
+    if "" in cleaned:
+        got = f"an empty one at position {cleaned.index('')}"
+        raise AlloyError(expected=f"a name for every label of {who}", got=got)
+    _refuse_repeats(cleaned, who)
+    return cleaned
+
+
+def _refuse_repeats(names: Sequence[str], who: str) -> None:
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise AlloyError(expected=f"different labels within {who}", got=f"{_quoted(repeated)} more than once")
+
+
+def _checked_aliases(aliases: Mapping[str, str], known: set[str]) -> dict[str, str]:
+    alias = {old.strip(): new.strip() for old, new in aliases.items()}
+    for old, new in alias.items():
+        if old not in known:
+            raise _unknown("an alias for a label that a teacher has", old, sorted(known))
+        if not new:
+            raise AlloyError(expected=f"a name for the alias of '{old}'", got="an empty one")
+        # a -> b -> c could mean b or c for a; asking is better than guessing.
+        if alias.get(new, new) != new:
+            raise AlloyError(
+                expected="aliases that lead straight to the final name",
+                got=f"'{old}' -> '{new}' -> '{alias[new]}'",
+                hint=f"Write `{old}: {alias[new]}`.",
+            )
+    return alias
+
+
+def _prefixed(
+    sets: list[tuple[str, ...]], keep_apart: bool | Collection[str], teachers: Sequence[str] | None
+) -> list[tuple[str, ...]]:
+    if isinstance(keep_apart, str):
+        raise AlloyError(expected="true or a list of label names to keep apart", got=repr(keep_apart))
+    counts = Counter(chain(*sets))
+    chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
+    for name in sorted(chosen - set(counts)):
+        raise _unknown("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
+    apart = {name for name in chosen if counts[name] > 1}
+    if not apart:
+        return sets
+    if teachers is None or len(set(teachers)) != len(teachers):
+        raise AlloyError(
+            expected=f"a different name for each teacher, to keep {_quoted(sorted(apart))} apart",
+            got="no names" if teachers is None else _quoted(teachers),
+        )
+    new = [tuple(f"{t}/{n}" if n in apart else n for n in s) for t, s in zip(teachers, sets, strict=True)]
+    # A prefixed name that is also someone's plain label would join what was to be kept apart.
+    if len(set(chain(*new))) != sum(counts[name] if name in apart else 1 for name in counts):
+        raise AlloyError(
+            expected="no label that equals another teacher's '<teacher>/<label>'",
+            got=_quoted(dict.fromkeys(chain(*new))),
+            hint="Rename that teacher, or the label with '/' in it.",
+        )
+    return new
+
+
+def _unknown(expected: str, got: str, options: Sequence[str]) -> AlloyError:
+    lowered = {option.lower(): option for option in options}
+    near = [lowered[match] for match in difflib.get_close_matches(got.lower(), lowered, n=3)]
+    hint = f"Did you mean {_quoted(near)}? " if near else ""
+    return AlloyError(expected=expected, got=f"'{got}'", hint=f"{hint}There are: {_quoted(options)}.")
+
+
+def _quoted(names: Iterable[str]) -> str:
+    listed = [f"'{name}'" for name in names]
+    return ", ".join(listed[:30]) + (f" and {len(listed) - 30} more" if len(listed) > 30 else "")

@@ -1,0 +1,1 @@
+"""One paper, one file. `registry.py` lists them; `base.py` says what a method is."""

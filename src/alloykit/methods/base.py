@@ -1,0 +1,191 @@
+"""What a method is: knowledge in, supervision out. One paper, one file, one subclass."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import torch
+from pydantic import BaseModel, ConfigDict
+from torch import Tensor, nn
+
+from alloykit.errors import AlloyError
+from alloykit.labels import LabelSpace
+from alloykit.losses.kl import kl
+from alloykit.rows import Rows, Source
+
+State = Mapping[str, Tensor]
+
+
+class Options(BaseModel):
+    """The recipe's `method:` block, less its name. Unknown keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a method asks for. Checked before anything runs."""
+
+    teachers: int = 1  # at least so many
+    passes: int = 0  # Monte-Carlo passes per text and teacher
+    dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
+    labels: bool = False  # true labels of the training texts
+    student_hidden_states: bool = False
+    student_attentions: bool = False
+
+    def describe(self) -> str:
+        words = ["teacher logits"] if self.teachers else []
+        words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
+        words += ["labels"] if self.labels else []
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A model's size, for methods that put projections between teacher and student."""
+
+    hidden_size: int
+    layers: int
+
+
+@dataclass(frozen=True)
+class Context:
+    """What stays the same for all batches of a run."""
+
+    space: LabelSpace
+    state: State = field(default_factory=dict)
+    student: Shape | None = None
+    teachers: tuple[Shape, ...] = ()
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One stretch of student training. `epochs` and `learning_rate` default to the recipe's."""
+
+    name: str = "train"
+    epochs: float | None = None
+    learning_rate: float | None = None
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """The target over the union of labels for B texts.
+
+    `targets`: [B, C], rows sum to one. `weights`: [B], how much each text counts.
+    `teacher_weights`: [B, N], rows sum to one: how much each teacher owns the text; None if the method has no such notion.
+    """
+
+    targets: Tensor
+    weights: Tensor
+    teacher_weights: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class StudentOutput:
+    """The student on B texts: `logits` [B, C]; per layer [B, L, d] and [B, H, L, L] where a method needs them."""
+
+    logits: Tensor
+    attention_mask: Tensor | None = None
+    hidden_states: tuple[Tensor, ...] | None = None
+    attentions: tuple[Tensor, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Step:
+    """What `after_step` sees: the batch that the optimiser has just learned from."""
+
+    student: nn.Module
+    modules: nn.ModuleDict
+    batch: Mapping[str, object]
+    rows: Rows
+    context: Context
+    phase: Phase
+
+
+class Method:
+    """Base of all methods; the defaults make a method of nothing but `supervise`.
+
+    Texts of one batch do not influence each other's loss unless `batch_coupled` says so; then accumulating
+    gradients over small batches is not the same as one large batch.
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    reference: ClassVar[str]
+    Options: ClassVar[type[Options]] = Options
+    default_inner: ClassVar[str | None] = None  # wraps another method, named in `of`; this one if it is not named
+    single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
+
+    def __init__(self, options: Options, inner: Method | None = None) -> None:
+        self.options = options
+        self.inner = inner
+
+    @property
+    def needs(self) -> Needs:
+        return Needs()
+
+    @property
+    def batch_coupled(self) -> bool:
+        return False
+
+    def phases(self) -> Sequence[Phase]:
+        """The stretches of training, in order. None at all: the method has no student."""
+        return (Phase(),)
+
+    def fit(self, pool: Source, context: Context) -> State:
+        """Whatever needs the whole pool before training (percentiles, Gaussians, gates), as named tensors."""
+        return {}
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        """Parameters beside the student's: trained and checkpointed with it, absent from the exported student."""
+        return nn.ModuleDict()
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision | None:
+        """The target of each text, or None where there is no single one (UHC)."""
+        raise NotImplementedError
+
+    def loss(
+        self,
+        student: StudentOutput,
+        supervision: Supervision | None,
+        rows: Rows,
+        modules: nn.ModuleDict,
+        context: Context,
+        phase: Phase,
+    ) -> dict[str, Tensor]:
+        """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""
+        if supervision is None:
+            raise TypeError(f"{type(self).__name__} gives no supervision and must define loss()")
+        return {"kl": supervision.weights * kl(supervision.targets, student.logits)}
+
+    def cautions(self, context: Context) -> list[str]:
+        """What a user should know before trusting this method with these teachers."""
+        return []
+
+    def after_step(self, step: Step) -> None:
+        """Called after each optimiser step (policies learn here)."""
+
+
+def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
+    """Refuse clearly, before any work, what the method cannot do without. AlloyError."""
+    needs = method.needs
+    if needs.labels and not has_labels:
+        raise AlloyError(
+            expected=f"labelled texts, because method '{method.name}' learns from true labels",
+            got="texts without labels",
+            hint="Name the column in the recipe (`texts: {path: …, label: COLUMN}`) or use a method that needs none, "
+            "such as `muka`.",
+        )
+    if n_teachers < needs.teachers:
+        raise AlloyError(
+            expected=f"at least {needs.teachers} teacher(s) for method '{method.name}'",
+            got=f"{n_teachers}",
+            hint="List them under `teachers:`.",
+        )
+
+
+def uniform_weights(like: Tensor) -> Tensor:
+    """v ≡ 1, [B]."""
+    return torch.ones(like.shape[0], device=like.device, dtype=torch.float32)

@@ -1,0 +1,37 @@
+"""Pseudo-labels: fine-tune on the argmax of another method's supervision, the common one-off script (ours)."""
+
+from __future__ import annotations
+
+from torch import Tensor, nn
+
+from alloykit.losses.kl import kl
+from alloykit.methods.base import Context, Phase, StudentOutput, Supervision, uniform_weights
+from alloykit.methods.routing import Wrapping
+from alloykit.rows import Rows
+
+
+class PseudoLabel(Wrapping):
+    """Cross-entropy with argmax T(x), every text counting the same. `of` is the ensemble unless another method is named."""
+
+    name = "pseudo_label"
+    title = "Fine-tuning on another method's answers"
+    reference = "Lee 2013"
+    default_inner = "ensemble"
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision | None:
+        inner = self.inner.supervise(rows, context)
+        assert inner is not None  # the registry refuses inner methods without a single target
+        targets = nn.functional.one_hot(inner.targets.argmax(-1), context.space.size).float()
+        return Supervision(targets, uniform_weights(targets), inner.teacher_weights)
+
+    def loss(
+        self,
+        student: StudentOutput,
+        supervision: Supervision | None,
+        rows: Rows,
+        modules: nn.ModuleDict,
+        context: Context,
+        phase: Phase,
+    ) -> dict[str, Tensor]:
+        assert supervision is not None
+        return {"ce": kl(supervision.targets, student.logits)}  # KL from a one-hot target is cross-entropy

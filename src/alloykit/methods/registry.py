@@ -1,0 +1,79 @@
+"""Every method, one line each. Packages add theirs through the entry-point group `alloykit.methods`."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from importlib.metadata import entry_points
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.methods.base import Method
+from alloykit.methods.ensemble import Ensemble
+from alloykit.methods.muka import Muka
+from alloykit.methods.pseudo_label import PseudoLabel
+from alloykit.methods.routing import Routing
+from alloykit.methods.supervised import Supervised
+from alloykit.methods.teacher import TeacherAlone
+from alloykit.methods.uhc import UHC
+from alloykit.methods.vanilla_kd import VanillaKD
+
+BUILT_IN: tuple[type[Method], ...] = (
+    Muka,
+    VanillaKD,
+    UHC,
+    PseudoLabel,
+    Supervised,
+    TeacherAlone,
+    Ensemble,
+    Routing,
+)
+
+
+def methods() -> dict[str, type[Method]]:
+    """All methods by name: the built-in ones, then those of installed packages."""
+    found = {method.name: method for method in BUILT_IN}
+    for entry in entry_points(group="alloykit.methods"):
+        method = entry.load()
+        if method.name in found:
+            raise AlloyError(
+                expected="every method's name once",
+                got=f"'{method.name}' again, from package entry point '{entry.value}'",
+                hint="Rename it or uninstall that package.",
+            )
+        found[method.name] = method
+    return found
+
+
+def create(spec: str | Mapping[str, Any]) -> Method:
+    """Build a method from its name, or from `{name: …, **options}`.
+
+    Raises AlloyError for an unknown name and pydantic's ValidationError for wrong options.
+    """
+    options = {"name": spec} if isinstance(spec, str) else dict(spec)
+    name = options.pop("name", None)
+    known = methods()
+    if name not in known:
+        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        raise AlloyError(
+            expected="a method's name",
+            got=repr(name),
+            hint=(f"Did you mean '{near[0]}'? " if near else "") + f"There are {', '.join(known)}.",
+        )
+    method = known[name]
+    inner: Method | None = None
+    if method.default_inner is not None:
+        inner = create(options.pop("of", method.default_inner))
+        if inner.inner is not None or inner.needs.teachers == 0 or not inner.single_target:
+            raise AlloyError(
+                expected=f"a method with a single target over all labels in `of` of '{name}'",
+                got=f"'{inner.name}'",
+                hint="For instance `of: {name: muka, mode: hard}` or `of: ensemble`.",
+            )
+    return method(method.Options(**options), inner)
+
+
+def spec_of(method: Method) -> dict[str, Any]:
+    """The complete `method:` block that builds this method again, every default written out."""
+    spec: dict[str, Any] = {"name": method.name, **method.options.model_dump(mode="json")}
+    return spec | ({"of": spec_of(method.inner)} if method.inner is not None else {})

@@ -1,0 +1,37 @@
+"""A method's supervision used as a classifier, with no student: what a user would try first (ours)."""
+
+from __future__ import annotations
+
+from alloykit.methods.base import Context, Method, Needs, Phase, State, Supervision
+from alloykit.rows import Rows, Source
+
+
+class Wrapping(Method):
+    """A method that reads the supervision of another one, named in `of`."""
+
+    inner: Method
+
+    @property
+    def needs(self) -> Needs:
+        return self.inner.needs
+
+    def cautions(self, context: Context) -> list[str]:
+        return self.inner.cautions(context)
+
+    def fit(self, pool: Source, context: Context) -> State:
+        return self.inner.fit(pool, context)
+
+
+class Routing(Wrapping):
+    """argmax T(x) of any method that has a single target."""
+
+    name = "routing"
+    title = "Another method's supervision as a classifier (no student)"
+    reference = "alloykit"
+    default_inner = "muka"
+
+    def phases(self) -> tuple[Phase, ...]:
+        return ()
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision | None:
+        return self.inner.supervise(rows, context)

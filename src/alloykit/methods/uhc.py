@@ -1,0 +1,51 @@
+"""UHC: unifying heterogeneous classifiers (Vongkulbhisal et al. 2019)."""
+
+from __future__ import annotations
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from alloykit.losses.kl import kl
+from alloykit.methods.base import Context, Method, Options, Phase, StudentOutput, Supervision
+from alloykit.rows import Rows
+
+
+class UHCOptions(Options):
+    temperature: float = Field(1.0, gt=0)
+    """T, for teachers and student alike; the loss is multiplied by T²."""
+
+
+class UHC(Method):
+    """Each teacher supervises its own slice of the student's logits: T² Σ_i KL(p_i ‖ softmax(s[Y_i] / T)).
+
+    With disjoint label sets the loss does not change when a constant is added to all student logits of one teacher's
+    group: it says nothing of how much mass the groups should have relative to each other, so what the student does there
+    is left to its initialisation. There is no single target over the union.
+    """
+
+    name = "uhc"
+    title = "UHC: each teacher supervises its own labels"
+    reference = "Vongkulbhisal et al. 2019"
+    single_target = False
+    Options = UHCOptions
+    options: UHCOptions
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision | None:
+        return None
+
+    def loss(
+        self,
+        student: StudentOutput,
+        supervision: Supervision | None,
+        rows: Rows,
+        modules: nn.ModuleDict,
+        context: Context,
+        phase: Phase,
+    ) -> dict[str, Tensor]:
+        t = self.options.temperature
+        terms = [
+            kl(teacher.probabilities(t), context.space.gather(i, student.logits), t)
+            for i, teacher in enumerate(rows.teachers)
+        ]
+        return {"kl": torch.stack(terms).sum(0)}

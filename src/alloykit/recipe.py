@@ -1,0 +1,191 @@
+"""The recipe: one YAML file that says everything about a run. Unknown keys are errors with a suggestion."""
+
+from __future__ import annotations
+
+import difflib
+import types
+import typing
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
+from alloykit.methods import registry
+from alloykit.teachers.teacher import TeacherSpec
+from alloykit.training.options import StudentSpec, TrainingOptions
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class InMemory(_Block):
+    """Stands in the resolved recipe for texts that came from Python, not from a file."""
+
+    in_memory: str
+    """Fingerprint of the texts."""
+
+
+class LabelOptions(_Block):
+    aliases: dict[str, str] = {}
+    """Label → the name to use instead, before labels are joined by name."""
+    keep_apart: bool | list[str] = False
+    """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
+
+
+class KnowledgeOptions(_Block):
+    seed: int = 0
+    """Seed of the Monte-Carlo passes."""
+    tokens_per_batch: int = Field(4096, gt=0)
+
+
+class DataBlock(_Block):
+    data: TextsOptions | InMemory
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+
+
+class Recipe(_Block):
+    """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
+
+    teachers: list[TeacherSpec] = Field(min_length=1)
+    texts: TextsOptions | InMemory
+    student: StudentSpec | None = None
+    method: dict[str, Any] = {"name": "muka"}
+    labels: LabelOptions = LabelOptions()
+    training: TrainingOptions = TrainingOptions()
+    knowledge: KnowledgeOptions = KnowledgeOptions()
+    validation: DataBlock | None = None
+    """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
+    evaluate: DataBlock | None = None
+    """Labelled texts to test on; never used in training."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    output: str
+
+    @field_validator("texts", mode="before")
+    @classmethod
+    def _texts_from_string(cls, value: Any) -> Any:
+        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _complete_method(cls, value: Any) -> Any:
+        """Write out every default, so that the resolved recipe says what ran."""
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, Mapping) or "name" not in value:
+            raise ValueError("give a name, for instance `method: {name: muka}`; `alloykit methods` lists them")
+        return registry.spec_of(registry.create(value))
+
+
+class TeachRecipe(_Block):
+    """`teach`: an encoder and labelled texts in, a teacher out. Defaults are MUKA's (§4.1): 3 epochs, 2e-5, batch 64."""
+
+    model: StudentSpec
+    data: TextsOptions
+    labels: list[str] | None = None
+    """Only texts of these labels; all labels of the data if not given."""
+    validation: DataBlock | None = None
+    """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
+    training: TrainingOptions = TrainingOptions(batch_size=64, select="labelled")
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    output: str
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+
+    @field_validator("training", mode="before")
+    @classmethod
+    def _defaults(cls, value: Any) -> Any:
+        return {"batch_size": 64, "select": "labelled"} | value if isinstance(value, dict) else value
+
+
+Kind = TypeVar("Kind", Recipe, TeachRecipe)
+
+
+def read_recipe(path: Path, kind: type[Kind]) -> Kind:
+    """Read and check a recipe file. AlloyError lists everything that is wrong with it."""
+    if not path.is_file():
+        raise AlloyError(
+            expected="a recipe file", got=f"'{path}', which does not exist", hint="Check the path; it is a YAML file."
+        )
+    try:
+        values = yaml.safe_load(path.read_text(encoding="utf-8"))
+    except (yaml.YAMLError, UnicodeDecodeError) as error:
+        raise AlloyError(expected=f"YAML in {path}", got=str(error), hint="Mind indentation and colons.") from error
+    if not isinstance(values, dict):
+        raise AlloyError(
+            expected=f"`key: value` lines in {path}", got=type(values).__name__, hint="Start with `teachers:`."
+        )
+    return parse(values, kind, str(path))
+
+
+def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:
+    """Check a recipe given as a dictionary. AlloyError lists everything that is wrong with it."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        raise AlloyError(
+            expected=f"a valid recipe in {source}",
+            got=f"{error.error_count()} problem(s):\n"
+            + "\n".join(f"  - {line}" for line in explain(error, kind))
+            + "\n",
+            hint="README and `alloykit methods NAME` show the keys",
+        ) from error
+
+
+def dump(recipe: BaseModel) -> str:
+    """The recipe as YAML, every default written out."""
+    return yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
+
+
+def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
+    """One line per problem: where, what, and the nearest known key where a key is unknown."""
+    lines = []
+    for problem in error.errors():
+        # Union members put their type's name into the path; a reader of YAML has no use for it.
+        path = [str(p) for p in problem["loc"] if str(p) not in ("TextsOptions", "InMemory", "bool", "list[str]")]
+        where = ".".join(path)
+        message = problem["msg"].removeprefix("Value error, ")
+        if problem["type"] == "extra_forbidden":
+            if any(str(p) == "InMemory" for p in problem["loc"]):
+                continue
+            known = _known_keys(kind, path[:-1], str(error.title))
+            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+            message = "unknown key" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}")
+        elif problem["type"] == "missing":
+            if path[-1] == "in_memory":
+                continue
+            message = "is missing"
+        elif problem["type"] not in ("value_error",):
+            message = f"{message}, got {problem['input']!r}"
+        lines.append(f"{where}: {message}" if where else message)
+    return list(dict.fromkeys(lines))
+
+
+def _known_keys(kind: type[BaseModel], path: list[str], title: str) -> list[str]:
+    """Keys of the model at a path of the recipe."""
+    model: type[BaseModel] | None = kind
+    for part in path:
+        if part.isdigit() or model is None:
+            continue
+        field = model.model_fields.get(part)
+        model = _model_in(field.annotation) if field is not None else None
+    return list((model or kind).model_fields)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if typing.get_origin(annotation) in (list, typing.Union, types.UnionType):
+        return next((m for a in typing.get_args(annotation) if (m := _model_in(a)) is not None), None)
+    return None

@@ -1,0 +1,198 @@
+"""A teacher: any sequence-classification model that transformers loads, with its own tokenizer and label names."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from pydantic import BaseModel, ConfigDict, model_validator
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.labels import rename
+from alloykit.teachers.dropout import set_dropout_rate
+from alloykit.teachers.encoder import resolve
+
+
+class TeacherSpec(BaseModel):
+    """One entry of the recipe's `teachers:`."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    """A folder or a hub id."""
+    name: str | None = None
+    """How reports call it; the last part of `model` if not given."""
+    labels: dict[str, str] | None = None
+    """Real names for anonymous labels, {LABEL_0: bug}."""
+    revision: str | None = None
+    trust_remote_code: bool = False
+    """Run code that comes with the model. Never without your say."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"model": str(value)} if isinstance(value, (str, Path)) else value
+
+
+@dataclass(frozen=True)
+class TeacherInfo:
+    """What is known of a teacher without loading its weights."""
+
+    name: str
+    spec: TeacherSpec
+    labels: tuple[str, ...]
+    revision: str | None
+    config: Any
+
+
+def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
+    """One name per teacher, safe as a folder name. AlloyError where the recipe gives the same name twice."""
+    names: list[str] = []
+    for spec in specs:
+        base = re.sub(r"[^\w.-]+", "-", spec.name or Path(spec.model).name or spec.model).strip("-.") or "teacher"
+        name, n = base, 1
+        while name in names:
+            if spec.name is not None:
+                raise AlloyError(
+                    expected="a different `name` for each teacher", got=f"'{base}' twice", hint="Rename one of them."
+                )
+            n += 1
+            name = f"{base}-{n}"
+        names.append(name)
+    return names
+
+
+def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
+    """Read a teacher's configuration: label names, revision, kind of head. AlloyError if it cannot be a teacher."""
+    from transformers import AutoConfig
+
+    folder = resolve(spec.model)
+    config = load_or_explain(
+        lambda: AutoConfig.from_pretrained(folder, revision=spec.revision, trust_remote_code=spec.trust_remote_code),
+        spec.model,
+    )
+    problem = getattr(config, "problem_type", None)
+    if problem in ("regression", "multi_label_classification"):
+        raise AlloyError(
+            expected=f"a single-label classifier as teacher '{name}'",
+            got=f"a {problem.replace('_', ' ')} head",
+            hint="alloykit joins classifiers whose labels exclude each other.",
+        )
+    if config.num_labels < 2:
+        raise AlloyError(
+            expected=f"a classifier of at least two labels as teacher '{name}'",
+            got=f"{config.num_labels} label",
+            hint="A one-class (or regression) head has no uncertainty over classes. Retrain it with an 'other' label.",
+        )
+    heads = config.architectures or []
+    if heads and not any("SequenceClassification" in head for head in heads):
+        raise AlloyError(
+            expected=f"a sequence-classification model as teacher '{name}'",
+            got=", ".join(heads),
+            hint="Fine-tune it first, for instance with `alloykit teach`.",
+        )
+    labels = tuple(str(config.id2label[i]) for i in range(config.num_labels))
+    revision = getattr(config, "_commit_hash", None) or spec.revision
+    return TeacherInfo(name, spec, rename(labels, spec.labels or {}, name), revision, config)
+
+
+class Teacher:
+    """A frozen classifier in eval mode, float32 on a CPU, which takes texts and gives logits."""
+
+    def __init__(self, info: TeacherInfo, model: Any, tokenizer: Any, max_length: int) -> None:
+        self.info, self.model, self.tokenizer = info, model, tokenizer
+        limits = [max_length, tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
+        # RoBERTa-style models count positions from padding_idx + 1, so two of max_position_embeddings are never free.
+        self.max_length = min(n for n in limits if n and n > 0) if limits else max_length
+
+    @classmethod
+    def load(
+        cls, info: TeacherInfo, *, max_length: int = 128, dropout: float | None = None, device: str = "cpu"
+    ) -> Teacher:
+        """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
+        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+        spec, folder = info.spec, resolve(info.spec.model)
+        common = {"revision": info.revision, "trust_remote_code": spec.trust_remote_code}
+        # A fresh configuration: the one in `info` must not carry this run's dropout rate.
+        config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
+        if dropout is not None:
+            set_dropout_rate(config, dropout)
+        model = load_or_explain(
+            lambda: AutoModelForSequenceClassification.from_pretrained(
+                folder, config=config, dtype=torch.float32, use_safetensors=True, **common
+            ),
+            spec.model,
+        )
+        tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), spec.model)
+        model.eval().requires_grad_(False)
+        return cls(info, model.to(device), tokenizer, max_length)
+
+    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, list[int]]]:
+        """Token ids of each text, truncated, not padded."""
+        encoded = self.tokenizer(
+            list(texts), list(pairs) if pairs else None, truncation=True, max_length=self.max_length
+        )
+        return [{key: encoded[key][i] for key in encoded} for i in range(len(texts))]
+
+    def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
+        """Pad to the longest and move to the model's device."""
+        padded = self.tokenizer.pad({k: [e[k] for e in encodings] for k in encodings[0]}, return_tensors="pt")
+        return {key: value.to(self.model.device) for key, value in padded.items()}
+
+    def fingerprint(self) -> dict[str, str]:
+        """SHA-256 of the weights (names, shapes, values) and of the tokenizer."""
+        weights = hashlib.sha256()
+        for key, tensor in sorted(self.model.state_dict().items()):
+            weights.update(f"{key}{tuple(tensor.shape)}{tensor.dtype}".encode())
+            weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+        return {"weights": weights.hexdigest(), "tokenizer": tokenizer_fingerprint(self.tokenizer)}
+
+
+def tokenizer_fingerprint(tokenizer: Any) -> str:
+    """SHA-256 of what a tokenizer does to text: its whole definition where it is a fast one, else vocabulary and class."""
+    if tokenizer.is_fast:
+        definition = json.loads(tokenizer.backend_tokenizer.to_str())
+        for key in ("truncation", "padding"):  # set by whoever used it last
+            definition.pop(key, None)
+    else:
+        definition = {"class": type(tokenizer).__name__, "vocabulary": tokenizer.get_vocab()}
+    definition["special"] = {k: str(v) for k, v in tokenizer.special_tokens_map.items()}
+    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()
+
+
+def load_or_explain(load: Any, model: str) -> Any:
+    """Run a `from_pretrained`; turn what goes wrong into a message that a user can act upon."""
+    try:
+        return load()
+    except (OSError, ValueError, KeyError) as error:
+        text = str(error)
+        first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
+        if "trust_remote_code" in text:
+            expected, hint = (
+                "a model that needs no code of its own",
+                "Set `trust_remote_code: true` beside it if you have read and trust its code.",
+            )
+        elif "safetensors" in text:
+            expected, hint = (
+                "weights in safetensors",
+                "Pickled weights can run code. Convert them: load the model elsewhere and call save_pretrained.",
+            )
+        elif Path(model).exists():
+            expected, hint = (
+                "a model folder (config.json, model.safetensors, tokenizer files)",
+                "Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
+            )
+        else:
+            expected, hint = (
+                "a model folder, or the id of a reachable hub model",
+                "No such folder exists. If it is a hub id, check its spelling, your network and HF_TOKEN.",
+            )
+        raise AlloyError(expected=expected, got=f"'{model}' ({first.strip()[:200]})", hint=hint) from error

@@ -1,0 +1,1 @@
+"""Student training: the one place that touches transformers' Trainer."""

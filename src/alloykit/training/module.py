@@ -1,0 +1,46 @@
+"""Student and method in one module whose forward returns the loss, so that every launcher can wrap it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from alloykit.methods.base import Context, Method, Phase, StudentOutput
+from alloykit.rows import Rows
+
+STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+
+
+class Amalgam(nn.Module):
+    """`student` and the method's `modules`. forward → {"loss": scalar, "per_text": [B], "logits": [B, C]}.
+
+    "loss" is the mean over the batch's texts of the sum of all terms; batch-coupled terms are scalars already.
+    """
+
+    accepts_loss_kwargs = False  # the loss is a per-batch mean; the trainer weighs batches by their texts
+
+    def __init__(self, student: Any, method: Method, modules: nn.ModuleDict, context: Context, phase: Phase) -> None:
+        super().__init__()
+        self.student, self.modules_of_method = student, modules
+        self.method, self.context, self.phase = method, context, phase
+        self.config = student.config
+
+    def forward(self, rows: dict[str, Any], row: Tensor | None = None, **inputs: Any) -> dict[str, Tensor]:
+        needs = self.method.needs
+        out = self.student(
+            **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
+            output_hidden_states=needs.student_hidden_states,
+            output_attentions=needs.student_attentions,
+        )
+        known = Rows.from_batch(rows)
+        with torch.no_grad():
+            supervision = self.method.supervise(known, self.context)
+        student = StudentOutput(
+            out.logits.float(), inputs.get("attention_mask"), out.get("hidden_states"), out.get("attentions")
+        )
+        terms = self.method.loss(student, supervision, known, self.modules_of_method, self.context, self.phase)
+        n = len(student.logits)
+        per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
+        return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}

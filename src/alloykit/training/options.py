@@ -1,0 +1,57 @@
+"""The recipe's `student:` and `training:` blocks."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class StudentSpec(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    """A folder, a hub id, or bundled:minilm."""
+    layers: int | None = Field(None, gt=0)
+    """How many of the encoder's layers to keep; all if not given."""
+    keep: Literal["first", "last", "even"] = "first"
+    """Which ones: the first, the last, or evenly spaced with the last one always in."""
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"model": str(value)} if isinstance(value, (str, Path)) else value
+
+
+class TrainingOptions(BaseModel):
+    """Defaults are MUKA's settings (§4.1)."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    epochs: float = Field(3.0, gt=0)
+    learning_rate: float = Field(2e-5, gt=0)
+    batch_size: int = Field(32, gt=0)
+    """Texts per optimiser step and device, before accumulation."""
+    accumulate: int = Field(1, gt=0)
+    """Batches whose gradients are added up before a step."""
+    max_length: int = Field(128, gt=1)
+    """Tokens per text, for teachers and student."""
+    warmup: float = Field(0.1, ge=0, lt=1)
+    """Share of the steps over which the learning rate rises."""
+    weight_decay: float = Field(0.01, ge=0)
+    max_grad_norm: float = Field(1.0, gt=0)
+    scheduler: str = "linear"
+    seed: int = 0
+    precision: Literal["float32", "bfloat16"] = "float32"
+    select: Literal["unlabelled", "labelled", "last"] = "unlabelled"
+    """Which checkpoint becomes the student: the earliest within one standard error of the lowest loss on held-out texts
+    without labels; the most accurate on labelled validation texts; or simply the last."""
+    held_out: float = Field(0.05, ge=0, lt=0.5)
+    """Share of the texts kept out of training to select by."""
+    check_every: int | None = Field(None, gt=0)
+    """Steps between checks; 100 if not given, but at most 20 checks in all."""
+    report_to: list[str] = []
+    """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""

@@ -1,0 +1,85 @@
+"""Which checkpoint becomes the student (methods.md calls this ours: the paper selects on labels)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+import safetensors.torch
+from torch import nn
+from transformers import TrainerCallback
+
+from alloykit.files import read_json, replace_atomic, write_json
+
+
+@dataclass(frozen=True)
+class Check:
+    """One look at the held-out texts: mean of the criterion and its standard error."""
+
+    step: int
+    mean: float
+    standard_error: float
+
+
+def choose(checks: list[Check], rule: Literal["unlabelled", "labelled", "last"]) -> Check:
+    """unlabelled: the earliest whose mean loss is within one standard error of the lowest (the standard error of that
+    lowest one); labelled: the earliest of the highest mean accuracy; last: the last."""
+    if rule == "last":
+        return checks[-1]
+    if rule == "labelled":
+        return max(checks, key=lambda c: (c.mean, -c.step))
+    lowest = min(checks, key=lambda c: (c.mean, c.step))
+    return next(c for c in checks if c.mean <= lowest.mean + lowest.standard_error)
+
+
+class Selection(TrainerCallback):
+    """Keeps the weights of every check that may still be chosen, in `folder`, and the list of all checks.
+
+    A check that is out of reach of the best so far is dropped at once, so that few weights lie on the disk.
+    """
+
+    def __init__(self, folder: Path, rule: Literal["unlabelled", "labelled", "last"]) -> None:
+        self.folder, self.rule = folder, rule
+        self.checks: list[Check] = []
+
+    def resume(self, step: int) -> None:
+        """Forget what was checked after the step that training resumes from: it is checked again."""
+        listed = self.folder / "checks.json"
+        self.checks = [Check(**c) for c in read_json(listed) if c["step"] <= step] if listed.exists() else []
+        self._prune()
+
+    def on_evaluate(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
+        metrics = kwargs["metrics"]
+        check = Check(state.global_step, metrics["eval_criterion"], metrics["eval_standard_error"])
+        if math.isnan(check.mean) or any(c.step == check.step for c in self.checks):
+            return
+        self.checks.append(check)
+        if state.is_world_process_zero:
+            tensors = {k: v.contiguous() for k, v in model.state_dict().items()}
+            replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
+            write_json(self.folder / "checks.json", [asdict(c) for c in self.checks])
+            self._prune()
+
+    def restore(self, model: nn.Module) -> Check:
+        """Load the chosen check's weights into the model."""
+        chosen = choose([c for c in self.checks if self._file(c).exists()], self.rule)
+        safetensors.torch.load_model(model, self._file(chosen))
+        return chosen
+
+    def _prune(self) -> None:
+        reachable = {self._file(c) for c in self._reachable()}
+        for file in self.folder.glob("step-*.safetensors"):
+            if file not in reachable:
+                file.unlink()
+
+    def _reachable(self) -> list[Check]:
+        if not self.checks or self.rule != "unlabelled":
+            return [choose(self.checks, self.rule)] if self.checks else []
+        lowest = min(self.checks, key=lambda c: (c.mean, c.step))
+        # Twice the distance, because a later and lower best may come with a larger standard error.
+        return [c for c in self.checks if c.mean <= lowest.mean + 2 * lowest.standard_error]
+
+    def _file(self, check: Check) -> Path:
+        return self.folder / f"step-{check.step:07d}.safetensors"

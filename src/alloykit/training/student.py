@@ -1,0 +1,103 @@
+"""Make a student: any encoder, its first, last or evenly spaced n layers, and a new head over the union of labels."""
+
+from __future__ import annotations
+
+import copy
+import logging
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import torch
+from torch import nn
+
+from alloykit.errors import AlloyError
+from alloykit.labels import LabelSpace
+from alloykit.teachers.encoder import resolve
+from alloykit.teachers.teacher import load_or_explain
+from alloykit.training.options import StudentSpec
+
+
+def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:
+    """The student in float32 with its head drawn from `seed`, and its tokenizer. AlloyError if it has too few layers."""
+    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, set_seed
+
+    folder = resolve(spec.model)
+    common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
+    config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
+    config.num_labels = space.size
+    config.id2label, config.label2id = space.id2label, space.label2id
+    config.problem_type = "single_label_classification"
+    kept = layers_to_keep(config.num_hidden_layers, spec)
+    set_seed(seed)
+    with quiet_transformers():
+        model = load_or_explain(
+            lambda: AutoModelForSequenceClassification.from_pretrained(
+                folder, config=config, dtype=torch.float32, use_safetensors=True, ignore_mismatched_sizes=True, **common
+            ),
+            spec.model,
+        )
+        tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), spec.model)
+        if len(kept) < config.num_hidden_layers:
+            model = keep_layers(model, kept)
+    return model, tokenizer
+
+
+def layers_to_keep(available: int, spec: StudentSpec) -> list[int]:
+    """Positions of the kept layers, ascending."""
+    n = spec.layers or available
+    if n > available:
+        raise AlloyError(
+            expected=f"a student model of at least {n} layers",
+            got=f"'{spec.model}' with {available}",
+            hint=f"Set `student: {{layers: {available}}}` or less, or take a deeper model.",
+        )
+    if spec.keep == "first":
+        return list(range(n))
+    if spec.keep == "last":
+        return list(range(available - n, available))
+    return [(j + 1) * available // n - 1 for j in range(n)]
+
+
+def keep_layers(model: Any, kept: list[int]) -> Any:
+    """A model of the same class with only the layers `kept`, everything else copied."""
+    from transformers import AutoModelForSequenceClassification
+
+    depth = model.config.num_hidden_layers
+    config = copy.deepcopy(model.config)
+    for key, value in vars(config).items():  # settings that list one value per layer
+        if isinstance(value, (list, tuple)) and len(value) == depth and "layer" in key:
+            setattr(config, key, [value[i] for i in kept])
+    config.num_hidden_layers = len(kept)
+    small = AutoModelForSequenceClassification.from_config(config).to(torch.float32)
+    stacks = [n for n, m in model.named_modules() if isinstance(m, nn.ModuleList) and len(m) == depth]
+    state = dict(model.state_dict())
+    for stack in stacks[:1]:  # none where all layers share their weights (ALBERT)
+        pattern = re.compile(rf"{re.escape(stack)}\.(\d+)\.(.*)")
+        layered = {key: match for key in list(state) if (match := pattern.fullmatch(key))}
+        values = {key: state.pop(key) for key in layered}
+        for key, match in layered.items():
+            if int(match[1]) in kept:
+                state[f"{stack}.{kept.index(int(match[1]))}.{match[2]}"] = values[key]
+    # What a first layer lacks or has too much (ModernBERT normalises before every layer but the first) stays as built.
+    missing = small.load_state_dict(state, strict=False).missing_keys
+    if unexpected := [key for key in missing if not re.search(r"norm", key, re.IGNORECASE)]:
+        raise AlloyError(
+            expected=f"layers of '{type(model).__name__}' that can be taken apart",
+            got=f"no weights for {', '.join(unexpected[:3])}",
+            hint="Leave `layers` out, so that the whole encoder becomes the student.",
+        )
+    return small
+
+
+@contextmanager
+def quiet_transformers() -> Iterator[None]:
+    """A new head is what we asked for: keep transformers from warning about it."""
+    logger = logging.getLogger("transformers")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        logger.setLevel(level)

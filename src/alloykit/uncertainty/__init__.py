@@ -1,0 +1,1 @@
+"""How far a teacher trusts itself: entropy, confidence, margins, and their comparison between teachers."""
