@@ -98,7 +98,7 @@ def test_python_lists_and_datasets_give_the_same_table():
     fingerprints = {load_texts(s, want_labels=True).fingerprint() for s in (records, data)}
     assert len(fingerprints) == 1
     assert load_texts(TEXTS).table["text"][:] == TEXTS
-    assert load_texts(data.with_format("numpy").select([3, 1])).table["text"][:] == [TEXTS[3], TEXTS[1]]
+    assert load_texts(data.with_format("arrow").select([3, 1])).table["text"][:] == [TEXTS[3], TEXTS[1]]
 
 
 def test_a_saved_dataset_is_read_back(tmp_path):

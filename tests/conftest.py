@@ -1,0 +1,58 @@
+"""Shared fixtures: no network, few threads, two teachers of disjoint labels and a student encoder."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+os.environ["HF_HUB_OFFLINE"] = "1"
+os.environ["TOKENIZERS_PARALLELISM"] = "false"
+sys.path.insert(0, str(Path(__file__).parent))
+
+import pytest
+import tiny
+import torch
+
+torch.set_num_threads(1)
+
+BILLING = ("refund", "charge", "invoice")
+DELIVERY = ("track", "damaged")
+
+
+@pytest.fixture(scope="session")
+def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Folders of tiny models: teachers `billing` (BERT) and `delivery` (RoBERTa), and `encoder`."""
+    root = tmp_path_factory.mktemp("models")
+    return {
+        "billing": tiny.classifier(root / "billing", BILLING, "bert", seed=1),
+        "delivery": tiny.classifier(root / "delivery", DELIVERY, "roberta", seed=2),
+        "encoder": tiny.encoder(root / "encoder", "bert", seed=3),
+    }
+
+
+@pytest.fixture()
+def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
+    """A small recipe as a dictionary; its texts are in a csv file, its output does not exist yet."""
+    import csv
+
+    texts = tmp_path / "texts.csv"
+    with texts.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text"])
+        writer.writerows([t] for t in tiny.texts(80))
+    test = tmp_path / "test.csv"
+    with test.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["text", "label"])
+        labels = [*BILLING, *DELIVERY]
+        writer.writerows([t, labels[i % 5]] for i, t in enumerate(tiny.texts(30, seed=9)))
+    return {
+        "teachers": [str(models["billing"]), str(models["delivery"])],
+        "texts": str(texts),
+        "student": {"model": str(models["encoder"]), "layers": 2},
+        "method": {"name": "muka", "passes": 4},
+        "training": {"epochs": 2, "learning_rate": 1e-3, "batch_size": 16, "max_length": 32},
+        "evaluate": {"data": {"path": str(test), "label": "label"}},
+        "output": str(tmp_path / "run"),
+    }
