@@ -15,6 +15,8 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 
+ClickException = typer.BadParameter.__mro__[2]  # typer carries its own click, which it does not export
+
 app = typer.Typer(
     name="alloykit",
     help="Melt fine-tuned text classifiers with different labels into one small student.",
@@ -201,9 +203,12 @@ def _explained() -> Iterator[None]:
         except AlloyError as error:
             print(f"error: {error}", file=sys.stderr)
             raise SystemExit(2) from None
-        except KeyboardInterrupt:
+        except (KeyboardInterrupt, typer.Abort):
             print("stopped. Run the same command again to go on.", file=sys.stderr)
             raise SystemExit(130) from None
+        except ClickException as error:
+            error.show()
+            raise SystemExit(error.exit_code) from None
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
@@ -215,7 +220,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     with _explained():
-        app(standalone_mode=False) if "--help" not in sys.argv else app()
+        sys.exit(app(standalone_mode=False))  # not standalone, so that an interrupt is ours to explain
 
 
 if __name__ == "__main__":

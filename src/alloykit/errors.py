@@ -12,7 +12,8 @@ class AlloyError(Exception):
         self.expected = expected
         self.got = got
         self.hint = hint
-        super().__init__(f"expected {expected}; got {got}." + (f" {hint}" if hint else ""))
+        end = "" if got.endswith("\n") else ". "  # a list of problems ends its own lines
+        super().__init__(f"expected {expected}; got {got}{end}{hint}".strip())
 
 
 class AlloyWarning(UserWarning):

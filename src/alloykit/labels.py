@@ -5,10 +5,8 @@ Notation: N teachers; teacher i has C_i labels; the union has C labels.
 
 from __future__ import annotations
 
-import difflib
-import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -18,8 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-
-_ANONYMOUS = re.compile(r"label[ _-]?\d+", re.IGNORECASE)
+from alloykit.names import clean, quoted, refuse_repeats, unknown
 
 
 @dataclass(frozen=True)
@@ -37,7 +34,7 @@ class LabelSpace:
         if len(set(self.names)) != len(self.names) or set(self.names) != set(chain(*self.teachers)):
             raise AlloyError(
                 expected="each label of the teachers exactly once in `names`",
-                got=f"names {_quoted(self.names)} for {self.teachers}",
+                got=f"names {quoted(self.names)} for {self.teachers}",
                 hint="Use LabelSpace.union(...).",
             )
 
@@ -71,18 +68,18 @@ class LabelSpace:
                 expected=f"one name for each of {len(teachers)} teachers", got=f"{len(teacher_names)} names"
             )
         shown = [f"'{name}'" for name in teacher_names or range(len(teachers))]
-        sets = [_clean(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
+        sets = [clean(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
         for who, labels in zip(shown, sets, strict=True):
             if len(labels) < 2:
                 raise AlloyError(
                     expected=f"at least 2 labels from teacher {who}",
-                    got=f"{len(labels)} ({_quoted(labels)})",
+                    got=f"{len(labels)} ({quoted(labels)})",
                     hint="With one label a model has nothing to decide, and no confidence. Leave it out.",
                 )
         alias = _checked_aliases(aliases or {}, set(chain(*sets)))
         sets = [tuple(alias.get(name, name) for name in labels) for labels in sets]
         for who, labels in zip(shown, sets, strict=True):
-            _refuse_repeats(labels, f"teacher {who}, after aliases")
+            refuse_repeats(labels, f"teacher {who}, after aliases")
         if keep_apart is not False:
             sets = _prefixed(sets, keep_apart, teacher_names)
         return cls(tuple(dict.fromkeys(chain(*sets))), tuple(sets))
@@ -182,78 +179,15 @@ class LabelSpace:
     def position(self, name: str) -> int:
         """The position of a label in the union. Raises AlloyError, naming near misses, when it is unknown."""
         if name not in self._positions:
-            raise _unknown("a label of the union", name, self.names)
+            raise unknown("a label of the union", name, self.names)
         return self._positions[name]
-
-
-def is_anonymous(names: Iterable[str]) -> bool:
-    """Whether any name is a stand-in such as LABEL_0 (any case).
-
-    One is enough: two teachers' LABEL_1 would be joined as one class, although nothing says that they are.
-    """
-    return any(_ANONYMOUS.fullmatch(name.strip()) for name in names)
-
-
-def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tuple[str, ...]:
-    """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
-
-    mapping: label name, or its position as an int or a string, -> new name; labels it does not mention keep
-    theirs. A key that is a name is read as the name, whatever its position. teacher: its name, for messages.
-
-    Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
-    not unique, or still anonymous (LABEL_0).
-    """
-    old = _clean(names, f"teacher '{teacher}'")
-    new: dict[int, str] = {}
-    for key, value in mapping.items():
-        if isinstance(key, bool) or not isinstance(value, str):
-            # YAML reads unquoted yes, no, on, off as true and false, and 1 as a number.
-            raise AlloyError(
-                expected=f"names in `labels:` of teacher '{teacher}'",
-                got=f"{key!r}: {value!r}",
-                hint="Put quotes around names such as 'yes', 'no' and '1'.",
-            )
-        word = str(key).strip()
-        number = int(word) if word.isascii() and word.isdecimal() else -1
-        if word not in old and not 0 <= number < len(old):
-            raise _unknown(f"a label of teacher '{teacher}', or its position", word, old)
-        place = old.index(word) if word in old else number
-        if place in new:
-            wanted = f"each label of teacher '{teacher}' once in `labels:`"
-            raise AlloyError(expected=wanted, got=f"'{old[place]}' again, as {key!r}")
-        new[place] = value
-    result = _clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
-    if is_anonymous(result):
-        raise AlloyError(
-            expected=f"real label names for teacher '{teacher}', since labels are joined by name",
-            got=_quoted(result),
-            hint="Give them in the recipe, under this teacher: `labels: {LABEL_0: bug, LABEL_1: login}`.",
-        )
-    return result
-
-
-def _clean(names: Sequence[str], who: str) -> tuple[str, ...]:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise AlloyError(expected=f"a list of label names for {who}", got=repr(names))
-    cleaned = tuple(name.strip() for name in names)
-    if "" in cleaned:
-        got = f"an empty one at position {cleaned.index('')}"
-        raise AlloyError(expected=f"a name for every label of {who}", got=got)
-    _refuse_repeats(cleaned, who)
-    return cleaned
-
-
-def _refuse_repeats(names: Sequence[str], who: str) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise AlloyError(expected=f"different labels within {who}", got=f"{_quoted(repeated)} more than once")
 
 
 def _checked_aliases(aliases: Mapping[str, str], known: set[str]) -> dict[str, str]:
     alias = {old.strip(): new.strip() for old, new in aliases.items()}
     for old, new in alias.items():
         if old not in known:
-            raise _unknown("an alias for a label that a teacher has", old, sorted(known))
+            raise unknown("an alias for a label that a teacher has", old, sorted(known))
         if not new:
             raise AlloyError(expected=f"a name for the alias of '{old}'", got="an empty one")
         # a -> b -> c could mean b or c for a; asking is better than guessing.
@@ -274,33 +208,21 @@ def _prefixed(
     counts = Counter(chain(*sets))
     chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
     for name in sorted(chosen - set(counts)):
-        raise _unknown("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
+        raise unknown("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
     apart = {name for name in chosen if counts[name] > 1}
     if not apart:
         return sets
     if teachers is None or len(set(teachers)) != len(teachers):
         raise AlloyError(
-            expected=f"a different name for each teacher, to keep {_quoted(sorted(apart))} apart",
-            got="no names" if teachers is None else _quoted(teachers),
+            expected=f"a different name for each teacher, to keep {quoted(sorted(apart))} apart",
+            got="no names" if teachers is None else quoted(teachers),
         )
     new = [tuple(f"{t}/{n}" if n in apart else n for n in s) for t, s in zip(teachers, sets, strict=True)]
     # A prefixed name that is also someone's plain label would join what was to be kept apart.
     if len(set(chain(*new))) != sum(counts[name] if name in apart else 1 for name in counts):
         raise AlloyError(
             expected="no label that equals another teacher's '<teacher>/<label>'",
-            got=_quoted(dict.fromkeys(chain(*new))),
+            got=quoted(dict.fromkeys(chain(*new))),
             hint="Rename that teacher, or the label with '/' in it.",
         )
     return new
-
-
-def _unknown(expected: str, got: str, options: Sequence[str]) -> AlloyError:
-    lowered = {option.lower(): option for option in options}
-    near = [lowered[match] for match in difflib.get_close_matches(got.lower(), lowered, n=3)]
-    hint = f"Did you mean {_quoted(near)}? " if near else ""
-    return AlloyError(expected=expected, got=f"'{got}'", hint=f"{hint}There are: {_quoted(options)}.")
-
-
-def _quoted(names: Iterable[str]) -> str:
-    listed = [f"'{name}'" for name in names]
-    return ", ".join(listed[:30]) + (f" and {len(listed) - 30} more" if len(listed) > 30 else "")

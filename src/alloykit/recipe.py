@@ -49,7 +49,7 @@ class DataBlock(_Block):
     @field_validator("data", mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
 
 class Recipe(_Block):
@@ -72,7 +72,7 @@ class Recipe(_Block):
     @field_validator("texts", mode="before")
     @classmethod
     def _texts_from_string(cls, value: Any) -> Any:
-        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
     @field_validator("method", mode="before")
     @classmethod
@@ -101,7 +101,7 @@ class TeachRecipe(_Block):
     @field_validator("data", mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        return {"path": str(value)} if isinstance(value, (str, Path)) else value
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
     @field_validator("training", mode="before")
     @classmethod

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
+from alloykit.names import near
 
 
 def method_table() -> list[dict[str, str]]:
@@ -23,11 +23,11 @@ def method_details(name: str) -> dict[str, Any]:
     """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
     known = methods()
     if name not in known:
-        near = difflib.get_close_matches(name, known, n=1)
+        guess = near(name, known)
         raise AlloyError(
             expected="a method's name",
             got=repr(name),
-            hint=(f"Did you mean '{near[0]}'? " if near else "") + f"There are {', '.join(known)}.",
+            hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
     method = known[name]
     meanings = _meanings(method.Options)

@@ -16,6 +16,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.reader import find_rows
+from alloykit.knowledge.fast_dropout import ByteDropout
 from alloykit.knowledge.sampling import Sampler, StockDropout, check_varies, key
 from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit, passes_unit
 from alloykit.progress import bar, say
@@ -73,10 +74,10 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {len(starts) * CHUNK} Monte-Carlo passes), "
         f"at most {needed / 1e6:,.1f} MB in {store.storage.url}"
     )
+    sampler = sampler or (ByteDropout() if options.device == "cpu" else StockDropout())
     lookup = _row_texts(texts, shards)
     mine = [s for s in range(len(shards)) if s % options.part[1] == options.part[0] and lookup[s]]
     for info in infos:
-        sampler = sampler or StockDropout()
         teacher = Teacher.load(info, max_length=options.max_length, dropout=options.dropout, device=options.device)
         _identify(store, teacher, options, sampler)
         todo = {s: _missing_units(store, info.name, s, starts) for s in mine}

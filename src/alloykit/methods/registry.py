@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Mapping
 from importlib.metadata import entry_points
 from typing import Any
@@ -17,6 +16,7 @@ from alloykit.methods.supervised import Supervised
 from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.uhc import UHC
 from alloykit.methods.vanilla_kd import VanillaKD
+from alloykit.names import near
 
 BUILT_IN: tuple[type[Method], ...] = (
     Muka,
@@ -54,11 +54,11 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     name = options.pop("name", None)
     known = methods()
     if name not in known:
-        near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
+        guess = near(str(name), known)
         raise AlloyError(
             expected="a method's name",
             got=repr(name),
-            hint=(f"Did you mean '{near[0]}'? " if near else "") + f"There are {', '.join(known)}.",
+            hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
     method = known[name]
     inner: Method | None = None

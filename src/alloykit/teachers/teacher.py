@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.labels import rename
+from alloykit.names import rename
 from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import resolve
 

@@ -1,0 +1,12 @@
+"""Texts in: a file, a folder, a hub data set or a Python list becomes one table.
+
+Texts are taken exactly as they are written: nothing is stripped; "00123", "NA" and "null" are texts. Rows
+without a usable text are counted by reason, then dropped or refused. Texts that repeat stay.
+"""
+
+from alloykit.data.load import load_texts
+from alloykit.data.options import ColumnOptions, TextsOptions
+from alloykit.data.readers import FORMATS
+from alloykit.data.table import Texts, text_id
+
+__all__ = ["FORMATS", "ColumnOptions", "Texts", "TextsOptions", "load_texts", "text_id"]

@@ -1,0 +1,103 @@
+"""Names in messages, near misses among them, and a teacher's label names after the recipe's renaming."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from alloykit.errors import AlloyError
+
+_ANONYMOUS = re.compile(r"label[ _-]?\d+", re.IGNORECASE)
+
+
+def near(name: str, known: Iterable[str]) -> str:
+    """The known name that was probably meant, in any case; "" if none is near."""
+    lowered = {other.lower(): other for other in known}
+    found = difflib.get_close_matches(name.lower(), lowered, n=1)
+    return lowered[found[0]] if found else ""
+
+
+def quoted(names: Iterable[object] | None) -> str:
+    """Names in quotes, as a list in a sentence; very long names and lists are cut. "" if there are none."""
+    listed = [f"'{short(name)}'" for name in names or []]
+    return ", ".join(listed[:30]) + (f" and {len(listed) - 30} more" if len(listed) > 30 else "")
+
+
+def short(name: object) -> str:
+    """A name cut to 40 characters: the header of a file without one is a text, and messages must not leak texts."""
+    return str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…"
+
+
+def unknown(expected: str, got: str, known: Sequence[str]) -> AlloyError:
+    """The error for a name that is not among the known ones, with the nearest of them."""
+    guess = near(got, known)
+    hint = f"Did you mean '{guess}'? " if guess else ""
+    return AlloyError(expected=expected, got=f"'{got}'", hint=f"{hint}There are: {quoted(known)}.")
+
+
+def clean(names: Sequence[str], who: str) -> tuple[str, ...]:
+    """The names without outer spaces. Raises AlloyError for what is not a list of different, non-empty names."""
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise AlloyError(expected=f"a list of label names for {who}", got=repr(names))
+    cleaned = tuple(name.strip() for name in names)
+    if "" in cleaned:
+        got = f"an empty one at position {cleaned.index('')}"
+        raise AlloyError(expected=f"a name for every label of {who}", got=got)
+    refuse_repeats(cleaned, who)
+    return cleaned
+
+
+def refuse_repeats(names: Sequence[str], who: str) -> None:
+    """Raises AlloyError if a name is there twice."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise AlloyError(expected=f"different labels within {who}", got=f"{quoted(repeated)} more than once")
+
+
+def is_anonymous(names: Iterable[str]) -> bool:
+    """Whether any name is a stand-in such as LABEL_0 (any case).
+
+    One is enough: two teachers' LABEL_1 would be joined as one class, although nothing says that they are.
+    """
+    return any(_ANONYMOUS.fullmatch(name.strip()) for name in names)
+
+
+def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tuple[str, ...]:
+    """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
+
+    mapping: label name, or its position as an int or a string, -> new name; labels it does not mention keep
+    theirs. A key that is a name is read as the name, whatever its position. teacher: its name, for messages.
+
+    Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
+    not unique, or still anonymous (LABEL_0).
+    """
+    old = clean(names, f"teacher '{teacher}'")
+    new: dict[int, str] = {}
+    for key, value in mapping.items():
+        if isinstance(key, bool) or not isinstance(value, str):
+            # YAML reads unquoted yes, no, on, off as true and false, and 1 as a number.
+            raise AlloyError(
+                expected=f"names in `labels:` of teacher '{teacher}'",
+                got=f"{key!r}: {value!r}",
+                hint="Put quotes around names such as 'yes', 'no' and '1'.",
+            )
+        word = str(key).strip()
+        number = int(word) if word.isascii() and word.isdecimal() else -1
+        if word not in old and not 0 <= number < len(old):
+            raise unknown(f"a label of teacher '{teacher}', or its position", word, old)
+        place = old.index(word) if word in old else number
+        if place in new:
+            wanted = f"each label of teacher '{teacher}' once in `labels:`"
+            raise AlloyError(expected=wanted, got=f"'{old[place]}' again, as {key!r}")
+        new[place] = value
+    result = clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
+    if is_anonymous(result):
+        raise AlloyError(
+            expected=f"real label names for teacher '{teacher}', since labels are joined by name",
+            got=quoted(result),
+            hint="Give them in the recipe, under this teacher: `labels: {LABEL_0: bug, LABEL_1: login}`.",
+        )
+    return result
