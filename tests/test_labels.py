@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.errors import AlloyError
-from alloykit.labels import LabelSpace, is_anonymous, rename
+from alloykit.labels import LabelSpace
 
 words = st.sampled_from("abcdefghijkl")  # few enough to overlap, enough for several components
 label_sets = st.lists(st.lists(words, min_size=2, max_size=4, unique=True), min_size=1, max_size=5)
@@ -189,53 +189,3 @@ def test_keep_apart_prefixes_only_shared_labels():
 def test_union_refuses(teachers, options, message):
     with pytest.raises(AlloyError, match=message):
         LabelSpace.union(teachers, **options)
-
-
-@pytest.mark.parametrize("names", [["LABEL_0", "LABEL_1"], ["label_12", "bug"], ["Label 3"]])
-def test_stand_ins_are_anonymous(names):
-    assert is_anonymous(names)
-
-
-@pytest.mark.parametrize("names", [["bug", "labels"], ["label_x", "my_label_1"], ["mislabel_0"], []])
-def test_real_names_are_not_anonymous(names):
-    assert not is_anonymous(names)
-
-
-@pytest.mark.parametrize(
-    "mapping",
-    [
-        {"LABEL_0": "bug", "LABEL_1": " login "},
-        {0: "bug", 1: "login"},
-        {"1": "login", "0": "bug"},
-        {"LABEL_1": "login", 0: "bug"},
-    ],
-)
-def test_rename_takes_names_and_positions(mapping):
-    assert rename(["LABEL_0", "LABEL_1"], mapping, "support") == ("bug", "login")
-
-
-def test_rename_reads_a_key_that_is_a_name_as_the_name_and_may_swap():
-    assert rename(["1", "2"], {"1": "bad"}, "stars") == ("bad", "2")
-    assert rename(["1", "2"], {1: "bad", 2: "good"}, "stars") == ("bad", "good")
-    assert rename(["a", "b"], {"a": "b", "b": "a"}, "t") == ("b", "a")
-    assert rename(["a ", "b"], {}, "t") == ("a", "b")
-
-
-@pytest.mark.parametrize(
-    ("mapping", "message"),
-    [
-        ({"LABEL_2": "x"}, "teacher 'support'.*'LABEL_2'.*There are: 'LABEL_0', 'LABEL_1'"),
-        ({"2": "x"}, "or its position; got '2'"),
-        ({-1: "x"}, "got '-1'"),
-        ({"LABEL_0": "bug", 0: "cat"}, "once in `labels:`; got 'LABEL_0' again"),
-        ({"LABEL_0": "bug", "LABEL_1": "bug"}, "after renaming; got 'bug' more than once"),
-        ({"LABEL_0": "bug", "LABEL_1": ""}, "a name for every label of teacher 'support'"),
-        ({"LABEL_0": "bug", "LABEL_1": False}, "Put quotes"),
-        ({True: "bug"}, "Put quotes"),
-        ({}, r"real label names for teacher 'support'.*`labels: {LABEL_0: bug, LABEL_1: login}`"),
-        ({"LABEL_0": "bug"}, "real label names.*'bug', 'LABEL_1'"),
-    ],
-)
-def test_rename_refuses(mapping, message):
-    with pytest.raises(AlloyError, match=message):
-        rename(["LABEL_0", "LABEL_1"], mapping, "support")

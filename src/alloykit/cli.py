@@ -15,7 +15,8 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 
-ClickException = typer.BadParameter.__mro__[2]  # typer carries its own click, which it does not export
+# typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
+ClickException: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="alloykit",

@@ -58,7 +58,7 @@ class Recipe(_Block):
     teachers: list[TeacherSpec] = Field(min_length=1)
     texts: TextsOptions | InMemory
     student: StudentSpec | None = None
-    method: dict[str, Any] = {"name": "muka"}
+    method: dict[str, Any] = Field({"name": "muka"}, validate_default=True)
     labels: LabelOptions = LabelOptions()
     training: TrainingOptions = TrainingOptions()
     knowledge: KnowledgeOptions = KnowledgeOptions()
@@ -82,7 +82,13 @@ class Recipe(_Block):
             value = {"name": value}
         if not isinstance(value, Mapping) or "name" not in value:
             raise ValueError("give a name, for instance `method: {name: muka}`; `alloykit methods` lists them")
-        return registry.spec_of(registry.create(value))
+        try:
+            return registry.spec_of(registry.create(value))
+        except ValidationError as error:
+            options = registry.methods()[value["name"]].Options
+            raise ValueError("; ".join(explain(error, options))) from error
+        except AlloyError as error:
+            raise ValueError(str(error)) from error
 
 
 class TeachRecipe(_Block):
@@ -134,12 +140,11 @@ def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
+        lines = explain(error, kind)
         raise AlloyError(
             expected=f"a valid recipe in {source}",
-            got=f"{error.error_count()} problem(s):\n"
-            + "\n".join(f"  - {line}" for line in explain(error, kind))
-            + "\n",
-            hint="README and `alloykit methods NAME` show the keys",
+            got=f"{len(lines)} problem(s):\n" + "\n".join(f"  - {line}" for line in lines) + "\n",
+            hint="The README and `alloykit methods NAME` show the keys.",
         ) from error
 
 

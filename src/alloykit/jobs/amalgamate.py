@@ -51,9 +51,7 @@ def amalgamate(
     tables: dict[str, Texts] = {}
 
     def block(name: str, source: Any, want_labels: bool) -> Any:
-        if isinstance(source, (str, Path)):
-            return {"path": str(source)}
-        if isinstance(source, Mapping) or isinstance(source, TextsOptions):
+        if isinstance(source, (str, Path, Mapping, TextsOptions)):
             return source
         tables[name] = load_texts(source, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}

@@ -35,7 +35,7 @@ def describe_plan(prepared: Prepared) -> dict[str, Any]:
     tokens = _tokens_per_text(prepared)
     rate = matmul_rate() * EFFICIENCY
     use_teachers = needs.teachers > 0
-    teachers = [
+    teachers: list[dict[str, Any]] = [
         {
             "name": info.name,
             "model": info.spec.model,
@@ -66,7 +66,10 @@ def describe_plan(prepared: Prepared) -> dict[str, Any]:
         "teachers": teachers,
         "knowledge_bytes": bytes_needed(distinct, [len(t) for t in space.teachers], passes) if use_teachers else 0,
         "student_steps": steps,
-        "seconds": {"sweep": round(sum(t["seconds"] for t in teachers), 1), "training": round(student_seconds, 1)},
+        "seconds": {
+            "sweep": round(sum(float(t["seconds"]) for t in teachers), 1),
+            "training": round(student_seconds, 1),
+        },
         "cautions": prepared.method.cautions(Context(space)),
         "output": recipe.output,
     }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -79,7 +79,7 @@ class StoredKnowledge:
         return TeacherRows(logits, total, count)
 
     @staticmethod
-    def _gather(parts: list[tuple[int, Tensor]], position: Tensor, array: Any) -> Tensor:
+    def _gather(parts: list[tuple[int, Tensor]], position: Tensor, array: Callable[[int], Tensor]) -> Tensor:
         picked = [array(shard)[position[where]] for shard, where in parts]
         out = picked[0].new_empty(len(position), *picked[0].shape[1:])
         for (_, where), values in zip(parts, picked, strict=True):

@@ -15,8 +15,8 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
-from alloykit.knowledge.reader import find_rows
 from alloykit.knowledge.fast_dropout import ByteDropout
+from alloykit.knowledge.reader import find_rows
 from alloykit.knowledge.sampling import Sampler, StockDropout, check_varies, key
 from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit, passes_unit
 from alloykit.progress import bar, say

@@ -18,7 +18,7 @@ from alloykit.rows import Rows, Source
 State = Mapping[str, Tensor]
 
 
-class Options(BaseModel):
+class MethodOptions(BaseModel):
     """The recipe's `method:` block, less its name. Unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -114,11 +114,11 @@ class Method:
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
-    Options: ClassVar[type[Options]] = Options
+    Options: ClassVar[type[MethodOptions]] = MethodOptions
     default_inner: ClassVar[str | None] = None  # wraps another method, named in `of`; this one if it is not named
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
 
-    def __init__(self, options: Options, inner: Method | None = None) -> None:
+    def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
         self.options = options
         self.inner = inner
 

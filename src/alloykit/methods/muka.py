@@ -13,14 +13,14 @@ from torch import Tensor, nn
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
-from alloykit.methods.base import Context, Method, Needs, Options, Phase, State, StudentOutput, Supervision
+from alloykit.methods.base import Context, Method, MethodOptions, Needs, Phase, State, StudentOutput, Supervision
 from alloykit.rows import Rows, Source, chunks
 from alloykit.uncertainty import calibration
 from alloykit.uncertainty.entropy import confidence
 from alloykit.uncertainty.margin import margin
 
 
-class MukaOptions(Options):
+class MukaOptions(MethodOptions):
     mode: Literal["soft", "hard"] = "soft"
     """hard: the most confident teacher alone (Eq. 10); soft: a weighted sum of all (Eqs. 11–12)."""
     passes: int = Field(16, ge=0)

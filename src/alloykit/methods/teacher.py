@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from alloykit.errors import AlloyError
-from alloykit.methods.base import Context, Method, Options, Phase, Supervision, uniform_weights
+from alloykit.methods.base import Context, Method, MethodOptions, Phase, Supervision, uniform_weights
 from alloykit.rows import Rows
 
 
-class TeacherOptions(Options):
+class TeacherOptions(MethodOptions):
     which: int = 0
     """Position of the teacher in the recipe's list, from 0."""
 

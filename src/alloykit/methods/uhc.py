@@ -7,11 +7,11 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Method, Options, Phase, StudentOutput, Supervision
+from alloykit.methods.base import Context, Method, MethodOptions, Phase, StudentOutput, Supervision
 from alloykit.rows import Rows
 
 
-class UHCOptions(Options):
+class UHCOptions(MethodOptions):
     temperature: float = Field(1.0, gt=0)
     """T, for teachers and student alike; the loss is multiplied by T²."""
 

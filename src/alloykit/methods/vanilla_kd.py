@@ -7,12 +7,12 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Method, Options, Phase, StudentOutput, Supervision, uniform_weights
+from alloykit.methods.base import Context, Method, MethodOptions, Phase, StudentOutput, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.rows import Rows
 
 
-class VanillaKDOptions(Options):
+class VanillaKDOptions(MethodOptions):
     temperature: float = Field(1.0, gt=0)
     """T, for teachers and student alike; the loss is multiplied by T²."""
 

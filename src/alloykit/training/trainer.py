@@ -159,6 +159,7 @@ class PhaseTrainer(Trainer):
     """Trainer whose loss weighs every text of an accumulated step the same, and whose checks keep single texts' losses."""
 
     loss_is_scaled_for_ga = True
+    data_collator: Any
     check_collator: Collator | None = None
     labelled = False
     _last: dict[str, Any] | None = None
@@ -181,7 +182,8 @@ class PhaseTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        mine, self.data_collator = self.data_collator, self.check_collator or self.data_collator
+        mine = self.data_collator
+        self.data_collator = self.check_collator or mine
         try:
             return super().get_eval_dataloader(eval_dataset)
         finally:

@@ -1,0 +1,127 @@
+"""The output folder: a finished run is never mixed with another recipe, nor with other people's files."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import yaml
+from commandline import Call, Finished, collect, files_of, write_csv, write_recipe
+
+Recipe = dict[str, Any]
+
+
+@pytest.fixture()
+def made(finished: Finished, tmp_path: Path) -> Recipe:
+    """A recipe whose output is a copy of the finished run."""
+    shutil.copytree(finished.folder, tmp_path / "run", copy_function=shutil.copy2)
+    recipe = yaml.safe_load((tmp_path / "run" / "recipe.yaml").read_text()) | {"output": str(tmp_path / "run")}
+    return dict(recipe)
+
+
+@pytest.mark.parametrize("command", ["amalgamate", "sweep", "teach"])
+def test_an_output_that_is_a_file_is_refused(
+    command: str, recipe: Recipe, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    (tmp_path / "run").write_text("mine")
+    if command == "teach":
+        recipe = {"model": str(models["encoder"]), "data": recipe["evaluate"]["data"], "output": recipe["output"]}
+    result = call(command, write_recipe(tmp_path, recipe))
+    collect(f"{command}: output is a file", result)
+    result.refused("output", "file", str(tmp_path / "run"))
+    assert (tmp_path / "run").read_text() == "mine"
+
+
+def test_an_output_below_a_file_is_refused(recipe: Recipe, tmp_path: Path, call: Call) -> None:
+    (tmp_path / "notes").write_text("mine")
+    result = call("amalgamate", write_recipe(tmp_path, recipe | {"output": str(tmp_path / "notes" / "run")}))
+    collect("output below a file", result)
+    result.refused("notes")
+
+
+@pytest.mark.parametrize("command", ["amalgamate", "teach"])
+def test_a_folder_with_other_files_is_refused(
+    command: str, recipe: Recipe, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "thesis.txt").write_text("mine")
+    if command == "teach":
+        recipe = {"model": str(models["encoder"]), "data": recipe["evaluate"]["data"], "output": recipe["output"]}
+    before = files_of(tmp_path / "run")
+    result = call(command, write_recipe(tmp_path, recipe))
+    collect(f"{command}: output with other files", result)
+    result.refused("`output`", "other files", str(tmp_path / "run"))
+    assert files_of(tmp_path / "run") == before
+
+
+CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "method": ({"method": {"name": "muka", "passes": 4, "temperature": 0.5}}, ("method.temperature", "0.2", "0.5")),
+    "training": ({"training": {"epochs": 9}}, ("training.epochs", "was 8.0, now 9.0")),
+    "labels": ({"labels": {"keep_apart": True}}, ("labels.keep_apart", "False", "True")),
+    "seed of the knowledge": ({"knowledge": {"seed": 3}}, ("knowledge.seed", "was 0, now 3")),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_another_recipe_in_the_same_output_is_refused(name: str, made: Recipe, tmp_path: Path, call: Call) -> None:
+    changes, words = CHANGES[name]
+    before = files_of(tmp_path / "run")
+    result = call("amalgamate", write_recipe(tmp_path, made | changes))
+    collect(f"changed {name}", result)
+    result.refused(*words, "--overwrite", "output")
+    assert files_of(tmp_path / "run") == before
+
+
+def test_other_teachers_in_the_same_output_are_refused(
+    made: Recipe, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    before = files_of(tmp_path / "run")
+    result = call("amalgamate", write_recipe(tmp_path, made | {"teachers": [str(models["billing"])] * 2}))
+    collect("changed teachers", result)
+    result.refused("teachers", "--overwrite")
+    assert files_of(tmp_path / "run") == before
+
+
+def test_other_texts_under_the_same_name_are_refused(
+    made: Recipe, finished: Finished, tmp_path: Path, call: Call
+) -> None:
+    texts = write_csv(tmp_path / "texts.csv", [[t] for t in tiny.texts(80)])
+    made["texts"] = {"path": str(texts)}
+    record = tmp_path / "run" / "recipe.yaml"
+    record.write_text(yaml.safe_dump(yaml.safe_load(record.read_text()) | {"texts": made["texts"]}))
+    assert call("plan", write_recipe(tmp_path, made)).code == 0
+    write_csv(texts, [[t] for t in tiny.texts(81)])
+    before = files_of(tmp_path / "run")
+    result = call("amalgamate", write_recipe(tmp_path, made))
+    collect("changed texts", result)
+    result.refused("texts differ in content", "--overwrite")
+    assert files_of(tmp_path / "run") == before
+
+
+def test_overwrite_makes_another_student_and_keeps_the_knowledge(made: Recipe, tmp_path: Path, call: Call) -> None:
+    run = tmp_path / "run"
+    knowledge, student = files_of(run / "knowledge"), (run / "student" / "model.safetensors").read_bytes()
+    changed = made | {"training": made["training"] | {"epochs": 1}}
+    result = call("amalgamate", write_recipe(tmp_path, changed), "--overwrite")
+    assert result.code == 0
+    assert (run / "student" / "model.safetensors").read_bytes() != student
+    assert files_of(run / "knowledge") == knowledge
+    assert yaml.safe_load((run / "recipe.yaml").read_text())["training"]["epochs"] == 1
+
+
+def test_a_mended_recipe_runs_in_the_folder_where_the_spoilt_one_stopped(
+    recipe: Recipe, tmp_path: Path, call: Call
+) -> None:
+    """The hint of the zero-variance message must work, in the same output and without --overwrite."""
+    still = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    recipe["teachers"][0] = str(tiny.classifier(tmp_path / "still", ("refund", "charge"), "albert", **still))
+    del recipe["evaluate"]
+    result = call("amalgamate", write_recipe(tmp_path, recipe))
+    collect("zero dropout", result)
+    result.refused("still", "dropout", "passes: 0")
+    recipe["method"]["dropout"] = 0.1
+    mended = call("amalgamate", write_recipe(tmp_path, recipe))
+    assert mended.code == 0, mended.err

@@ -1,0 +1,103 @@
+"""Every file format becomes the same table, and a file that cannot be read says why."""
+
+import gzip
+
+import pyarrow as pa
+import pytest
+from sample_texts import LABELS, TEXTS, delimited, json_lines, write
+
+from alloykit.data import load_texts, text_id
+from alloykit.errors import AlloyError, AlloyWarning
+
+FILES = {
+    "a.csv": delimited(),
+    "a.CSV": delimited(),
+    "a.csv.gz": b"\xef\xbb\xbf" + delimited(),
+    "windows.csv": b"\xef\xbb\xbf" + delimited().replace(b"\n", b"\r\n").replace(b"two\r\n", b"two\n"),
+    "a.tsv": delimited("\t"),
+    "a.tsv.gz": delimited("\t"),
+    "a.jsonl": json_lines(),
+    "a.ndjson": json_lines(),
+    "a.json": json_lines(),
+    "a.jsonl.gz": json_lines(),
+    "a.parquet": pa.table({"label": LABELS, "text": TEXTS}),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_file_format_gives_the_same_table(tmp_path, name):
+    texts = load_texts(write(tmp_path / name, FILES[name]), want_labels=True)
+    assert texts.table.column_names == ["id", "text", "label", "source_row"]
+    assert texts.table["text"][:] == TEXTS
+    assert texts.table["label"][:] == LABELS
+    assert texts.table["id"][:] == [text_id(t) for t in TEXTS]
+    assert texts.table["source_row"][:] == list(range(len(TEXTS)))
+    assert [str(f.dtype) for f in texts.table.features.values()] == ["string", "string", "string", "int64"]
+    assert (len(texts), texts.total, texts.duplicates, texts.dropped) == (8, 8, 0, {})
+    assert texts.has_labels
+    assert not texts.is_pair
+
+
+@pytest.mark.parametrize("name", ["a.txt", "a.txt.gz"])
+def test_txt_has_one_text_per_line(tmp_path, name):
+    path = write(tmp_path / name, "text\r\n NA \nlast, line\u2028still".encode())
+    assert load_texts(path).table["text"][:] == ["text", " NA ", "last, line\u2028still"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options", "message"),
+    [
+        ("a.csv", b"body,subject\nx,y\n", {}, "a column 'text'; got columns 'body', 'subject'.*Set `text: body`"),
+        ("a.csv", b"id,Texts\n1,x\n", {}, r"Set `text: Texts`\."),
+        ("a.csv", b"my first text\nmy second\n", {}, "'my first text'.*header line.*ending .txt"),
+        ("a.csv", b"text,text\nx,y\n", {}, "one column 'text'; got columns 'text', 'text'"),
+        ("a.csv", b"", {}, "a column 'text'; got columns none"),
+        ("a.csv", b"text,label\nx\n", {}, "well-formed csv.*1 cells where the first line has 2' at line 2"),
+        ("a.tsv", b'text\n"x" y\n', {}, r"well-formed tsv in '.*a\.tsv'.*at line 2.*quotes"),
+        ("a.csv", b'text\n"open', {}, "well-formed csv.*unexpected end"),
+        ("a.csv", b"text\nx\n", {"want_labels": True}, "a column 'label'; got columns 'text'"),
+        ("a.csv", b"text\nx\n", {"text_pair": "b"}, "a column 'b'"),
+        ("a.txt", b"x\n", {"text": "body"}, "a column 'body'; got columns 'text'"),
+        ("a.csv", "text\ncafé\n".encode("latin-1"), {}, r"UTF-8 text in '.*a\.csv'; got the byte 0xe9.*iconv"),
+        ("a.txt", "x".encode("utf-16"), {}, r"UTF-8 text in '.*a\.txt'; got the byte 0xff"),
+        ("a.jsonl", b'{"text": "\xe9"}\n', {}, r"UTF-8 text in '.*a\.jsonl'"),
+        ("a.jsonl", b'{"text": "x"}\n{"text": \n', {}, "one JSON object in each line.*at line 2"),
+        ("a.json", b'[{"text": "x"}]', {}, "got list at line 1.*jq"),
+        ("a.jsonl", b'{"body": "x"}\n', {}, "a column 'text'; got columns 'body'"),
+        ("a.csv.gz", None, {}, "a readable file.*BadGzipFile"),
+        ("a.parquet", None, {}, "a readable file.*a.parquet"),
+        ("a.xlsx", b"", {}, "a file that ends in .csv"),
+    ],
+)
+def test_files_that_cannot_be_read_say_why(tmp_path, name, content, options, message):
+    path = tmp_path / name
+    path.write_bytes(b"nonsense" if content is None else content)
+    with pytest.raises(AlloyError, match=message):
+        load_texts(path, **options)
+
+
+def test_a_cut_off_gzip_file_is_an_error(tmp_path):
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(b"text\n" * 10_000)[:-20])
+    with pytest.raises(AlloyError, match=r"a readable file.*EOFError"):
+        load_texts(tmp_path / "a.txt.gz")
+
+
+def test_json_columns_may_appear_late_and_blank_lines_are_skipped(tmp_path):
+    path = write(tmp_path / "a.jsonl", b'{"text": "a"}\n\n{"text": "b", "pair": "c"}\n')
+    assert load_texts(path, text_pair="pair").table["text_pair"][:] == [None, "c"]
+
+
+def test_json_escapes_of_surrogates_are_bad_rows(tmp_path):
+    path = write(tmp_path / "a.jsonl", b'{"text": "\\ud83d\\ude42"}\n{"text": "\\ud83d"}\n')
+    with pytest.warns(AlloyWarning, match="1 text is not valid Unicode"):
+        assert load_texts(path).table["text"][:] == ["🙂"]
+
+
+def test_line_breaks_within_csv_cells_stay_as_they_are(tmp_path):
+    path = write(tmp_path / "a.csv", b'text\r\n"a\r\nb"\r\n"c\rd"\r\n')
+    assert load_texts(path).table["text"][:] == ["a\r\nb", "c\rd"]
+
+
+def test_very_long_cells_are_read(tmp_path):
+    write(tmp_path / "a.csv", b"text\n" + b"x" * 200_000)
+    assert len(load_texts(tmp_path / "a.csv").table["text"][0]) == 200_000

@@ -1,0 +1,137 @@
+"""Entropy, confidence (Eqs. 9, 13), the margin (Eq. 15) and both calibrations."""
+
+import math
+
+import loops
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from alloykit.uncertainty import calibration
+from alloykit.uncertainty.entropy import confidence, entropy
+from alloykit.uncertainty.margin import margin
+
+quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
+vectors = st.lists(st.floats(0.01, 1), min_size=2, max_size=8).map(lambda v: [a / sum(v) for a in v])
+
+
+def uniform(n, seed=0):
+    return torch.rand(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
+
+
+@quick
+@given(vectors)
+def test_entropy_and_confidence_follow_the_formula(p):
+    found = torch.tensor([p], dtype=torch.float64)
+    assert entropy(found).item() == pytest.approx(loops.entropy(p), rel=1e-9, abs=1e-12)
+    assert confidence(found).item() == pytest.approx(loops.confidence(p), rel=1e-9, abs=1e-12)
+    assert -1e-12 <= confidence(found).item() <= 1
+
+
+def test_entropy_of_certain_and_uniform_answers():
+    p = torch.tensor([[1.0, 0.0, 0.0], [1 / 3] * 3])
+    torch.testing.assert_close(entropy(p), torch.tensor([0.0, math.log(3)], dtype=torch.float64), rtol=1e-6, atol=1e-6)
+    torch.testing.assert_close(confidence(p), torch.tensor([1.0, 0.0], dtype=torch.float64), rtol=1e-6, atol=1e-6)
+
+
+def test_normalised_entropy_is_not_comparable_between_label_counts():
+    """The numbers that the cautions print: 0.9 on the top class is .53 for two labels and .82 for fifty."""
+    assert confidence(torch.tensor([0.9, 0.1])).item() == pytest.approx(0.53, abs=0.005)
+    assert confidence(torch.tensor([0.9] + [0.1 / 49] * 49)).item() == pytest.approx(0.82, abs=0.005)
+
+
+@quick
+@given(
+    st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True).flatmap(
+        lambda c: st.tuples(st.just(c), st.lists(st.integers(0, 3), min_size=len(c), max_size=len(c)))
+    )
+)
+def test_margin_is_the_lead_over_the_best_teacher_that_disagrees(case):
+    c, tops = case
+    found = margin(torch.tensor([c], dtype=torch.float64), torch.tensor([tops]))
+    assert found.item() == pytest.approx(loops.margin(c, tops), abs=1e-12)
+
+
+def test_margin_by_hand():
+    c = torch.tensor([[0.9, 0.7, 0.2]], dtype=torch.float64).expand(4, 3)
+    tops = torch.tensor([[0, 1, 2], [0, 0, 2], [0, 0, 0], [0, 1, 0]])
+    torch.testing.assert_close(margin(c, tops), torch.tensor([0.2, 0.7, 0.9, 0.2], dtype=torch.float64))
+    assert margin(torch.tensor([[0.3]]), torch.tensor([[0]])).item() == 1
+    tied = torch.tensor([[0.8, 0.8]])
+    assert margin(tied, torch.tensor([[0, 1]])).item() == 0
+    assert margin(tied, torch.tensor([[1, 1]])).item() == pytest.approx(0.8)
+
+
+@quick
+@given(st.integers(0, 1000), st.integers(20, 400))
+def test_percentile_counts_the_less_confident_share(seed, n):
+    pool = uniform(n, seed)
+    quantiles = calibration.fit_percentile(pool)
+    asked = torch.cat([pool[:10], uniform(10, seed + 1), torch.tensor([-1.0, 2.0], dtype=torch.float64)])
+    wanted = torch.tensor([loops.percentile(c, pool.tolist()) for c in asked.tolist()], dtype=torch.float64)
+    # Linear interpolation between order statistics moves a share by less than one rank; the grid by 1/1000.
+    torch.testing.assert_close(calibration.percentile(asked, quantiles), wanted, rtol=0, atol=1 / n + 2e-3)
+
+
+def test_percentile_of_the_pool_is_uniform_and_ties_count_half():
+    pool = uniform(2000) ** 4  # far from uniform before
+    shares = calibration.percentile(pool, calibration.fit_percentile(pool)).sort().values
+    torch.testing.assert_close(shares, torch.linspace(0, 1, 2000, dtype=torch.float64), rtol=0, atol=3e-3)
+    mixed = torch.tensor([1.0] * 300 + [0.5] * 700, dtype=torch.float64)
+    found = calibration.percentile(
+        torch.tensor([0.2, 0.5, 0.7, 1.0, 1.1], dtype=torch.float64), calibration.fit_percentile(mixed)
+    )
+    torch.testing.assert_close(found, torch.tensor([0, 0.35, 0.7, 0.85, 1.0], dtype=torch.float64), rtol=0, atol=2e-3)
+    same = calibration.fit_percentile(torch.full((50,), 0.4, dtype=torch.float64))
+    assert calibration.percentile(torch.tensor([0.4], dtype=torch.float64), same).item() == pytest.approx(0.5)
+
+
+def two_clusters(n=4000, low=-1.0, high=3.0, sigma=0.7, share=0.3, seed=3):
+    """logit(c) from two Gaussians of one variance; `share` of the texts are known."""
+    g = torch.Generator().manual_seed(seed)
+    known = torch.rand(n, generator=g) < share
+    x = torch.where(known, high, low) + sigma * torch.randn(n, generator=g)
+    return torch.sigmoid(x.double()), known
+
+
+def test_mixture_is_the_posterior_of_the_surer_cluster():
+    low, high, sigma, share = -1.0, 3.0, 0.7, 0.3
+    pool, known = two_clusters(low=low, high=high, sigma=sigma, share=share)
+    coefficients = calibration.fit_mixture(pool)
+    assert coefficients.shape == (2,)
+    found = calibration.mixture(pool, coefficients)
+    assert ((found > 0.5) == known).double().mean() > 0.99
+    for c in (0.4, 0.6, 0.7, 0.72, 0.75, 0.8, 0.9):
+        x = math.log(c / (1 - c))
+        d1 = share * math.exp(-((x - high) ** 2) / (2 * sigma**2))
+        d0 = (1 - share) * math.exp(-((x - low) ** 2) / (2 * sigma**2))
+        assert calibration.mixture(torch.tensor([c]), coefficients).item() == pytest.approx(d1 / (d0 + d1), abs=0.06)
+
+
+@pytest.mark.parametrize("kind", ["percentile", "mixture"])
+def test_calibration_is_monotone_and_bounded(kind):
+    pool, _ = two_clusters(500)
+    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, kind)
+    found = apply(torch.linspace(0, 1, 501, dtype=torch.float64), fit(pool))
+    assert found.min() >= 0
+    assert found.max() <= 1
+    assert (found.diff() >= 0).all()
+    assert found[-1] - found[0] > 0.9
+    torch.testing.assert_close(fit(pool), fit(pool))  # the same pool, the same curve
+
+
+def test_mixture_without_spread_keeps_the_confidence():
+    for pool in (torch.full((40,), 0.7), torch.ones(40), torch.tensor([0.3])):
+        coefficients = calibration.fit_mixture(pool)
+        asked = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
+        torch.testing.assert_close(calibration.mixture(asked, coefficients), asked)
+
+
+@pytest.mark.parametrize("kind", ["percentile", "mixture"])
+def test_saturated_pools_stay_finite(kind):
+    pool = torch.tensor([1.0] * 60 + [0.0] * 40)
+    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, kind)
+    found = apply(torch.tensor([0.0, 0.5, 1.0, 1 + 1e-7]), fit(pool))
+    assert torch.isfinite(found).all()
+    assert found[0] < found[2]

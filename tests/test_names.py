@@ -1,0 +1,93 @@
+"""Near misses are found, lists in messages stay short, and a teacher's labels get real names."""
+
+import subprocess
+import sys
+
+import pytest
+
+from alloykit.errors import AlloyError
+from alloykit.jobs.show import method_details
+from alloykit.methods.registry import create
+from alloykit.names import is_anonymous, near, quoted, rename, short
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [("tikets.csv", "Tickets.csv"), ("TICKETS.CSV", "Tickets.csv"), ("muca", "muka"), ("zzz", ""), ("", "")],
+)
+def test_near_finds_the_closest_name_in_any_case(name, found):
+    assert near(name, ["muka", "mukbang", "Tickets.csv"]) == found
+    assert near(name, []) == ""
+
+
+def test_lists_of_names_are_cut():
+    assert quoted(["a", 1]) == "'a', '1'"
+    assert quoted([]) == quoted(None) == ""
+    assert quoted(range(33)).endswith(", '29' and 3 more")
+    assert quoted(range(30)).endswith(", '29'")
+    assert short("x" * 40) == "x" * 40
+    assert short("x" * 41) == "x" * 40 + "…"
+
+
+@pytest.mark.parametrize("ask", [create, method_details])
+def test_an_unknown_method_is_told_the_near_one(ask):
+    with pytest.raises(AlloyError, match=r"got 'MUKKA'\. Did you mean 'muka'\? There are muka, "):
+        ask("MUKKA")
+    with pytest.raises(AlloyError, match=r"got 'zzz'\. There are muka, "):
+        ask("zzz")
+
+
+def test_importing_the_module_stays_cheap():
+    code = "import sys, alloykit.names; print([m for m in ('torch', 'pydantic') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("names", [["LABEL_0", "LABEL_1"], ["label_12", "bug"], ["Label 3"]])
+def test_stand_ins_are_anonymous(names):
+    assert is_anonymous(names)
+
+
+@pytest.mark.parametrize("names", [["bug", "labels"], ["label_x", "my_label_1"], ["mislabel_0"], []])
+def test_real_names_are_not_anonymous(names):
+    assert not is_anonymous(names)
+
+
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        {"LABEL_0": "bug", "LABEL_1": " login "},
+        {0: "bug", 1: "login"},
+        {"1": "login", "0": "bug"},
+        {"LABEL_1": "login", 0: "bug"},
+    ],
+)
+def test_rename_takes_names_and_positions(mapping):
+    assert rename(["LABEL_0", "LABEL_1"], mapping, "support") == ("bug", "login")
+
+
+def test_rename_reads_a_key_that_is_a_name_as_the_name_and_may_swap():
+    assert rename(["1", "2"], {"1": "bad"}, "stars") == ("bad", "2")
+    assert rename(["1", "2"], {1: "bad", 2: "good"}, "stars") == ("bad", "good")
+    assert rename(["a", "b"], {"a": "b", "b": "a"}, "t") == ("b", "a")
+    assert rename(["a ", "b"], {}, "t") == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("mapping", "message"),
+    [
+        ({"LABEL_2": "x"}, "teacher 'support'.*'LABEL_2'.*There are: 'LABEL_0', 'LABEL_1'"),
+        ({"2": "x"}, "or its position; got '2'"),
+        ({-1: "x"}, "got '-1'"),
+        ({"LABEL_0": "bug", 0: "cat"}, "once in `labels:`; got 'LABEL_0' again"),
+        ({"LABEL_0": "bug", "LABEL_1": "bug"}, "after renaming; got 'bug' more than once"),
+        ({"LABEL_0": "bug", "LABEL_1": ""}, "a name for every label of teacher 'support'"),
+        ({"LABEL_0": "bug", "LABEL_1": False}, "Put quotes"),
+        ({True: "bug"}, "Put quotes"),
+        ({}, r"real label names for teacher 'support'.*`labels: {LABEL_0: bug, LABEL_1: login}`"),
+        ({"LABEL_0": "bug"}, "real label names.*'bug', 'LABEL_1'"),
+    ],
+)
+def test_rename_refuses(mapping, message):
+    with pytest.raises(AlloyError, match=message):
+        rename(["LABEL_0", "LABEL_1"], mapping, "support")

@@ -1,0 +1,121 @@
+"""Which check is chosen, and that the weights of every check that may still be chosen stay on the disk."""
+
+from types import SimpleNamespace
+
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch import nn
+
+from alloykit.files import read_json
+from alloykit.training.selection import Check, Selection, choose
+
+
+def listed(*values):
+    return [Check(step, mean, error) for step, mean, error in values]
+
+
+def test_unlabelled_takes_the_earliest_within_one_standard_error_of_the_lowest():
+    checks = listed((10, 1.0, 0.5), (20, 0.60, 0.01), (30, 0.58, 0.2), (40, 0.5, 0.1), (50, 0.55, 0.9))
+    assert choose(checks, "unlabelled").step == 20  # 0.60 ≤ 0.5 + 0.1; its own error does not count
+    assert choose(checks[:4] + listed((50, 0.45, 0.05)), "unlabelled").step == 40
+    assert choose(listed((1, 2.0, 0.0), (2, 1.0, 0.0), (3, 1.0, 0.0)), "unlabelled").step == 2
+    assert choose(listed((1, 1.0, 0.1), (2, 1.2, 0.1)), "unlabelled").step == 1
+    # Of equal lowest ones the first one's standard error counts.
+    assert choose(listed((1, 1.1, 0.0), (2, 1.0, 0.05), (3, 1.0, 0.5)), "unlabelled").step == 2
+
+
+def test_labelled_takes_the_earliest_of_the_highest():
+    checks = listed((10, 0.5, 0.1), (20, 0.8, 0.1), (30, 0.8, 0.0), (40, 0.79, 0.2))
+    assert choose(checks, "labelled").step == 20
+
+
+def test_last_takes_the_last():
+    assert choose(listed((10, 0.1, 0.1), (20, 0.8, 0.1)), "last").step == 20
+
+
+def feed(selection, values):
+    """Checks at steps 10, 20, …; the model's only weight is the step."""
+    model = nn.Linear(1, 1, bias=False)
+    for i, (mean, error) in enumerate(values):
+        step = 10 * (i + 1)
+        nn.init.constant_(model.weight, step)
+        state = SimpleNamespace(global_step=step, is_world_process_zero=True)
+        metrics = {"eval_criterion": mean, "eval_standard_error": error}
+        selection.on_evaluate(None, state, None, model=model, metrics=metrics)
+    return model
+
+
+def kept(folder):
+    return sorted(int(file.stem.split("-")[1]) for file in folder.glob("step-*.safetensors"))
+
+
+def test_out_of_reach_checks_are_pruned(tmp_path):
+    selection = Selection(tmp_path, "unlabelled")
+    feed(selection, [(2.0, 0.1), (1.0, 0.1), (1.15, 0.1), (1.9, 0.1)])
+    assert kept(tmp_path) == [20, 30]
+    assert [c["step"] for c in read_json(tmp_path / "checks.json")] == [10, 20, 30, 40]
+    labelled = Selection(tmp_path / "labelled", "labelled")
+    feed(labelled, [(0.2, 0.1), (0.9, 0.1), (0.9, 0.1), (0.5, 0.1)])
+    assert kept(tmp_path / "labelled") == [20]
+
+
+@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 0.2)), min_size=1, max_size=7))
+def test_the_chosen_weights_are_never_pruned(tmp_path_factory, values):
+    """As long as standard errors differ by no more than a factor of two."""
+    folder = tmp_path_factory.mktemp("kept")
+    for rule in ("unlabelled", "labelled"):
+        selection = Selection(folder / rule, rule)
+        model = feed(selection, values)
+        wanted = choose(selection.checks, rule)
+        assert wanted.step in kept(folder / rule)
+        assert selection.restore(model) == wanted
+        assert model.weight.item() == wanted.step
+
+
+def test_resuming_forgets_later_checks_and_their_weights(tmp_path):
+    feed(Selection(tmp_path, "unlabelled"), [(1.0, 0.1), (0.95, 0.1), (0.9, 0.1)])
+    selection = Selection(tmp_path, "unlabelled")
+    selection.resume(20)
+    assert [c.step for c in selection.checks] == [10, 20]
+    assert kept(tmp_path) == [10, 20]
+    model = feed(selection, [])
+    assert selection.restore(model).step == 10
+    fresh = Selection(tmp_path, "unlabelled")
+    fresh.resume(0)
+    assert fresh.checks == []
+    assert kept(tmp_path) == []
+
+
+def test_nan_and_repeated_checks_are_left_out(tmp_path):
+    selection = Selection(tmp_path, "unlabelled")
+    feed(selection, [(1.0, 0.1), (float("nan"), 0.1), (0.9, 0.0)])
+    assert [c.step for c in selection.checks] == [10, 30]
+    feed(selection, [(0.1, 0.0)])  # step 10 again
+    assert [c.step for c in selection.checks] == [10, 30]
+    assert selection.restore(nn.Linear(1, 1, bias=False)).step == 30
+
+
+def test_weights_are_written_as_they_were_at_the_check(tmp_path):
+    selection = Selection(tmp_path, "unlabelled")
+    model = feed(selection, [(0.5, 0.0), (0.9, 0.0)])
+    assert model.weight.item() == 20
+    assert selection.restore(model).step == 10
+    assert torch.equal(model.weight, torch.full((1, 1), 10.0))
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_summary_of_checks(n):
+    import numpy as np
+    from transformers import EvalPrediction
+
+    from alloykit.training.trainer import summarise_checks
+
+    values = np.arange(n, dtype=np.float32) ** 2
+    found = summarise_checks(EvalPrediction(predictions=values, label_ids=None))
+    mean = sum(i**2 for i in range(n)) / n
+    variance = sum((i**2 - mean) ** 2 for i in range(n)) / (n - 1) if n > 1 else 0.0
+    assert found["criterion"] == pytest.approx(mean)
+    assert found["standard_error"] == pytest.approx((variance / n) ** 0.5)
