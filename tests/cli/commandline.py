@@ -16,7 +16,6 @@ import yaml
 
 COMMAND = [sys.executable, "-c", "from alloykit.cli import main; main()"]
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "140"}
-LABELS = ("refund", "charge", "invoice", "track", "damaged")  # the union of the two teachers of tests/conftest.py
 
 
 @dataclass(frozen=True)
@@ -82,6 +81,17 @@ class Finished:
     folder: Path
     recipe: Path
     test: Path
+    result: Result
+
+
+@dataclass(frozen=True)
+class Taught:
+    """Two teachers that learned a toy problem, and what `alloykit teach` said when it made the first of them."""
+
+    encoder: Path
+    data: Path
+    teachers: dict[str, Path]
+    recipe: dict[str, Any]
     result: Result
 
 

@@ -9,20 +9,24 @@ from pathlib import Path
 
 import pytest
 import tiny
-from commandline import LABELS, Call, Finished, Result, execute, write_csv, write_recipe
+import toy
+from commandline import Call, Finished, Result, Taught, execute, write_recipe
 
 from alloykit import cli
+from alloykit.jobs.teach import teach
+from alloykit.recipe import TeachRecipe, parse
 
 
 @pytest.fixture()
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `alloykit …` in this process; an exception that a user would see as a traceback fails the test."""
 
-    def run(*arguments: object, stdin: str = "") -> Result:
+    def run(*arguments: object, stdin: str | bytes = "") -> Result:
         for name in ("HF_HUB_DISABLE_PROGRESS_BARS", "TRANSFORMERS_VERBOSITY"):  # main() sets them; restored afterwards
             monkeypatch.setenv(name, os.environ.get(name, "1" if "BARS" in name else "error"))
         monkeypatch.setattr(sys, "argv", ["alloykit", *map(str, arguments)])
-        monkeypatch.setattr(sys, "stdin", io.StringIO(stdin))
+        data = stdin.encode() if isinstance(stdin, str) else stdin
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         capsys.readouterr()
         with pytest.raises(SystemExit) as ended:
             cli.main()
@@ -32,18 +36,36 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.fixture(scope="session")
-def finished(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Finished:
-    """Two teachers of disjoint labels, melted by a real `alloykit amalgamate`."""
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Taught:
+    """Two teachers of the toy problem: `billing` made by a real `alloykit teach`, `delivery` in this process."""
+    root = tmp_path_factory.mktemp("taught")
+    encoder = tiny.encoder(root / "encoder", loudness=0.3)
+    data = toy.labelled(root / "train.csv", 300)
+    recipes = {}
+    for name, labels in toy.TEAMS.items():
+        recipes[name] = {
+            "model": {"model": str(encoder), "layers": 2},
+            "data": {"path": str(data), "label": "label"},
+            "labels": list(labels),
+            "training": {"epochs": 8, "learning_rate": 0.01, "batch_size": 16, "max_length": 32},
+            "output": str(root / name),
+        }
+    result = execute("teach", write_recipe(root, recipes["billing"], "billing.yaml"))
+    teach(parse(recipes["delivery"], TeachRecipe))
+    return Taught(encoder, data, {name: root / name for name in recipes}, recipes["billing"], result)
+
+
+@pytest.fixture(scope="session")
+def finished(taught: Taught, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Both teachers, melted by a real `alloykit amalgamate`, which sees no label but those of the test texts."""
     root = tmp_path_factory.mktemp("finished")
-    texts = write_csv(root / "texts.csv", [[t] for t in tiny.texts(80)])
-    rows = [(t, LABELS[i % 5]) for i, t in enumerate(tiny.texts(30, seed=9))]
-    test = write_csv(root / "test.csv", rows, ("text", "label"))
+    test = toy.labelled(root / "test.csv", 40, seed=5)
     recipe = {
-        "teachers": [str(models["billing"]), str(models["delivery"])],
-        "texts": str(texts),
-        "student": {"model": str(models["encoder"]), "layers": 2},
+        "teachers": [str(path) for path in taught.teachers.values()],
+        "texts": str(taught.data),
+        "student": {"model": str(taught.encoder), "layers": 2},
         "method": {"name": "muka", "passes": 4},
-        "training": {"epochs": 8, "learning_rate": 3e-3, "batch_size": 16, "max_length": 32},
+        "training": {"epochs": 8, "learning_rate": 0.01, "batch_size": 16, "max_length": 32},
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "output": str(root / "run"),
     }

@@ -1,9 +1,10 @@
 """Four batches of eight are one batch of thirty-two, for every method whose texts do not influence each other."""
 
 import pytest
+import tiny
 import torch
-from random_rows import SPECS
-from small_training import logged, run
+from random_rows import SPECS, context_of, losses, rows_of, space_of
+from small_training import logged, new_student, run
 
 from alloykit.methods.registry import create
 
@@ -44,10 +45,6 @@ def test_a_last_step_of_fewer_small_batches(n, quiet_encoder, tmp_path):
 
 def test_the_first_gradient_is_that_of_the_mean_over_texts(quiet_encoder, tmp_path):
     """Against plain autograd, so that both ways of cutting cannot be wrong together."""
-    import tiny
-    from random_rows import context_of, losses, rows_of, space_of
-    from small_training import new_student
-
     spec = {"name": "muka", "mode": "hard"}
     _, fitted = run(spec, quiet_encoder, tmp_path / "run", batch_size=8, accumulate=4, epochs=1)
     student, words = new_student(quiet_encoder)

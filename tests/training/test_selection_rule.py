@@ -2,14 +2,17 @@
 
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import nn
+from transformers import EvalPrediction
 
 from alloykit.files import read_json
 from alloykit.training.selection import Check, Selection, choose
+from alloykit.training.trainer import summarise_checks
 
 
 def listed(*values):
@@ -61,7 +64,7 @@ def test_out_of_reach_checks_are_pruned(tmp_path):
     assert kept(tmp_path / "labelled") == [20]
 
 
-@settings(max_examples=25, deadline=None, derandomize=True, database=None)
+@settings(max_examples=10, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 0.2)), min_size=1, max_size=7))
 def test_the_chosen_weights_are_never_pruned(tmp_path_factory, values):
     """As long as standard errors differ by no more than a factor of two."""
@@ -108,11 +111,6 @@ def test_weights_are_written_as_they_were_at_the_check(tmp_path):
 
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_summary_of_checks(n):
-    import numpy as np
-    from transformers import EvalPrediction
-
-    from alloykit.training.trainer import summarise_checks
-
     values = np.arange(n, dtype=np.float32) ** 2
     found = summarise_checks(EvalPrediction(predictions=values, label_ids=None))
     mean = sum(i**2 for i in range(n)) / n

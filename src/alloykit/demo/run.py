@@ -22,8 +22,8 @@ from alloykit.teachers.encoder import BUNDLED
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
-TEACHER_TRAINING = {"epochs": 8, "learning_rate": 1.5e-4, "batch_size": 16, "max_length": MAX_LENGTH, "held_out": 0.1}
-STUDENT_TRAINING = {"epochs": 8, "learning_rate": 1.5e-4, "batch_size": 32, "max_length": MAX_LENGTH}
+TEACHER_TRAINING = {"epochs": 8, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
+STUDENT_TRAINING = {"epochs": 6, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
 QUESTIONS = (
     "you took 40 quid from my card, then took it again an hour later",
     "the vase came in about a hundred pieces",
@@ -52,7 +52,7 @@ def demo(output: Path) -> Run:
     recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
     out.print(
         f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
-        "Every teacher now reads every message 17 times, 16 of them with parts of its network switched off at random\n"
+        "Every teacher now reads every message 9 times, 8 of them with parts of its network switched off at random\n"
         "(Monte-Carlo dropout). A teacher that knows a message stays sure; one that does not begins to waver.\n"
     )
     run = run_recipe(recipe)
@@ -91,7 +91,7 @@ def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output
     folder = output / "teachers" / team
     recipe = parse(
         {
-            "model": {"model": BUNDLED, "layers": 3},
+            "model": {"model": BUNDLED, "layers": 3, "keep": "even"},
             "data": {"path": "embedded messages", "label": "label"},
             "labels": labels,
             "training": TEACHER_TRAINING,
@@ -107,8 +107,8 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
     return {
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
-        "student": {"model": BUNDLED, "layers": 3},
-        "method": {"name": "muka", "mode": "soft", "passes": 16, "temperature": 0.2},
+        "student": {"model": BUNDLED, "layers": 3, "keep": "even"},
+        "method": {"name": "muka", "mode": "soft", "passes": 8, "temperature": 0.2},
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "output": str(output / "run"),

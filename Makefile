@@ -1,0 +1,32 @@
+# Every target makes its own virtual environment in .venv when there is none.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.installed
+RUN_TESTS := $(BIN)/python -m pytest
+
+.PHONY: demo test lint bench clean
+
+demo: $(READY)
+	$(BIN)/alloykit demo
+
+test: $(READY)
+	$(RUN_TESTS) -n 2
+
+lint: $(READY)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python -m benchmarks --help
+
+clean:
+	rm -rf .venv runs build
+
+# torch first and on its own: pinned in constraints.txt, so that no other package pulls in a larger build.
+$(READY): pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
+	touch $(READY)

@@ -1,0 +1,1 @@
+"""Slow checks on real data. Results are committed; the data is not part of the project."""

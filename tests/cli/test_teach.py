@@ -1,0 +1,124 @@
+"""`teach`: an encoder learns some labels of a labelled file, and its folder works as a teacher."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import yaml
+from commandline import Call, Finished, Taught, collect, files_of, write_csv, write_recipe
+from toy import LABELS, TEAMS, examples
+from transformers import AutoConfig
+
+Recipe = dict[str, Any]
+
+
+@pytest.fixture()
+def lesson(models: dict[str, Path], tmp_path: Path) -> Recipe:
+    """A recipe for `teach` that is quick, and learns nothing much."""
+    data = write_csv(tmp_path / "data.csv", examples(60), ("text", "label"))
+    return {
+        "model": {"model": str(models["encoder"]), "layers": 1},
+        "data": {"path": str(data), "label": "label"},
+        "training": {"epochs": 1, "max_length": 32},
+        "output": str(tmp_path / "teacher"),
+    }
+
+
+def test_a_teacher_learns_its_labels(taught: Taught, call: Call) -> None:
+    assert taught.result.code == 0, taught.result.err
+    folder = taught.teachers["billing"]
+    assert taught.result.out == f"teacher: {folder}\n"
+    metrics = json.loads((folder / "metrics.json").read_text())
+    assert metrics["held_out_accuracy"] > 0.9
+    assert metrics["texts"] + metrics["held_out_texts"] == 180, "only the texts of its three labels"
+    unseen = examples(60, seed=77, labels=TEAMS["billing"])
+    answers = call("predict", folder, stdin="\n".join(text for text, _ in unseen)).lines
+    right = [answer["label"] == label for answer, (_, label) in zip(answers, unseen, strict=True)]
+    assert sum(right) / 60 > 0.9
+    assert sorted({a["label"] for a in answers}) == sorted(TEAMS["billing"])
+
+
+def test_its_folder_is_a_teacher(taught: Taught, finished: Finished) -> None:
+    """The finished run was made of two such folders, and the student knows what no teacher knew."""
+    config = AutoConfig.from_pretrained(taught.teachers["billing"])
+    assert config.id2label == dict(enumerate(TEAMS["billing"]))
+    scores = json.loads((finished.folder / "metrics.json").read_text())["evaluation"]["scores"]
+    assert scores["student"]["accuracy"] > 0.9 > scores["teacher billing"]["accuracy"]
+
+
+def test_only_what_belongs_to_a_teacher_is_left(taught: Taught) -> None:
+    left = {p.name for p in taught.teachers["billing"].iterdir()}
+    assert left >= {"config.json", "model.safetensors", "tokenizer.json", "metrics.json", "teach.yaml"}
+    assert not left & {"training", ".ready"}
+    made = yaml.safe_load((taught.teachers["billing"] / "teach.yaml").read_text())
+    assert made["training"]["warmup"] == 0.1
+
+
+def test_a_finished_teacher_is_left_as_it_is(taught: Taught, tmp_path: Path, call: Call) -> None:
+    before = files_of(taught.teachers["billing"])
+    result = call("teach", write_recipe(tmp_path, taught.recipe))
+    assert result.code == 0, result.err
+    assert "finished already" in result.err
+    assert files_of(taught.teachers["billing"]) == before
+
+
+def test_another_recipe_in_the_same_folder_is_refused(taught: Taught, tmp_path: Path, call: Call) -> None:
+    before = files_of(taught.teachers["billing"])
+    result = call("teach", write_recipe(tmp_path, taught.recipe | {"labels": ["refund", "charge"]}))
+    collect("teach: changed recipe", result)
+    result.refused("recipe", "output")
+    assert files_of(taught.teachers["billing"]) == before
+
+
+def test_integer_labels_get_their_names(lesson: Recipe, tmp_path: Path, call: Call) -> None:
+    numbers = [(text, LABELS.index(label)) for text, label in examples(60)]
+    lesson["data"]["path"] = str(write_csv(tmp_path / "numbers.csv", numbers, ("text", "label")))
+    lesson["data"]["label_names"] = list(LABELS)
+    lesson["labels"] = ["damaged", "refund"]
+    result = call("teach", write_recipe(tmp_path, lesson))
+    assert result.code == 0, result.err
+    assert AutoConfig.from_pretrained(tmp_path / "teacher").id2label == {0: "damaged", 1: "refund"}
+    metrics = json.loads((tmp_path / "teacher" / "metrics.json").read_text())
+    assert metrics["texts"] + metrics["held_out_texts"] == 24
+
+
+def test_a_validation_file_selects_the_checkpoint(lesson: Recipe, tmp_path: Path, call: Call) -> None:
+    checks = write_csv(tmp_path / "checks.csv", examples(25, seed=2), ("text", "label"))
+    lesson |= {"validation": {"data": {"path": str(checks), "label": "label"}}, "labels": list(LABELS[:2])}
+    result = call("teach", write_recipe(tmp_path, lesson))
+    assert result.code == 0, result.err
+    metrics = json.loads((tmp_path / "teacher" / "metrics.json").read_text())
+    assert (metrics["texts"], metrics["held_out_texts"]) == (24, 10)
+
+
+BAD: dict[str, tuple[Recipe, tuple[str, ...]]] = {
+    "unknown label": ({"labels": ["refund", "weather"]}, ("'weather'", "refund", "damaged")),
+    "one label": ({"labels": ["refund"]}, ("at least 2 labels", "refund")),
+    "the same label twice": ({"labels": ["refund", "refund"]}, ("refund", "more than once")),
+    "no label column": ({"data": {"path": "plain.csv"}}, ("column 'label'", "plain.csv")),
+    "integer labels without names": ({"data": {"path": "numbers.csv"}}, ("names for integer labels", "label_names")),
+    "unknown key": ({"modle": "x"}, ("modle", "did you mean 'model'")),
+    "recipe of another command": ({"teachers": ["a"], "texts": "b"}, ("teachers", "texts")),
+    "missing encoder": ({"model": "encoders/nowhere"}, ("encoders/nowhere",)),
+    "too many layers": ({"model": {"model": "ENCODER", "layers": 9}}, ("at least 9 layers", "with 3")),
+    "missing validation": ({"validation": {"data": "no.csv"}}, ("no.csv",)),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_teach_refuses(
+    name: str, lesson: Recipe, models: dict[str, Path], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_csv(tmp_path / "plain.csv", [[t] for t in tiny.texts(9)])
+    (tmp_path / "numbers.csv").write_text("text,label\nhi,0\nho,1\n")
+    changes, words = BAD[name]
+    recipe = yaml.safe_load(yaml.safe_dump(lesson | changes).replace("ENCODER", str(models["encoder"])))
+    result = call("teach", write_recipe(tmp_path, recipe))
+    collect(f"teach: {name}", result)
+    result.refused(*words)
+    assert not (tmp_path / "teacher").exists()

@@ -1,0 +1,197 @@
+"""The store only ever grows, and refuses knowledge that something else made."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+from knowing import SENTENCES, arrays, direct, files, ids, info, read, swept, table, untouched
+
+from alloykit.data import load_texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store import Store
+from alloykit.teachers.teacher import TeacherInfo
+
+MORE = tiny.texts(25, seed=5)
+
+
+def test_a_second_sweep_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    swept(tmp_path, [billing])
+    assert untouched(before, tmp_path) == []
+
+
+def test_new_texts_add_shards(billing: TeacherInfo, models: dict[str, Path], tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    both = [*MORE, *SENTENCES[::-1]]
+    store = swept(tmp_path, [billing], both)
+    new = untouched(before, tmp_path)
+    assert [len(shard) for shard in store.shards()] == [16, 16, 8, 16, 9]
+    assert all("0003" in name or "0004" in name for name in new)
+    assert len(new) == 2 * 2 * 3  # two shards; ids, logits and passes, each with its receipt
+    logits = read(store, ["billing"], both).rows(range(65)).teachers[0].logits
+    torch.testing.assert_close(logits, direct(models["billing"], both), rtol=1e-4, atol=1e-5)
+
+
+def test_only_the_new_texts_need_to_be_given(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    store = swept(tmp_path, [billing], MORE)
+    assert len(untouched(before, tmp_path)) == 12
+    assert len(read(store, ["billing"], [*SENTENCES, *MORE])) == 65
+
+
+def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    swept(tmp_path, [billing, delivery])
+    new = untouched(before, tmp_path)
+    assert {name.split("/")[0] for name in new} == {"delivery"}
+    assert len(new) == 2 + 3 * 2 * 2  # teacher.json, sampling.json; three shards of logits and passes with receipts
+
+
+def test_more_passes_add_chunks_and_fewer_read_the_first(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing], passes=4)
+    before = files(tmp_path)
+    swept(tmp_path, [billing], passes=7)
+    new = untouched(before, tmp_path)
+    assert len(new) == 3 * 2
+    assert all(".passes-0004." in name for name in new)
+    after = files(tmp_path)
+    swept(tmp_path, [billing], passes=2)
+    assert untouched(after, tmp_path) == []
+
+
+def test_passes_may_come_after_the_logits(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path / "a", [billing], passes=0)
+    swept(tmp_path / "a", [billing], passes=4)
+    swept(tmp_path / "b", [billing], passes=4)
+    assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
+
+
+def test_the_same_sweep_gives_the_same_bytes_and_another_seed_others(
+    billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path
+) -> None:
+    swept(tmp_path / "a", [billing, delivery])
+    torch.manual_seed(99)
+    torch.rand(5)  # whatever the process did before
+    swept(tmp_path / "b", [delivery, billing])
+    swept(tmp_path / "c", [billing, delivery], seed=1)
+    a, b, c = (arrays(tmp_path / name) for name in "abc")
+    assert a == b
+    assert {n for n in a if a[n] != c[n]} == {n for n in a if "passes" in n}
+
+
+def other_teacher(folder: Path, what: str) -> TeacherInfo:
+    """`billing` again, but with one thing changed."""
+    tiny.classifier(folder, ("refund", "charge", "invoice"), "bert", seed=2 if what == "weights" else 1)
+    if what == "tokenizer":
+        path = folder / "tokenizer.json"
+        definition = json.loads(path.read_text())
+        definition["normalizer"] = None
+        path.write_text(json.dumps(definition))
+    return info(folder, "billing")
+
+
+@pytest.mark.parametrize("what", ["weights", "tokenizer"])
+def test_another_teacher_of_the_same_name_is_refused(what: str, billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path / "k", [billing])
+    before = files(tmp_path / "k")
+    with pytest.raises(AlloyError, match=rf"teacher 'billing' made with {what} = .*; got {what} = .* in .*k\. It was"):
+        swept(tmp_path / "k", [other_teacher(tmp_path / "other", what)])
+    assert untouched(before, tmp_path / "k") == []
+
+
+SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
+    "seed": ({"seed": 3}, "seed = 3; got seed = 0"),
+    "dropout": ({"dropout": 0.3}, "dropout = 0.3; got dropout = None"),
+    "max_length": ({"max_length": 16}, "max_length = 16; got max_length = 32"),
+    "tokens_per_batch": ({"tokens_per_batch": 128}, "tokens_per_batch = 128; got tokens_per_batch = 256"),
+}
+
+
+@pytest.mark.parametrize("field", SETTINGS)
+def test_another_setting_is_refused(field: str, billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    change, words = SETTINGS[field]
+    with pytest.raises(AlloyError, match=words):
+        swept(tmp_path, [billing], passes=8, **change)
+    assert untouched(before, tmp_path) == []
+
+
+def test_another_sampler_is_refused(billing: TeacherInfo, tmp_path: Path) -> None:
+    from alloykit.knowledge.sampling import StockDropout
+    from alloykit.knowledge.sweep import sweep
+
+    class Other(StockDropout):
+        name = "other"
+
+    store = swept(tmp_path, [billing])
+    from knowing import OPTIONS
+
+    with pytest.raises(AlloyError, match="sampler = other; got sampler = "):
+        sweep([billing], table(SENTENCES), store, OPTIONS, sampler=Other())
+
+
+def test_a_setting_of_the_passes_does_not_matter_without_them(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing], passes=4)
+    before = files(tmp_path)
+    swept(tmp_path, [billing], passes=0, seed=3, dropout=None)
+    assert untouched(before, tmp_path) == []
+
+
+def test_another_salt_is_refused(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SALT", "pepper")
+    salted = load_texts(SENTENCES, salt_env="SALT")
+    assert not set(salted.table["id"]) & set(ids(SENTENCES))
+    store = Store(tmp_path, salt="pepper")
+    assert "pepper" not in (tmp_path / "manifest.json").read_text()
+    store.add(salted.table["id"])
+    for salt in ("", "sugar"):
+        with pytest.raises(AlloyError, match="the store made with salt = "):
+            Store(tmp_path, salt=salt)
+    assert len(Store(tmp_path, salt="pepper").shards()[0]) == 40
+
+
+def test_another_format_is_refused(billing: TeacherInfo, tmp_path: Path) -> None:
+    Store(tmp_path)
+    path = tmp_path / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
+    with pytest.raises(AlloyError, match="format = 1; got format = 99"):
+        Store(tmp_path)
+
+
+def test_rows_per_shard_are_decided_once(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing], shard_rows=16)
+    before = files(tmp_path)
+    swept(tmp_path, [billing], shard_rows=7)
+    assert untouched(before, tmp_path) == []
+
+
+def test_a_store_in_memory_through_fsspec(
+    billing: TeacherInfo, delivery: TeacherInfo, models: dict[str, Path], tmp_path: Path
+) -> None:
+    import fsspec
+
+    url = "memory://knowledge-of-a-test"
+    memory = fsspec.filesystem("memory")
+    memory.rm("/knowledge-of-a-test", recursive=True) if memory.exists("/knowledge-of-a-test") else None
+    swept(url, [billing])
+    first = {name: memory.cat_file(name) for name in memory.find("/knowledge-of-a-test")}
+    swept(url, [billing, delivery], [*SENTENCES, *MORE], passes=8)
+    after = {name: memory.cat_file(name) for name in memory.find("/knowledge-of-a-test")}
+    assert {name: after[name] for name in first} == first
+    assert not [name for name in after if "tmp" in name]
+    swept(tmp_path / "disk", [billing, delivery], [*SENTENCES, *MORE], shard_rows=16)
+    reopened = Store(url)
+    rows = read(reopened, ["billing", "delivery"], [*MORE, SENTENCES[3]], passes=8).rows([25, 0, 24])
+    expected = direct(models["delivery"], [SENTENCES[3], MORE[0], MORE[24]])
+    torch.testing.assert_close(rows.teachers[1].logits, expected, rtol=1e-4, atol=1e-5)
+    assert rows.teachers[0].passes.tolist() == [8, 8, 8]
