@@ -31,7 +31,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     }
 
 
-@pytest.fixture()
+@pytest.fixture
 def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
     """A small recipe as a dictionary; its texts are in a csv file, its output does not exist yet."""
     import csv

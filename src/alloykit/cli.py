@@ -101,6 +101,7 @@ def evaluate(
     text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
     label: Annotated[str, typer.Option(help="Column of the label.")] = "label",
     text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+    knowledge: Knowledge = None,
     as_json: AsJson = False,
 ) -> None:
     """Accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -108,7 +109,7 @@ def evaluate(
     from alloykit.jobs.evaluate import table
 
     columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-    result = job(run, data, **columns)
+    result = job(run, data, knowledge=knowledge, **columns)
     if as_json:
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:

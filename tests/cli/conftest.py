@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import os
 import sys
-from pathlib import Path
 
 import pytest
 import tiny
@@ -17,7 +16,7 @@ from alloykit.jobs.teach import teach
 from alloykit.recipe import TeachRecipe, parse
 
 
-@pytest.fixture()
+@pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
     """Run `alloykit …` in this process; an exception that a user would see as a traceback fails the test."""
 

@@ -14,7 +14,7 @@ from commandline import Call, Finished, collect, files_of, write_csv, write_reci
 Recipe = dict[str, Any]
 
 
-@pytest.fixture()
+@pytest.fixture
 def made(finished: Finished, tmp_path: Path) -> Recipe:
     """A recipe whose output is a copy of the finished run."""
     shutil.copytree(finished.folder, tmp_path / "run", copy_function=shutil.copy2)

@@ -10,12 +10,12 @@ from typing import Any
 import pytest
 from commandline import Call, Finished, Taught, collect, execute, write_csv
 from sklearn.metrics import accuracy_score, f1_score
-from toy import LABELS, TEAMS, examples
+from toy import TEAMS, examples
 
 TRUTH = [label for _, label in examples(40, seed=5)]  # of the finished run's test texts
 
 
-@pytest.fixture()
+@pytest.fixture
 def run(finished: Finished, tmp_path: Path) -> Path:
     """A copy, because evaluating brings metrics.json up to date."""
     shutil.copytree(finished.folder, tmp_path / "copy", copy_function=shutil.copy2)
@@ -95,10 +95,12 @@ def test_a_model_folder(finished: Finished, call: Call) -> None:
     assert found["scores"]["model"]["macro_f1"] == pytest.approx(expected["macro_f1"])
 
 
-def test_a_run_whose_training_texts_are_gone(finished: Finished, run: Path, tmp_path: Path, call: Call) -> None:
+def test_a_run_whose_training_texts_are_gone(
+    finished: Finished, taught: Taught, run: Path, tmp_path: Path, call: Call
+) -> None:
     """Testing on other data needs the student and the teachers, not what it was trained on."""
     recipe = run / "recipe.yaml"
-    recipe.write_text(recipe.read_text().replace(str(finished.recipe.parent / "texts.csv"), str(tmp_path / "gone.csv")))
+    recipe.write_text(recipe.read_text().replace(str(taught.data), str(tmp_path / "gone.csv")))
     assert "gone.csv" in recipe.read_text()
     result = call("evaluate", run, "--data", finished.test, "--json")
     assert result.code == 0, result.err

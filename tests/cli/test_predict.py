@@ -18,7 +18,7 @@ import alloykit
 TEXTS = [text for text, _ in examples(12, seed=4)]
 
 
-@pytest.fixture()
+@pytest.fixture
 def classify(finished: Finished) -> object:
     return pipeline("text-classification", model=str(finished.folder / "student"), device="cpu")
 

@@ -16,7 +16,7 @@ from transformers import AutoConfig
 Recipe = dict[str, Any]
 
 
-@pytest.fixture()
+@pytest.fixture
 def lesson(models: dict[str, Path], tmp_path: Path) -> Recipe:
     """A recipe for `teach` that is quick, and learns nothing much."""
     data = write_csv(tmp_path / "data.csv", examples(60), ("text", "label"))
@@ -96,11 +96,11 @@ def test_a_validation_file_selects_the_checkpoint(lesson: Recipe, tmp_path: Path
 
 
 BAD: dict[str, tuple[Recipe, tuple[str, ...]]] = {
-    "unknown label": ({"labels": ["refund", "weather"]}, ("'weather'", "refund", "damaged")),
+    "unknown label": ({"labels": ["refund", "weather"]}, ("none with weather", "refund", "damaged")),
     "one label": ({"labels": ["refund"]}, ("at least 2 labels", "refund")),
     "the same label twice": ({"labels": ["refund", "refund"]}, ("refund", "more than once")),
     "no label column": ({"data": {"path": "plain.csv"}}, ("column 'label'", "plain.csv")),
-    "integer labels without names": ({"data": {"path": "numbers.csv"}}, ("names for integer labels", "label_names")),
+    "integer labels without names": ({"data": {"path": "numbers.jsonl"}}, ("names for integer labels", "label_names")),
     "unknown key": ({"modle": "x"}, ("modle", "did you mean 'model'")),
     "recipe of another command": ({"teachers": ["a"], "texts": "b"}, ("teachers", "texts")),
     "missing encoder": ({"model": "encoders/nowhere"}, ("encoders/nowhere",)),
@@ -115,7 +115,7 @@ def test_teach_refuses(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "plain.csv", [[t] for t in tiny.texts(9)])
-    (tmp_path / "numbers.csv").write_text("text,label\nhi,0\nho,1\n")
+    (tmp_path / "numbers.jsonl").write_text('{"text": "hi", "label": 0}\n{"text": "ho", "label": 1}\n')
     changes, words = BAD[name]
     recipe = yaml.safe_load(yaml.safe_dump(lesson | changes).replace("ENCODER", str(models["encoder"])))
     result = call("teach", write_recipe(tmp_path, recipe))

@@ -205,9 +205,8 @@ def test_muka_warns_of_unequal_label_counts():
 
 
 def test_a_teacher_that_does_not_exist_is_refused():
-    rows = rows_of("disjoint")
-    with pytest.raises(AlloyError, match="from 0 to 2; got 3"):
-        create({"name": "teacher", "which": 3}).supervise(rows, Context(space_of("disjoint")))
+    with pytest.raises(AlloyError, match="at least 4 teacher"):
+        require(create({"name": "teacher", "which": 3}), n_teachers=3, has_labels=False)
 
 
 def test_a_method_without_supervision_must_bring_its_loss():

@@ -27,7 +27,7 @@ def whole(billing: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Pat
     return folder
 
 
-@pytest.fixture()
+@pytest.fixture
 def copy(whole: Path, tmp_path: Path) -> Path:
     shutil.copytree(whole, tmp_path / "k", copy_function=shutil.copy2)
     return tmp_path / "k"

@@ -12,13 +12,15 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.progress import bar
+from alloykit.teachers.encoder import usable_length
 
 
 class Classifier:
     """A saved classifier that reads texts. AlloyError if the folder holds none."""
 
     def __init__(self, model: Any, tokenizer: Any, max_length: int = 128) -> None:
-        self.model, self.tokenizer, self.max_length = model.eval(), tokenizer, max_length
+        self.model, self.tokenizer = model.eval(), tokenizer
+        self.max_length = usable_length(model, tokenizer, max_length)
         self.labels = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
 
     @classmethod

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation import supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.prepare import Prepared, label_positions, prepare, read
+from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
 from alloykit.jobs.run import Run, open_run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -26,6 +27,7 @@ from alloykit.methods.registry import spec_of
 from alloykit.progress import say
 from alloykit.recipe import Recipe, parse
 from alloykit.rows import LabelsOnly, Source
+from alloykit.teachers.encoder import usable_length
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -108,7 +110,7 @@ def run_recipe(
     }
     write_json(run.folder / "metrics.json", metrics)
     if recipe.evaluate is not None:
-        data = test if test is not None else read(recipe.evaluate.data, want_labels=True)
+        data = test if test is not None else read(salted(recipe.evaluate.data, recipe), want_labels=True)
         evaluate_run(prepared, run, context, store, data)
     return run
 
@@ -149,14 +151,15 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
-    dataset = tokenize(prepared.texts, tokenizer, options.max_length)
+    length = usable_length(model, tokenizer, options.max_length)
+    dataset = tokenize(prepared.texts, tokenizer, length)
     checks, check_source, positions = None, None, list(range(len(dataset)))
     if options.select == "unlabelled":
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = subset(dataset, held_out)
     elif options.select == "labelled":
         assert recipe.validation is not None
-        checks, check_source = _validation(prepared, tokenizer, store)
+        checks, check_source = _validation(prepared, tokenizer, length, store)
     if not positions:
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
     shapes = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in prepared.infos)
@@ -172,14 +175,15 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
         {"steps": fitted.steps, "selected_step": fitted.selected_step, "history": fitted.history},
     )
     save_classifier(model, tokenizer, run.student)
+    shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
 
 
-def _validation(prepared: Prepared, tokenizer: Any, store: Store) -> tuple[Any, Source]:
+def _validation(prepared: Prepared, tokenizer: Any, length: int, store: Store) -> tuple[Any, Source]:
     """Labelled validation texts as checks, with the knowledge that the method's loss asks for."""
     assert prepared.recipe.validation is not None
-    texts = read(prepared.recipe.validation.data, want_labels=True)
+    texts = read(salted(prepared.recipe.validation.data, prepared.recipe), want_labels=True)
     labels = label_positions(texts, prepared.space)
-    dataset = tokenize(texts, tokenizer, prepared.recipe.training.max_length)
+    dataset = tokenize(texts, tokenizer, length)
     if not prepared.method.needs.teachers:
         return dataset, LabelsOnly(labels)
     sweep(prepared.infos, texts, store, prepared.sweep_options())
@@ -189,8 +193,6 @@ def _validation(prepared: Prepared, tokenizer: Any, store: Store) -> tuple[Any, 
 
 def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
     """Save under another name, then rename: the folder is there only when it is whole."""
-    import shutil
-
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:

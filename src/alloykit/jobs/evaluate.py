@@ -13,7 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score, score_teachers
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_json
-from alloykit.jobs.prepare import Prepared, label_positions, prepare
+from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
 from alloykit.jobs.run import Run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -41,7 +41,13 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     return result
 
 
-def evaluate(folder: str | Path, data: str | Path | TextsOptions | None = None, **columns: Any) -> dict[str, Any]:
+def evaluate(
+    folder: str | Path,
+    data: str | Path | TextsOptions | None = None,
+    *,
+    knowledge: str | Path | None = None,
+    **columns: Any,
+) -> dict[str, Any]:
     """The `evaluate` command: a run folder (data: the recipe's, unless given) or a model folder (data needed).
 
     A run's metrics.json is brought up to date; for a model folder the result is only returned.
@@ -55,11 +61,13 @@ def evaluate(folder: str | Path, data: str | Path | TextsOptions | None = None, 
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
         )
-    prepared = prepare(recipe)
     source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
-    test = load_texts(source, want_labels=True, **columns)
+    if isinstance(source, (str, Path)):
+        source = TextsOptions.from_string(source, **columns)
+    test = read(salted(source, recipe), want_labels=True)
+    prepared = prepare(recipe, test)  # the training texts are not needed any more
     run = Run(folder)
-    store = prepared.store(folder / "knowledge")
+    store = prepared.store(knowledge or folder / "knowledge")
     state_file = folder / "state.safetensors"
     if not state_file.exists():
         raise AlloyError(

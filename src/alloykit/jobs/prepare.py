@@ -112,6 +112,13 @@ def pick_device(wanted: str) -> str:
     return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
 
 
+def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:
+    """Test texts share the store with the recipe's texts, so their ids are salted in the same way."""
+    if isinstance(data, InMemory) or isinstance(recipe.texts, InMemory) or data.salt_env is not None:
+        return data
+    return data.model_copy(update={"salt_env": recipe.texts.salt_env})
+
+
 def salt_of(source: Any) -> str:
     name = getattr(source, "salt_env", None)
     return os.environ.get(name, "") if name else ""

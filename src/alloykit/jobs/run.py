@@ -16,7 +16,7 @@ import yaml
 from alloykit.errors import AlloyError
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import digest, read_json, write_atomic, write_json
-from alloykit.recipe import Recipe, dump
+from alloykit.recipe import Recipe, dump, read_recipe
 
 SECTIONS = ("teachers", "texts", "student", "method", "labels", "training", "validation", "knowledge")
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
@@ -49,7 +49,8 @@ class Run:
 
     def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """The student's label and its probability for each text."""
-        classifier = Classifier.load(self.student)
+        max_length = read_recipe(self.folder / "recipe.yaml", Recipe).training.max_length
+        classifier = Classifier.load(self.student, max_length)
         top = classifier.probabilities(texts, pairs).max(-1)
         return [
             {"label": classifier.labels[int(i)], "probability": float(p)}

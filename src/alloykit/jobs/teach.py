@@ -19,6 +19,7 @@ from alloykit.methods.registry import create
 from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
+from alloykit.teachers.encoder import usable_length
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -48,12 +49,13 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     options = recipe.training
     model, tokenizer = build_student(recipe.model, space, options.seed)
     write_atomic(made, dump(recipe))
-    dataset = tokenize(texts, tokenizer, options.max_length)
+    length = usable_length(model, tokenizer, options.max_length)
+    dataset = tokenize(texts, tokenizer, length)
     source = LabelsOnly(label_positions(texts, space))
     if recipe.validation is not None:
         validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
         checks, check_source = (
-            tokenize(validation, tokenizer, options.max_length),
+            tokenize(validation, tokenizer, length),
             LabelsOnly(label_positions(validation, space)),
         )
         positions = list(range(len(dataset)))

@@ -94,12 +94,12 @@ class StudentOutput:
 
 @dataclass(frozen=True)
 class Step:
-    """What `after_step` sees: the batch that the optimiser has just learned from."""
+    """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch."""
 
     student: nn.Module
     modules: nn.ModuleDict
-    batch: Mapping[str, object]
-    rows: Rows
+    batches: tuple[Mapping[str, object], ...]
+    rows: tuple[Rows, ...]
     context: Context
     phase: Phase
 

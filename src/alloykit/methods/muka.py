@@ -95,7 +95,7 @@ class Muka(Method):
                 v, group = self._weight_and_group(rows, fitted)
                 total.index_add_(0, group, v.double())
                 count.index_add_(0, group, torch.ones_like(v, dtype=torch.float64))
-            state["mean_weight"] = torch.where(count > 0, total / count.clamp(min=1), torch.ones_like(total))
+            state["mean_weight"] = torch.where(total > 0, total / count.clamp(min=1), torch.ones_like(total))
         return state
 
     def cautions(self, context: Context) -> list[str]:
@@ -117,7 +117,7 @@ class Muka(Method):
         )  # Eq. 11
         v = self._weights(c, p, context)
         if options.normalise == "batch":
-            v = v / v.mean()
+            v = v / v.mean().clamp(min=1e-12)
         elif options.normalise == "group":
             v = v / context.state["mean_weight"].to(v)[self._group(targets, context)]
         return Supervision(targets.float(), v.float(), w.float())

@@ -53,7 +53,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
     known = methods()
-    if name not in known:
+    if not isinstance(name, str) or name not in known:
         guess = near(str(name), known)
         raise AlloyError(
             expected="a method's name",

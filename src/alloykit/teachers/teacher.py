@@ -17,7 +17,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.names import rename
 from alloykit.teachers.dropout import set_dropout_rate
-from alloykit.teachers.encoder import resolve
+from alloykit.teachers.encoder import resolve, usable_length
 
 
 class TeacherSpec(BaseModel):
@@ -108,9 +108,7 @@ class Teacher:
 
     def __init__(self, info: TeacherInfo, model: Any, tokenizer: Any, max_length: int) -> None:
         self.info, self.model, self.tokenizer = info, model, tokenizer
-        limits = [max_length, tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", None)]
-        # RoBERTa-style models count positions from padding_idx + 1, so two of max_position_embeddings are never free.
-        self.max_length = min(n for n in limits if n and n > 0) if limits else max_length
+        self.max_length = usable_length(model, tokenizer, max_length)
 
     @classmethod
     def load(

@@ -19,8 +19,6 @@ class Amalgam(nn.Module):
     "loss" is the mean over the batch's texts of the sum of all terms; batch-coupled terms are scalars already.
     """
 
-    accepts_loss_kwargs = False  # the loss is a per-batch mean; the trainer weighs batches by their texts
-
     def __init__(self, student: Any, method: Method, modules: nn.ModuleDict, context: Context, phase: Phase) -> None:
         super().__init__()
         self.student, self.modules_of_method = student, modules

@@ -26,6 +26,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
     folder = resolve(spec.model)
     common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
     config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
+    same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id
     config.problem_type = "single_label_classification"
@@ -39,6 +40,13 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
             spec.model,
         )
         tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), spec.model)
+        if not same_labels:  # a head of as many other classes would otherwise come along
+            for name, module in model.named_modules():
+                outside = not name.startswith(f"{model.base_model_prefix}.")
+                if outside and isinstance(module, nn.Linear) and module.out_features == space.size:
+                    nn.init.normal_(module.weight, std=getattr(config, "initializer_range", 0.02))
+                    if module.bias is not None:
+                        nn.init.zeros_(module.bias)
         if len(kept) < config.num_hidden_layers:
             model = keep_layers(model, kept)
     return model, tokenizer
@@ -67,13 +75,21 @@ def keep_layers(model: Any, kept: list[int]) -> Any:
     depth = model.config.num_hidden_layers
     config = copy.deepcopy(model.config)
     for key, value in vars(config).items():  # settings that list one value per layer
-        if isinstance(value, (list, tuple)) and len(value) == depth and "layer" in key:
+        if isinstance(value, (list, tuple)) and len(value) == depth and ("layer" in key or key == "attention_window"):
             setattr(config, key, [value[i] for i in kept])
-    config.num_hidden_layers = len(kept)
+    try:
+        config.num_hidden_layers = len(kept)
+    except NotImplementedError as error:
+        raise _inseparable(model, str(error).splitlines()[0]) from error
     small = AutoModelForSequenceClassification.from_config(config).to(torch.float32)
-    stacks = [n for n, m in model.named_modules() if isinstance(m, nn.ModuleList) and len(m) == depth]
+    shrunk = {n: len(m) for n, m in small.named_modules() if isinstance(m, nn.ModuleList)}
+    stacks = [
+        n
+        for n, m in model.named_modules()
+        if isinstance(m, nn.ModuleList) and len(m) == depth and shrunk.get(n) == len(kept)
+    ]
     state = dict(model.state_dict())
-    for stack in stacks[:1]:  # none where all layers share their weights (ALBERT)
+    for stack in stacks:  # none where all layers share their weights (ALBERT)
         pattern = re.compile(rf"{re.escape(stack)}\.(\d+)\.(.*)")
         layered = {key: match for key in list(state) if (match := pattern.fullmatch(key))}
         values = {key: state.pop(key) for key in layered}
@@ -83,12 +99,16 @@ def keep_layers(model: Any, kept: list[int]) -> Any:
     # What a first layer lacks or has too much (ModernBERT normalises before every layer but the first) stays as built.
     missing = small.load_state_dict(state, strict=False).missing_keys
     if unexpected := [key for key in missing if not re.search(r"norm", key, re.IGNORECASE)]:
-        raise AlloyError(
-            expected=f"layers of '{type(model).__name__}' that can be taken apart",
-            got=f"no weights for {', '.join(unexpected[:3])}",
-            hint="Leave `layers` out, so that the whole encoder becomes the student.",
-        )
+        raise _inseparable(model, f"no weights for {', '.join(unexpected[:3])}")
     return small
+
+
+def _inseparable(model: Any, got: str) -> AlloyError:
+    return AlloyError(
+        expected=f"layers of '{type(model).__name__}' that can be taken apart",
+        got=got,
+        hint="Leave `layers` out, so that the whole encoder becomes the student.",
+    )
 
 
 @contextmanager

@@ -124,6 +124,8 @@ def _run_phase(
         compute_metrics=summarise_checks,
         callbacks=[selection],
     )
+    trainer.model_accepts_loss_kwargs = True  # our compute_loss has divided already: no division by accumulation steps
+    trainer.learns_after_steps = type(model.method).after_step is not Method.after_step
     trainer.check_collator = check_collator
     trainer.labelled = rule == "labelled"
     for unwanted in (PrinterCallback, ProgressCallback):
@@ -158,13 +160,13 @@ def _run_phase(
 class PhaseTrainer(Trainer):
     """Trainer whose loss weighs every text of an accumulated step the same, and whose checks keep single texts' losses."""
 
-    loss_is_scaled_for_ga = True
     data_collator: Any
     check_collator: Collator | None = None
     labelled = False
-    _last: dict[str, Any] | None = None
+    learns_after_steps = False
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
+        self._batches: list[dict[str, Any]] = []
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
         texts = torch.tensor(sum(len(batch["row"]) for batch in batches), device=device)
         return batches, self.accelerator.gather(texts).sum()
@@ -178,7 +180,8 @@ class PhaseTrainer(Trainer):
             num_items_in_batch is not None
         ):  # the mean over all texts of the step, on all devices (DDP averages over them)
             loss = loss * len(inputs["row"]) * self.accelerator.num_processes / num_items_in_batch
-        self._last = inputs if model.training else None
+        if model.training and self.learns_after_steps:
+            self._batches.append(inputs)
         return (loss, outputs) if return_outputs else loss
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
@@ -199,12 +202,12 @@ class PhaseTrainer(Trainer):
         return out["loss"], values, inputs["row"]
 
     def after_step(self) -> None:
-        """Give the method the batch that the optimiser has just learned from."""
-        model = self.accelerator.unwrap_model(self.model)
-        if type(model.method).after_step is not Method.after_step and self._last is not None:
-            rows = Rows.from_batch(self._last["rows"])
+        """Give the method what the optimiser has just learned from."""
+        if self.learns_after_steps:
+            model = self.accelerator.unwrap_model(self.model)
+            rows = tuple(Rows.from_batch(batch["rows"]) for batch in self._batches)
             model.method.after_step(
-                Step(model.student, model.modules_of_method, self._last, rows, model.context, model.phase)
+                Step(model.student, model.modules_of_method, tuple(self._batches), rows, model.context, model.phase)
             )
 
 

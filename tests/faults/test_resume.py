@@ -1,0 +1,105 @@
+"""What a crash can leave behind: half a checkpoint, checkpoints without a student, a disk that was full."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import yaml
+from interrupted import Reference, amalgamate, result_of
+
+from alloykit.errors import AlloyError
+from alloykit.training.trainer import last_complete_checkpoint
+
+
+@pytest.fixture
+def run(recipe_file: Path, unsaved: Path) -> Path:
+    """Training has ended, but the student was not saved."""
+    folder = recipe_file.parent / "run"
+    shutil.copytree(unsaved, folder)
+    record = folder / "recipe.yaml"
+    record.write_text(record.read_text().replace(str(unsaved.parent), str(recipe_file.parent)))
+    return folder
+
+
+def resume(run: Path) -> dict[str, bytes]:
+    return result_of(amalgamate(yaml.safe_load((run.parent / "recipe.yaml").read_text())))
+
+
+def checkpoints(run: Path) -> list[Path]:
+    return sorted((run / "training" / "train").glob("checkpoint-*"), key=lambda p: int(p.name.split("-")[1]))
+
+
+def test_a_crash_after_the_last_step(
+    run: Path, reference: Reference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """2.3 epochs: the last step is not the last of its epoch, and no further one may be made."""
+    steps = int(checkpoints(run)[-1].name.split("-")[1])
+    assert resume(run) == reference.result
+    said = capsys.readouterr().err
+    assert f"going on from step {steps} of {steps}" in said
+    assert "training: " in said
+
+
+def half_written(last: Path) -> None:
+    (last / "alloykit_complete.json").unlink()
+    (last / "optimizer.pt").write_bytes(b"half")
+    (last / "model.safetensors").unlink()
+
+
+def only_garbage(last: Path) -> None:
+    later = last.with_name("checkpoint-9999")
+    later.mkdir()
+    (later / "model.safetensors").write_bytes(b"half")
+
+
+@pytest.mark.parametrize("damage", [half_written, only_garbage])
+def test_half_a_checkpoint_is_removed_and_does_not_count(
+    damage: Callable[[Path], None], run: Path, reference: Reference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before, last = checkpoints(run)
+    damage(last)
+    assert last_complete_checkpoint(run / "training" / "train") == (before if damage is half_written else last)
+    assert len(checkpoints(run)) == (1 if damage is half_written else 2)
+    assert resume(run) == reference.result
+    step = (before if damage is half_written else last).name.split("-")[1]
+    assert f"going on from step {step} of" in capsys.readouterr().err
+
+
+def test_training_begins_anew_without_any_checkpoint(run: Path, reference: Reference) -> None:
+    shutil.rmtree(run / "training")
+    assert resume(run) == reference.result
+
+
+def test_a_half_saved_student_does_not_count(run: Path, reference: Reference) -> None:
+    (run / ".student.tmp").mkdir()
+    (run / ".student.tmp" / "config.json").write_text("{}")
+    assert resume(run) == reference.result
+    assert not (run / ".student.tmp").exists()
+
+
+@contextmanager
+def small_disk(size: int) -> Iterator[None]:
+    """No file may grow beyond so many bytes: every write after that fails, as on a full disk."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.mark.parametrize("what", ["model.safetensors", "optimizer.pt"])
+def test_a_disk_that_is_full_during_training(what: str, run: Path, reference: Reference) -> None:
+    """The weights of a check fit or do not; the optimiser's state is twice as large."""
+    size = (checkpoints(run)[-1] / what).stat().st_size
+    shutil.rmtree(run / "training")
+    with small_disk(size - 1000), pytest.raises(AlloyError, match=r"room .*same command again"):
+        resume(run)
+    assert not (run / "student").exists()
+    assert not list(run.rglob("*.tmp"))
+    assert resume(run) == reference.result
