@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -53,7 +54,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     # Texts
     "wrong text column": (put(texts={"path": "texts.csv", "text": "body"}), ("column 'body'", "'text'", "texts.csv")),
     "file of another column": (text_file("other.csv", "body\nhi\n"), ("column 'text'", "'body'", "text: body")),
-    "missing file": (put(texts="tests.csv"), ("tests.csv", "texts.csv")),
+    "missing file": (put(texts="textz.csv"), ("textz.csv", "Did you mean 'texts.csv'")),
     "empty file": (text_file("empty.csv", ""), ("empty.csv", "column 'text'")),
     "header only": (text_file("header.csv", "text\n"), ("at least one usable text", "no rows")),
     "all texts empty": (text_file("blank.csv", 'text\n""\n"  "\n'), ("usable text", "2 empty text")),
@@ -82,14 +83,14 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     # Method
     "unknown method": (put(method="mukka"), ("'mukka'", "Did you mean 'muka'")),
     "method without name": (put(method={"passes": 4}), ("method", "name", "alloykit methods")),
-    "unknown option": (put(method={"name": "muka", "pases": 4}), ("method.pases", "did you mean 'passes'")),
-    "wrong type of an option": (put(method={"name": "muka", "passes": "many"}), ("method.passes", "'many'")),
+    "unknown option": (put(method={"name": "muka", "pases": 4}), ("method", "pases: unknown key", "did you mean 'passes'")),
+    "wrong type of an option": (put(method={"name": "muka", "passes": "many"}), ("method", "passes: ", "integer", "'many'")),
     "contradiction": (
         put(method={"name": "muka", "direction": "reverse", "mode": "hard"}), ("reverse", "hard", "smoothing > 0"),
     ),
     "wrong inner method": (put(method={"name": "pseudo_label", "of": "uhc"}), ("`of`", "pseudo_label", "'uhc'")),
-    "teacher out of range": (put(method={"name": "teacher", "which": 5}), ("`which`", "0 to 1", "5")),
-    "labels needed": (put(method="supervised"), ("column 'label'", "texts.csv")),
+    "teacher out of range": (put(method={"name": "teacher", "which": 5}), ("'teacher'", "2")),
+    "labels needed": (put(method="supervised"), ("label", "texts.csv", "supervised")),
     "selection needs labels": (with_training(select="labelled"), ("validation", "none", "unlabelled")),
     # Labels
     "evaluation of foreign labels": (labelled("refund", "weather"), ("'weather'", "refund", "aliases")),
@@ -122,6 +123,8 @@ def test_a_recipe_is_refused_before_anything_is_written(name: str, recipe: Recip
     collect(name, result)
     result.refused(*words)
     assert not (tmp_path / "run").exists()
+    if counted := re.search(r"got (\d+) problem", result.message):
+        assert int(counted[1]) == result.message.count("\n  - "), "as many problems as are listed"
     assert call("plan", path).message == result.message, "plan refuses what amalgamate refuses, in the same words"
 
 
@@ -146,7 +149,9 @@ def test_a_recipe_that_does_not_exist_is_refused(command: str, tmp_path: Path, c
     result = call(command, "no.yaml")
     collect(f"{command}: missing recipe", result)
     result.refused("recipe", "'no.yaml'", "does not exist")
-    call(command, tmp_path).refused("recipe file", "folder")
+    result = call(command, tmp_path)
+    collect(f"{command}: recipe is a folder", result)
+    result.refused("recipe file", "folder")
 
 
 @pytest.mark.parametrize("part", ["5/4", "0/4", "1", "1/0", "a/b", "1/2/3", "-1/4"])

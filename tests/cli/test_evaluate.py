@@ -37,8 +37,9 @@ def test_the_students_numbers_follow_from_its_answers(finished: Finished, run: P
     assert result.code == 0, result.err
     found = json.loads(result.out)
     assert found["texts"] == 40
-    expected = by_hand(call("predict", run, finished.test).lines, TRUTH)
-    assert expected["accuracy"] > 0.9, "the student learned the union"
+    answers = call("predict", run, finished.test).lines
+    assert len({a["label"] for a in answers}) >= 3, "a student that says one thing always would prove nothing"
+    expected = by_hand(answers, TRUTH)
     student = found["scores"]["student"]
     assert {k: student[k] for k in ("accuracy", "macro_f1")} == pytest.approx(
         {k: expected[k] for k in ("accuracy", "macro_f1")}
@@ -63,7 +64,10 @@ def test_the_teachers_numbers_follow_from_their_answers(
 def test_other_data_with_other_columns(run: Path, tmp_path: Path, call: Call) -> None:
     """Only some labels, in a file whose columns are called otherwise; the group without texts has no number."""
     texts = [text for text, _ in examples(12, seed=21)]
-    truth = ["refund", "invoice"] * 6  # mostly wrong, so that right and wrong are told apart
+    # One label is rare, and a third of the texts has the label that the student gives.
+    said = [a["label"] for a in call("predict", run, stdin="\n".join(texts)).lines]
+    truth = ["refund" if n % 3 else label for n, label in enumerate(said)]
+    truth = [label if label in TEAMS["billing"] else "invoice" for label in truth]
     rows = list(zip(truth, texts, strict=True))
     data = write_csv(tmp_path / "other.csv", rows, ("topic", "body"))
     result = call("evaluate", run, "--data", data, "--text", "body", "--label", "topic", "--json")
@@ -71,6 +75,7 @@ def test_other_data_with_other_columns(run: Path, tmp_path: Path, call: Call) ->
     found = json.loads(result.out)
     expected = by_hand(call("predict", run, data, "--text", "body").lines, truth)
     assert found["scores"]["student"]["accuracy"] == pytest.approx(expected["accuracy"])
+    assert found["scores"]["student"]["macro_f1"] == pytest.approx(expected["macro_f1"])
     assert found["scores"]["student"]["groups"] == {"billing": pytest.approx(expected["accuracy"]), "delivery": None}
     assert json.loads((run / "metrics.json").read_text())["evaluation"] == found
     table = call("evaluate", run, "--data", data, "--text", "body", "--label", "topic")

@@ -43,11 +43,13 @@ def test_a_teacher_learns_its_labels(taught: Taught, call: Call) -> None:
 
 
 def test_its_folder_is_a_teacher(taught: Taught, finished: Finished) -> None:
-    """The finished run was made of two such folders, and the student knows what no teacher knew."""
+    """The finished run was made of two such folders."""
     config = AutoConfig.from_pretrained(taught.teachers["billing"])
     assert config.id2label == dict(enumerate(TEAMS["billing"]))
     scores = json.loads((finished.folder / "metrics.json").read_text())["evaluation"]["scores"]
-    assert scores["student"]["accuracy"] > 0.9 > scores["teacher billing"]["accuracy"]
+    assert scores["teacher billing"]["groups"]["billing"] > 0.9
+    assert scores["teacher delivery"]["groups"]["delivery"] > 0.9
+    assert scores["teacher billing"]["groups"]["delivery"] == 0
 
 
 def test_only_what_belongs_to_a_teacher_is_left(taught: Taught) -> None:

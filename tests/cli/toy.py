@@ -16,7 +16,10 @@ KEYS = {
 }
 LABELS = tuple(KEYS)  # also the union of the two teachers of tests/conftest.py
 TEAMS = {"billing": LABELS[:3], "delivery": LABELS[3:]}
-FILLERS = ["please", "my", "the", "is", "was", "a", "not", "again", "why", "where", "how", "i", "you", "we", "to", "it", "and", "for", "on", "of", "in", "with", "me"]
+FILLERS = (
+    "please", "my", "the", "is", "was", "a", "not", "again", "why", "where", "how",
+    "i", "you", "we", "to", "it", "and", "for", "on", "of", "in", "with", "me",
+)  # fmt: skip
 
 
 def examples(n: int, seed: int = 0, labels: tuple[str, ...] = LABELS) -> list[tuple[str, str]]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import time
 from pathlib import Path
 
+import pytest
 import yaml
 from interrupted import Reference, amalgamate, result_of, stop
 
@@ -40,7 +42,7 @@ def test_kill_9_during_the_sweep(recipe_file: Path, reference: Reference) -> Non
     assert first.stat().st_mtime_ns == kept, "what was finished is taken as it is"
 
 
-def test_kill_9_during_training(recipe_file: Path, reference: Reference) -> None:
+def test_kill_9_during_training(recipe_file: Path, reference: Reference, capsys: pytest.CaptureFixture[str]) -> None:
     folder = with_knowledge(recipe_file, reference)
 
     def some_steps_after_a_checkpoint() -> bool:
@@ -52,8 +54,12 @@ def test_kill_9_during_training(recipe_file: Path, reference: Reference) -> None
     stopped = stop(recipe_file, signal.SIGKILL, some_steps_after_a_checkpoint)
     assert stopped.code == -signal.SIGKILL
     assert not (folder.parents[1] / "student").exists(), "the kill must land in the middle of training"
-    assert 20 <= complete(folder)[-1] < 60
+    done = complete(folder)[-1]
+    assert 20 <= done < 60
     assert result_of(resume(recipe_file)) == reference.result
+    said = capsys.readouterr().err
+    total = int(re.search(rf"going on from step {done} of (\d+)", said)[1])
+    assert f"training: {total - done} steps in" in said, "only what was missing is done again"
 
 
 def test_ctrl_c_during_training(recipe_file: Path, reference: Reference) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from knowing import OPTIONS, SENTENCES, arrays, files, read, swept, table
+import tiny
+from knowing import OPTIONS, SENTENCES, arrays, files, info, read, swept, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import Store
@@ -138,7 +139,7 @@ def sweep_on_a_full_disk(folder: Path, teacher: TeacherInfo, function: str, n: i
         full = Full(n, getattr(os, function))
         patch.setattr(os, function, full)
         try:
-            swept(folder, [teacher], SENTENCES[:20])
+            swept(folder, [teacher], SENTENCES[:20], passes=0)
         except Exception as error:
             return Outcome(error, full.hit)
     return Outcome(None, full.hit)
@@ -147,8 +148,7 @@ def sweep_on_a_full_disk(folder: Path, teacher: TeacherInfo, function: str, n: i
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 def test_a_disk_that_is_full_at_any_write(function: str, billing: TeacherInfo, tmp_path: Path) -> None:
     """One message, nothing half-written, everything that was finished still valid, and the next run completes it."""
-    expected = None
-    swept(tmp_path / "whole", [billing], SENTENCES[:20])
+    swept(tmp_path / "whole", [billing], SENTENCES[:20], passes=0)
     expected = arrays(tmp_path / "whole")
     for n in range(100):
         folder = tmp_path / str(n)
@@ -163,9 +163,9 @@ def test_a_disk_that_is_full_at_any_write(function: str, billing: TeacherInfo, t
             if "sha256" in json.loads(receipt.read_text()):
                 Store(folder).load(str(receipt.relative_to(folder).with_suffix("")))
         if n % 4 == 0:
-            swept(folder, [billing], SENTENCES[:20])
+            swept(folder, [billing], SENTENCES[:20], passes=0)
             assert arrays(folder) == expected
-    assert n >= 15, "every write of a sweep goes through here"
+    assert n >= 10, "every write of a sweep goes through here"
 
 
 def test_too_little_space_is_refused_before_any_teacher_reads(
@@ -191,6 +191,16 @@ def test_the_estimate_is_near_what_is_written(whole: Path) -> None:
     data = sum(len(content) for content in arrays(whole).values())
     headers = 7 * 3 * 100  # safetensors writes some hundred bytes before the arrays of a file
     assert bytes_needed(40, [3], 4) <= data <= bytes_needed(40, [3], 4) + headers + 1000
+
+
+def test_passes_that_do_not_vary_are_refused_and_not_kept(tmp_path: Path) -> None:
+    rates = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+    still = info(tiny.classifier(tmp_path / "still", ("bug", "login"), **rates))
+    with pytest.raises(AlloyError, match=r"teacher 'still'.*zero variance.*dropout: 0.1.*passes: 0"):
+        swept(tmp_path / "k", [still])
+    assert [name for name in arrays(tmp_path / "k") if "passes" in name] == []
+    swept(tmp_path / "k", [still], passes=0)
+    swept(tmp_path / "other", [still], dropout=0.1)
 
 
 def test_a_folder_of_texts_that_changed_midway_is_named(billing: TeacherInfo, tmp_path: Path) -> None:

@@ -39,10 +39,11 @@ def test_parts_in_any_order_are_the_single_sweep(
     assert len(read(store, ["billing", "delivery"], passes=4)) == 40
 
 
-def test_more_parts_than_shards(single: Path, billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path) -> None:
-    for i in range(9):  # 40 texts in shards of 6 are 7 shards
-        swept(tmp_path, [billing, delivery], shard_rows=6, part=(i, 9))
-    assert arrays(tmp_path) == arrays(single)
+def test_more_parts_than_shards(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path / "single", [billing])  # 40 texts in shards of 16 are 3 shards
+    for i in range(4):
+        swept(tmp_path / "parts", [billing], part=(i, 4))
+    assert arrays(tmp_path / "parts") == arrays(tmp_path / "single")
 
 
 def test_the_same_part_twice_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> None:

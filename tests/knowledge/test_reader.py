@@ -130,9 +130,7 @@ def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
         read(store, ["account"])
 
 
-def test_a_smaller_k_needs_single_passes(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
     monkeypatch.setattr("alloykit.knowledge.sweep.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)

@@ -22,8 +22,9 @@ from alloykit.teachers.encoder import BUNDLED
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
-TEACHER_TRAINING = {"epochs": 8, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
-STUDENT_TRAINING = {"epochs": 6, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
+ENCODER = {"model": BUNDLED, "layers": 4, "keep": "even"}  # four of MiniLM's six layers: enough, and a third faster
+TEACHER_TRAINING = {"epochs": 7, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
+STUDENT_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
 QUESTIONS = (
     "you took 40 quid from my card, then took it again an hour later",
     "the vase came in about a hundred pieces",
@@ -52,8 +53,10 @@ def demo(output: Path) -> Run:
     recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
     out.print(
         f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
-        "Every teacher now reads every message 9 times, 8 of them with parts of its network switched off at random\n"
-        "(Monte-Carlo dropout). A teacher that knows a message stays sure; one that does not begins to waver.\n"
+        "Every teacher now reads every message five times, four of them with parts of its network switched off at random\n"
+        "(Monte-Carlo dropout). A teacher that knows a message stays sure of its answer; one that does not begins to waver.\n"
+        "Teachers of three and of five labels are not sure in the same way, so each is compared with itself: how sure is it\n"
+        "of this message, among all messages of the pile?\n"
     )
     run = run_recipe(recipe)
     result = run.metrics["evaluation"]
@@ -91,7 +94,7 @@ def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output
     folder = output / "teachers" / team
     recipe = parse(
         {
-            "model": {"model": BUNDLED, "layers": 3, "keep": "even"},
+            "model": ENCODER,
             "data": {"path": "embedded messages", "label": "label"},
             "labels": labels,
             "training": TEACHER_TRAINING,
@@ -107,8 +110,8 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
     return {
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
-        "student": {"model": BUNDLED, "layers": 3, "keep": "even"},
-        "method": {"name": "muka", "mode": "soft", "passes": 8, "temperature": 0.2},
+        "student": ENCODER,
+        "method": {"name": "muka", "mode": "soft", "passes": 4, "confidence": "percentile"},
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "output": str(output / "run"),

@@ -143,11 +143,12 @@ def describe_encoder(spec: TeacherSpec) -> Any:
     from transformers import AutoConfig
 
     from alloykit.teachers.encoder import resolve
-    from alloykit.teachers.teacher import load_or_explain
+    from alloykit.teachers.teacher import check_weights, load_or_explain
 
-    return load_or_explain(
-        lambda: AutoConfig.from_pretrained(
-            resolve(spec.model), revision=spec.revision, trust_remote_code=spec.trust_remote_code
-        ),
+    folder = resolve(spec.model)
+    config = load_or_explain(
+        lambda: AutoConfig.from_pretrained(folder, revision=spec.revision, trust_remote_code=spec.trust_remote_code),
         spec.model,
     )
+    check_weights(folder, spec.model)
+    return config

@@ -73,11 +73,13 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
             got=f"'{folder}' with other files",
             hint="Choose another output; alloykit never mixes its files with yours.",
         )
-    if made.exists() and not overwrite:
+    something_to_lose = any((folder / name).exists() for name in ("student", "training", "metrics.json"))
+    if made.exists() and something_to_lose and not overwrite:
         _refuse_changes(folder, recipe, inputs)
     if overwrite:
         for name in ("student", "training"):
             shutil.rmtree(folder / name, ignore_errors=True)
+    if not something_to_lose or overwrite:
         for name in ("training.json", "metrics.json", "state.safetensors"):
             (folder / name).unlink(missing_ok=True)
     write_atomic(made, dump(recipe))

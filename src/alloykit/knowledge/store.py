@@ -2,9 +2,9 @@
 
     manifest.json                              format, rows per shard, digest of the salt of the text ids
     shards/00000.safetensors                   ids of the shard's rows, [R, 16] uint8
-    TEACHER/teacher.json, sampling.json        what the answers depend on: weights, tokenizer, lengths; dropout, seed
-    TEACHER/00000.logits.safetensors           logits [R, C_i] float32
-    TEACHER/00000.passes-0004.safetensors      passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+    teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
+    teachers/NAME/00000.logits.safetensors     logits [R, C_i] float32
+    teachers/NAME/00000.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
 
 A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
 new teachers add files and touch none.
@@ -67,15 +67,20 @@ class Store:
     # Who made it
 
     def identify(self, teacher: str, kind: str, identity: Mapping[str, Any]) -> None:
-        """Record what a teacher's files depend on, or refuse if it differs from what is recorded. kind: teacher, sampling."""
-        name = f"{teacher}/{kind}.json"
-        if self.storage.exists(name):
+        """Record what a teacher's files depend on, or refuse if it differs from what the files that are there were made with.
+
+        kind: `teacher` (everything) or `sampling` (the passes).
+        """
+        name = f"teachers/{teacher}/{kind}.json"
+        part = ".passes-" if kind == "sampling" else ".safetensors"
+        made = any(part in file for file in self.storage.names(f"teachers/{teacher}"))
+        if made and self.storage.exists(name):
             self._compare(f"teacher '{teacher}'", self._read_json(name), identity)
         else:
             self._write_json(name, dict(identity))
 
     def identity(self, teacher: str, kind: str) -> dict[str, Any] | None:
-        name = f"{teacher}/{kind}.json"
+        name = f"teachers/{teacher}/{kind}.json"
         return self._read_json(name) if self.storage.exists(name) else None
 
     def _compare(self, whose: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -130,8 +135,8 @@ class Store:
 
 
 def logits_unit(teacher: str, shard: int) -> str:
-    return f"{teacher}/{shard:05d}.logits"
+    return f"teachers/{teacher}/{shard:05d}.logits"
 
 
 def passes_unit(teacher: str, shard: int, start: int) -> str:
-    return f"{teacher}/{shard:05d}.passes-{start:04d}"
+    return f"teachers/{teacher}/{shard:05d}.passes-{start:04d}"

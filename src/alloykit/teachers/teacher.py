@@ -78,6 +78,7 @@ def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
         lambda: AutoConfig.from_pretrained(folder, revision=spec.revision, trust_remote_code=spec.trust_remote_code),
         spec.model,
     )
+    check_weights(folder, spec.model)
     problem = getattr(config, "problem_type", None)
     if problem in ("regression", "multi_label_classification"):
         raise AlloyError(
@@ -115,7 +116,7 @@ class Teacher:
         cls, info: TeacherInfo, *, max_length: int = 128, dropout: float | None = None, device: str = "cpu"
     ) -> Teacher:
         """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
-        from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoConfig, AutoModelForSequenceClassification
 
         spec, folder = info.spec, resolve(info.spec.model)
         common = {"revision": info.revision, "trust_remote_code": spec.trust_remote_code}
@@ -123,13 +124,19 @@ class Teacher:
         config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
         if dropout is not None:
             set_dropout_rate(config, dropout)
-        model = load_or_explain(
+        model, report = load_or_explain(
             lambda: AutoModelForSequenceClassification.from_pretrained(
-                folder, config=config, dtype=torch.float32, use_safetensors=True, **common
+                folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **common
             ),
             spec.model,
         )
-        tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), spec.model)
+        if missing := sorted(report["missing_keys"]):
+            raise AlloyError(
+                expected=f"weights for the whole of teacher '{info.name}', its classification head included",
+                got=f"none for {', '.join(missing[:3])} in '{spec.model}'",
+                hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`.",
+            )
+        tokenizer = load_tokenizer(folder, spec.model, common)
         model.eval().requires_grad_(False)
         return cls(info, model.to(device), tokenizer, max_length)
 
@@ -152,6 +159,43 @@ class Teacher:
             weights.update(f"{key}{tuple(tensor.shape)}{tensor.dtype}".encode())
             weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
         return {"weights": weights.hexdigest(), "tokenizer": tokenizer_fingerprint(self.tokenizer)}
+
+
+def check_weights(folder: str, model: str) -> None:
+    """AlloyError, before any work, if a local model folder holds no whole safetensors file."""
+    import safetensors
+
+    if not Path(folder).is_dir():
+        return  # a hub id: transformers says what is wrong when it is loaded
+    files = sorted(Path(folder).glob("*.safetensors"))
+    if not files:
+        raise AlloyError(
+            expected=f"weights in safetensors in '{model}'",
+            got="none",
+            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained.",
+        )
+    for file in files:
+        try:
+            with safetensors.safe_open(file, framework="pt"):
+                pass
+        except safetensors.SafetensorError as error:
+            raise AlloyError(
+                expected=f"a whole file {file.name} in '{model}'", got=f"'{error}'", hint="Copy or download it again."
+            ) from error
+
+
+def load_tokenizer(folder: str, model: str, common: dict[str, Any]) -> Any:
+    """A model's own tokenizer. AlloyError where there is none: transformers would make one up that knows no words."""
+    from transformers import AutoTokenizer
+
+    tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), model)
+    if len(tokenizer) <= len(tokenizer.all_special_tokens):
+        raise AlloyError(
+            expected=f"a tokenizer beside the model '{model}'",
+            got="none with any word in it",
+            hint="Save it there: `tokenizer.save_pretrained(folder)`.",
+        )
+    return tokenizer
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:

@@ -15,13 +15,13 @@ from torch import nn
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.teachers.encoder import resolve
-from alloykit.teachers.teacher import load_or_explain
+from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 from alloykit.training.options import StudentSpec
 
 
 def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:
     """The student in float32 with its head drawn from `seed`, and its tokenizer. AlloyError if it has too few layers."""
-    from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer, set_seed
+    from transformers import AutoConfig, AutoModelForSequenceClassification, set_seed
 
     folder = resolve(spec.model)
     common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
@@ -39,7 +39,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
             ),
             spec.model,
         )
-        tokenizer = load_or_explain(lambda: AutoTokenizer.from_pretrained(folder, **common), spec.model)
+        tokenizer = load_tokenizer(folder, spec.model, common)
         if not same_labels:  # a head of as many other classes would otherwise come along
             for name, module in model.named_modules():
                 outside = not name.startswith(f"{model.base_model_prefix}.")
