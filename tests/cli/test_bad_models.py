@@ -125,10 +125,10 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "missing folder": (teachers("teachers/nowhere"), ("teachers/nowhere", "No such folder", "hub id")),
     "hub id without network": (teachers("acme/tech-support"), ("acme/tech-support", "hub", "network")),
     "empty folder": (damaged(lambda f: [p.unlink() for p in f.iterdir()]), ("odd", "config.json")),
-    "no weights": (damaged(lambda f: (f / "model.safetensors").unlink()), ("odd", "model.safetensors")),
-    "pickled weights": (damaged(pickled), ("odd", "safetensors", "Pickled", "save_pretrained")),
-    "corrupt weights": (damaged(flipped), ("odd", "model.safetensors")),
-    "weights cut short": (damaged(cut), ("odd", "model.safetensors")),
+    "no weights": (damaged(lambda f: (f / "model.safetensors").unlink()), ("odd", "safetensors")),
+    "pickled weights": (damaged(pickled), ("odd", "safetensors", "pickled", "save_pretrained")),
+    "corrupt weights": (damaged(flipped), ("odd", "safetensors")),
+    "weights cut short": (damaged(cut), ("odd", "safetensors")),
     "weights without head": (damaged(without_head), ("odd", "classifier")),
     "weights of another head": (damaged(with_another_head), ("odd", "classifier")),
     "no tokenizer": (damaged(without_tokenizer), ("odd", "tokenizer")),
@@ -141,7 +141,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "too few layers": (student(layers=5), ("at least 5 layers", "with 3", "layers: 3")),
     "no layers": (student(layers=0), ("student.layers", "greater than 0")),
     "unknown layers": (student(keep="middle"), ("student.keep", "'middle'", "'even'")),
-    "pickled student": (damaged_student(pickled), ("weak", "safetensors", "Pickled")),
+    "pickled student": (damaged_student(pickled), ("weak", "safetensors", "pickled")),
     "student cut short": (damaged_student(cut), ("weak", "model.safetensors")),
     "student without tokenizer": (damaged_student(without_tokenizer), ("weak", "tokenizer")),
 }  # fmt: skip
@@ -164,7 +164,7 @@ def test_a_model_is_refused_before_anything_is_written(
     if name not in WHEN_LOADED:
         assert not (tmp_path / "run").exists()
     assert not (tmp_path / "run" / "student").exists()
-    assert not list(tmp_path.glob("run/knowledge/odd/*.safetensors"))
+    assert not list(tmp_path.glob("run/knowledge/teachers/odd/*.safetensors"))
 
 
 def not_a_number(folder: Path) -> None:
@@ -184,7 +184,7 @@ def test_a_teacher_whose_answers_are_not_finite_is_refused(
     collect("NaN weights", result)
     result.refused("finite", "'odd'", "NaN", "damaged")
     assert not (tmp_path / "run" / "student").exists()
-    assert not list((tmp_path / "run" / "knowledge").glob("odd/*.safetensors"))
+    assert not list((tmp_path / "run" / "knowledge").glob("teachers/odd/*.safetensors"))
 
 
 def still(folder: Path) -> str:

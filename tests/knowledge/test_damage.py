@@ -53,26 +53,28 @@ def empty(path: Path) -> None:
 def test_a_corrupt_file_is_named_and_repaired_alone(
     unit: str, damage: Any, copy: Path, whole: Path, billing: TeacherInfo
 ) -> None:
-    path = copy / "billing" / f"{unit}.safetensors"
+    path = copy / "teachers" / "billing" / f"{unit}.safetensors"
     damage(path)
-    with pytest.raises(AlloyError, match=rf"billing/{unit}.safetensors.*corrupt.*Delete {copy}/billing/{unit}.json"):
+    with pytest.raises(
+        AlloyError, match=rf"billing/{unit}.safetensors.*corrupt.*Delete {copy}/teachers/billing/{unit}.json"
+    ):
         read(Store(copy), ["billing"], passes=4).rows([20])
-    (copy / "billing" / f"{unit}.json").unlink()
+    (copy / "teachers" / "billing" / f"{unit}.json").unlink()
     before = files(copy)
     swept(copy, [billing])
     changed = {name for name, now in files(copy).items() if before.get(name) != now}
-    assert changed == {f"billing/{unit}.safetensors", f"billing/{unit}.json"}
+    assert changed == {f"teachers/billing/{unit}.safetensors", f"teachers/billing/{unit}.json"}
     assert arrays(copy) == arrays(whole)
 
 
 def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
-    flip(copy / "billing" / "00001.logits.safetensors")
+    flip(copy / "teachers" / "billing" / "00001.logits.safetensors")
     assert read(Store(copy), ["billing"]).rows([0, 39]).teachers[0].logits.shape == (2, 3)
 
 
 @pytest.mark.parametrize("gone", [".json", ".safetensors"])
 def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing: TeacherInfo) -> None:
-    (copy / "billing" / f"00002.passes-0000{gone}").unlink()
+    (copy / "teachers" / "billing" / f"00002.passes-0000{gone}").unlink()
     with pytest.raises(AlloyError, match=r"00002.passes-0000 missing"):
         read(Store(copy), ["billing"], passes=4)
     swept(copy, [billing])
@@ -81,7 +83,7 @@ def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
 def test_a_damaged_receipt_is_named(content: str, copy: Path) -> None:
-    receipt = copy / "billing" / "00000.logits.json"
+    receipt = copy / "teachers" / "billing" / "00000.logits.json"
     receipt.write_text(content)
     with pytest.raises(AlloyError, match=r"00000.logits.json"):
         read(Store(copy), ["billing"]).rows([0])
@@ -90,7 +92,7 @@ def test_a_damaged_receipt_is_named(content: str, copy: Path) -> None:
 def test_a_crash_between_the_ids_of_a_shard_and_their_receipt(copy: Path, whole: Path, billing: TeacherInfo) -> None:
     """The process died in `add`: no teacher has answered these rows yet."""
     (copy / "shards" / "00002.json").unlink()
-    for path in copy.glob("billing/00002.*"):
+    for path in copy.glob("teachers/billing/00002.*"):
         path.unlink()
     swept(copy, [billing])
     assert arrays(copy) == arrays(whole)

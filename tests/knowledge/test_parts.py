@@ -29,8 +29,10 @@ def test_parts_in_any_order_are_the_single_sweep(
     for i in order:
         before = files(tmp_path)
         store = swept(tmp_path, [billing, delivery], shard_rows=6, part=(i, 3))
-        new = [n for n in set(files(tmp_path)) - set(before) if n.endswith(".safetensors") and "shards" not in n]
-        assert {int(n.split("/")[1][:5]) % 3 for n in new} == {i}
+        new = [
+            n for n in set(files(tmp_path)) - set(before) if n.endswith(".safetensors") and not n.startswith("shards/")
+        ]
+        assert {int(n.split("/")[-1][:5]) % 3 for n in new} == {i}
         assert {n: c for n, c in files(tmp_path).items() if n in before} == before
         if i != order[-1]:
             with pytest.raises(AlloyError, match="missing.*alloykit sweep"):

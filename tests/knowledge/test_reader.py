@@ -13,7 +13,7 @@ from knowing import SENTENCES, direct, ids, read, swept, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.reader import StoredKnowledge, find_rows
-from alloykit.knowledge.store import Store
+from alloykit.knowledge.store import Store, passes_unit
 from alloykit.rows import chunks
 from alloykit.teachers.teacher import TeacherInfo
 
@@ -85,7 +85,7 @@ def test_the_first_k_passes_are_summed(passes: int, store: Store) -> None:
     found = read(store, ["billing", "delivery"], passes=passes).rows(order)
     for name, teacher in zip(("billing", "delivery"), found.teachers, strict=True):
         kept = [
-            torch.cat([store.load(f"{name}/{s:05d}.passes-{start:04d}")["per_pass"] for s in range(3)], dim=1)
+            torch.cat([store.load(passes_unit(name, s, start))["per_pass"] for s in range(3)], dim=1)
             for start in (0, 4)
         ]
         single = torch.cat(kept)[:, order]  # [8, B, C_i]: rows of the shards lie in the order of the texts
@@ -97,7 +97,7 @@ def test_the_first_k_passes_are_summed(passes: int, store: Store) -> None:
 
 
 def test_stored_sums_are_the_sums_of_the_stored_passes(store: Store) -> None:
-    for unit in ("billing/00000.passes-0000", "delivery/00002.passes-0004"):
+    for unit in (passes_unit("billing", 0, 0), passes_unit("delivery", 2, 4)):
         kept = store.load(unit)
         torch.testing.assert_close(kept["probability_sum"], kept["per_pass"].sum(0))
         assert kept["passes"].tolist() == [4] * kept["per_pass"].shape[1]
@@ -105,7 +105,7 @@ def test_stored_sums_are_the_sums_of_the_stored_passes(store: Store) -> None:
 
 
 def test_chunks_of_passes_differ_from_each_other(store: Store) -> None:
-    first, second = (store.load(f"billing/00000.passes-{start:04d}")["per_pass"] for start in (0, 4))
+    first, second = (store.load(passes_unit("billing", 0, start))["per_pass"] for start in (0, 4))
     assert not torch.allclose(first, second)
 
 
@@ -134,7 +134,7 @@ def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, m
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
     monkeypatch.setattr("alloykit.knowledge.sweep.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)
-    assert "per_pass" not in store.load("billing/00000.passes-0000")
+    assert "per_pass" not in store.load(passes_unit("billing", 0, 0))
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]
     with pytest.raises(AlloyError, match=r"multiple of 4.*got 6.*4 or 8"):
         read(store, ["billing"], SENTENCES[:5], passes=6).rows([0])

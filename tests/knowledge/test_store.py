@@ -52,7 +52,7 @@ def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo
     before = files(tmp_path)
     swept(tmp_path, [billing, delivery])
     new = untouched(before, tmp_path)
-    assert {name.split("/")[0] for name in new} == {"delivery"}
+    assert {name.split("/")[1] for name in new} == {"delivery"}
     assert len(new) == 2 + 3 * 2 * 2  # teacher.json, sampling.json; three shards of logits and passes with receipts
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import csv
+import io
+import random
 import time
 from importlib.resources import files
 from pathlib import Path
@@ -22,8 +24,8 @@ from alloykit.teachers.encoder import BUNDLED
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
-ENCODER = {"model": BUNDLED, "layers": 4, "keep": "even"}  # four of MiniLM's six layers: enough, and a third faster
-TEACHER_TRAINING = {"epochs": 7, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
+STUDENT = {"model": BUNDLED, "layers": 4, "keep": "even"}
+TEACHER_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
 STUDENT_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
 QUESTIONS = (
     "you took 40 quid from my card, then took it again an hour later",
@@ -62,7 +64,7 @@ def demo(output: Path) -> Run:
     result = run.metrics["evaluation"]
     out.print("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
     out.print(table(result))
-    out.print(explanation(result["scores"], run.metrics))
+    out.print(explanation(result["scores"]))
     out.print("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
         out.print(f'  "{question}"\n      → [bold]{answer["label"]}[/] ({answer["probability"]:.0%})')
@@ -85,8 +87,6 @@ def messages(part: str) -> list[dict[str, str]]:
 
 def shuffled(rows: list[dict[str, str]]) -> list[dict[str, str]]:
     """The same order every time, and no longer grouped by label."""
-    import random
-
     return random.Random(0).sample(rows, len(rows))
 
 
@@ -94,7 +94,7 @@ def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output
     folder = output / "teachers" / team
     recipe = parse(
         {
-            "model": ENCODER,
+            "model": BUNDLED,
             "data": {"path": "embedded messages", "label": "label"},
             "labels": labels,
             "training": TEACHER_TRAINING,
@@ -110,7 +110,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
     return {
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
-        "student": ENCODER,
+        "student": STUDENT,
         "method": {"name": "muka", "mode": "soft", "passes": 4, "confidence": "percentile"},
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
@@ -118,27 +118,21 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
     }
 
 
-def explanation(scores: dict[str, Any], metrics: dict[str, Any]) -> str:
+def explanation(scores: dict[str, Any]) -> str:
+    """The table in words."""
     best = max((n for n in scores if n.startswith("teacher ")), key=lambda n: scores[n]["accuracy"])
-    student, ensemble = scores["student"]["accuracy"], scores["ensemble"]["accuracy"]
+    student, ensemble, routing = (scores[n]["accuracy"] for n in ("student", "ensemble", "routing"))
     gain = 100 * (student - ensemble)
-    verdict = (
-        f"{gain:.1f} points more than the ensemble, at a third of its cost: one model is asked, not three"
-        if gain > 0
-        else f"{-gain:.1f} points less than the ensemble, at a third of its cost: one model is asked, not three"
-    )
     return (
-        f"\nThe best single {best} gets {scores[best]['accuracy']:.1%} of all messages right: it cannot name what it never learned.\n"
-        f"Asking all three and taking the highest score (ensemble): {ensemble:.1%}. A teacher that is sure of everything drowns\n"
-        f"out the one that knows. Weighing each teacher by how steady it stays (routing): {scores['routing']['accuracy']:.1%}.\n"
-        f"The student, which saw no label at all: [bold]{student:.1%}[/], {verdict}."
+        f"\nThe best single {best} names {scores[best]['accuracy']:.1%} of all messages: it cannot name what it never learned.\n"
+        f"Asking all three and taking the highest score (ensemble): {ensemble:.1%}; who is loudest wins, right or not.\n"
+        f"Weighing each teacher by how steady it stays on a message (routing): {routing:.1%}.\n"
+        f"The student, which saw no label at all: [bold]{student:.1%}[/]. That is {abs(gain):.1f} points "
+        f"{'more' if gain >= 0 else 'less'} than the ensemble, and one model\nof four layers is asked instead of three of six."
     )
 
 
 def write_csv(path: Path, rows: list[dict[str, str]]) -> None:
-    """Write once; a second run of the demo finds the same bytes."""
-    import io
-
     text = io.StringIO()
     writer = csv.DictWriter(text, fieldnames=list(rows[0]))
     writer.writeheader()

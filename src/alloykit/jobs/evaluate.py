@@ -99,13 +99,14 @@ def _score(classifier: Classifier, data: Texts, space: LabelSpace, names: list[s
     return score(probabilities.argmax(-1), label_positions(data, space), space, names)
 
 
-def table(result: dict[str, Any], title: str = "") -> Table:
-    """The result as a table: a row per classifier, a column per teacher's labels."""
+def table(result: dict[str, Any]) -> Table:
+    """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows."""
     scores = result["scores"]
     groups = list(next(iter(scores.values()))["groups"])
-    out = Table(title=title or f"accuracy on {result['texts']:,} texts (%)")
-    for heading in ("", "all", "macro-F1", *(f"{g}'s labels" for g in groups), "right teacher"):
-        out.add_column(heading, justify="left" if not heading else "right")
+    caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
+    out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
+    for heading in ("", "all", "macro-F1", *groups, "right teacher"):
+        out.add_column(heading, justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
         cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]
         style = "bold" if name == "student" else None
