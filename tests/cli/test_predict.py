@@ -137,7 +137,7 @@ def test_a_text_longer_than_the_model_reads_is_cut(
 BAD = {
     "no run": (("nowhere",), ("'nowhere'", "does not exist")),
     "run without student": (("empty",), ("'empty'", "config.json")),
-    "model without weights": (("weightless",), ("weightless", "model.safetensors")),
+    "model without weights": (("weightless",), ("weightless", "safetensors")),
     "missing texts": (("RUN", "no.csv"), ("no.csv",)),
     "wrong column": (("RUN", "in.csv", "--text", "body"), ("column 'body'", "'text'")),
     "wrong column of pairs": (("RUN", "in.csv", "--text-pair", "second"), ("column 'second'",)),
