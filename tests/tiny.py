@@ -12,7 +12,64 @@ import transformers
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-WORDS = ["refund", "charge", "invoice", "card", "money", "bill", "paid", "price", "parcel", "late", "lost", "box", "courier", "door", "address", "street", "broken", "password", "login", "app", "crash", "screen", "phone", "account", "locked", "code", "mail", "please", "my", "the", "is", "was", "a", "not", "again", "why", "where", "how", "i", "you", "we", "to", "it", "and", "for", "on", "of", "in", "with", "me", "sent", "got", "still", "two", "new", "old"]
+WORDS = [
+    "refund",
+    "charge",
+    "invoice",
+    "card",
+    "money",
+    "bill",
+    "paid",
+    "price",
+    "parcel",
+    "late",
+    "lost",
+    "box",
+    "courier",
+    "door",
+    "address",
+    "street",
+    "broken",
+    "password",
+    "login",
+    "app",
+    "crash",
+    "screen",
+    "phone",
+    "account",
+    "locked",
+    "code",
+    "mail",
+    "please",
+    "my",
+    "the",
+    "is",
+    "was",
+    "a",
+    "not",
+    "again",
+    "why",
+    "where",
+    "how",
+    "i",
+    "you",
+    "we",
+    "to",
+    "it",
+    "and",
+    "for",
+    "on",
+    "of",
+    "in",
+    "with",
+    "me",
+    "sent",
+    "got",
+    "still",
+    "two",
+    "new",
+    "old",
+]
 
 SIZES: dict[str, dict[str, Any]] = {
     "bert": {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 3, "intermediate_size": 64},
@@ -55,7 +112,12 @@ def tokenizer(lower: bool = True, extra: Sequence[str] = ()) -> PreTrainedTokeni
 
 
 def classifier(
-    folder: Path, labels: Sequence[str], architecture: str = "bert", seed: int = 0, loudness: float = 2.0, **settings: Any
+    folder: Path,
+    labels: Sequence[str],
+    architecture: str = "bert",
+    seed: int = 0,
+    loudness: float = 2.0,
+    **settings: Any,
 ) -> Path:
     """Save a tiny random classifier whose answers differ between texts; a small `loudness` makes them uncertain."""
     words = tokenizer(extra=() if architecture == "bert" else ("x1", "x2", "x3"))

@@ -222,7 +222,10 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     with _explained():
-        sys.exit(app(standalone_mode=False))  # not standalone, so that an interrupt is ours to explain
+        code = app(standalone_mode=False)  # not standalone, so that an interrupt is ours to explain
+        if code == 130:  # newer typer turns the interrupt into an exit code by itself
+            raise KeyboardInterrupt
+        sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+from safetensors import SafetensorError
 
 from alloykit.errors import AlloyError
 
@@ -27,24 +31,33 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 
 def replace_atomic(path: Path, write: Callable[[Path], None]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         write(temporary)
         os.replace(temporary, path)
-    except OSError as error:
-        temporary.unlink(missing_ok=True)
+        _sync(path.parent)
+    except (OSError, SafetensorError) as error:
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise AlloyError(
             expected=f"room to write {path}",
-            got=f"'{error.strerror or error}'",
+            got=f"'{getattr(error, 'strerror', None) or error}'",
             hint="Free some space or choose another folder, then run the same command again: finished parts are kept.",
         ) from error
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    directory = os.open(path.parent, os.O_RDONLY)
+
+
+def _sync(folder: Path) -> None:
+    """Make a rename durable; file systems that cannot sync a folder say EINVAL."""
+    directory = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(directory)
+    except OSError as error:
+        if error.errno != errno.EINVAL:
+            raise
     finally:
         os.close(directory)
 

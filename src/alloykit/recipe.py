@@ -120,6 +120,8 @@ Kind = TypeVar("Kind", Recipe, TeachRecipe)
 
 def read_recipe(path: Path, kind: type[Kind]) -> Kind:
     """Read and check a recipe file. AlloyError lists everything that is wrong with it."""
+    if path.is_dir():
+        raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")
     if not path.is_file():
         raise AlloyError(
             expected="a recipe file", got=f"'{path}', which does not exist", hint="Check the path; it is a YAML file."
@@ -128,6 +130,8 @@ def read_recipe(path: Path, kind: type[Kind]) -> Kind:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise AlloyError(expected=f"YAML in {path}", got=str(error), hint="Mind indentation and colons.") from error
+    if values is None:
+        raise AlloyError(expected=f"`key: value` lines in {path}", got="an empty file", hint="Start with `teachers:`.")
     if not isinstance(values, dict):
         raise AlloyError(
             expected=f"`key: value` lines in {path}", got=type(values).__name__, hint="Start with `teachers:`."

@@ -29,7 +29,9 @@ def loaded(folder: Path, architecture: str) -> tuple[Teacher, dict[str, Tensor]]
 def draw(sampler: Any, teacher: Teacher, batch: dict[str, Tensor], seed: int) -> np.ndarray:
     torch.manual_seed(seed)
     with torch.inference_mode():
-        return sampler.sample(teacher.model, batch, PASSES)[:, :, :2].double().numpy()  # the third is one minus the others
+        return (
+            sampler.sample(teacher.model, batch, PASSES)[:, :, :2].double().numpy()
+        )  # the third is one minus the others
 
 
 @pytest.mark.parametrize("architecture", tiny.SIZES)

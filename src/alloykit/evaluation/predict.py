@@ -12,7 +12,8 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.progress import bar
-from alloykit.teachers.encoder import usable_length
+from alloykit.teachers.encoder import encode, pad, usable_length
+from alloykit.teachers.teacher import check_weights, load_or_explain, load_tokenizer
 
 
 class Classifier:
@@ -25,7 +26,7 @@ class Classifier:
 
     @classmethod
     def load(cls, folder: Path, max_length: int = 128, device: str = "cpu") -> Classifier:
-        from transformers import AutoModelForSequenceClassification, AutoTokenizer
+        from transformers import AutoModelForSequenceClassification
 
         if not (folder / "config.json").exists():
             raise AlloyError(
@@ -33,19 +34,25 @@ class Classifier:
                 got=f"'{folder}'" + ("" if folder.exists() else ", which does not exist"),
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
-        model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32, use_safetensors=True)
-        return cls(model.to(device), AutoTokenizer.from_pretrained(folder), max_length)
+        check_weights(str(folder), str(folder))
+        model = load_or_explain(
+            lambda: AutoModelForSequenceClassification.from_pretrained(
+                folder, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
+            ),
+            str(folder),
+        )
+        return cls(model.to(device), load_tokenizer(str(folder), str(folder), {}), max_length)
 
     @torch.inference_mode()
-    def probabilities(self, texts: Sequence[str], pairs: Sequence[str] | None = None, what: str = "student") -> Tensor:
+    def probabilities(
+        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, what: str = "student"
+    ) -> Tensor:
         """softmax(s(x)), [n, C] float32 on the CPU, in the order of the texts."""
-        encoded = self.tokenizer(
-            list(texts), list(pairs) if pairs else None, truncation=True, max_length=self.max_length
-        )
+        encoded = encode(self.tokenizer, texts, pairs, self.max_length)
         out = torch.empty(len(texts), len(self.labels))
         with bar(what, len(texts)) as advance:
-            for rows in token_batches([len(ids) for ids in encoded["input_ids"]], 8192):
-                batch = self.tokenizer.pad({k: [encoded[k][i] for i in rows] for k in encoded}, return_tensors="pt")
+            for rows in token_batches([len(e["input_ids"]) for e in encoded], 8192):
+                batch = pad(self.tokenizer, [encoded[i] for i in rows])
                 logits = self.model(**{k: v.to(self.model.device) for k, v in batch.items()}).logits
                 out[rows] = logits.float().softmax(-1).cpu()
                 advance(len(rows))

@@ -17,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation import supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, label_positions, prepare, read, salted
 from alloykit.jobs.run import Run, open_run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -84,6 +84,9 @@ def run_recipe(
     """Run a recipe to its end; every finished part that is already in the output folder is taken as it is."""
     begun = time.perf_counter()
     prepared = prepare(recipe, texts)
+    check_labelled(prepared)
+    if test is not None:
+        label_positions(test, prepared.space)
     recipe = pinned(prepared)
     run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
     method, space = prepared.method, prepared.space

@@ -67,7 +67,6 @@ def evaluate(
     test = read(salted(source, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
     run = Run(folder)
-    store = prepared.store(knowledge or folder / "knowledge")
     state_file = folder / "state.safetensors"
     if not state_file.exists():
         raise AlloyError(
@@ -75,6 +74,7 @@ def evaluate(
             got="one that was stopped early",
             hint="Run `alloykit amalgamate` first.",
         )
+    store = prepared.store(knowledge or folder / "knowledge")
     return evaluate_run(prepared, run, Context(prepared.space, safetensors.torch.load_file(state_file)), store, test)
 
 
@@ -94,7 +94,7 @@ def _score_student(folder: Path, data: Texts, space: LabelSpace, names: list[str
 
 
 def _score(classifier: Classifier, data: Texts, space: LabelSpace, names: list[str]) -> dict[str, Any]:
-    pairs = [p or "" for p in data.table["text_pair"]] if data.is_pair else None
+    pairs = list(data.table["text_pair"]) if data.is_pair else None
     probabilities = classifier.probabilities(data.table["text"], pairs)
     return score(probabilities.argmax(-1), label_positions(data, space), space, names)
 

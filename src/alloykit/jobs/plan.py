@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 
-from alloykit.jobs.prepare import Prepared, describe_encoder, prepare
+from alloykit.jobs.prepare import Prepared, check_labelled, describe_encoder, prepare
 from alloykit.knowledge.store import CHUNK
 from alloykit.knowledge.sweep import bytes_needed
 from alloykit.methods.base import Context
@@ -24,7 +24,9 @@ DROPOUT_COST = 2.0  # a Monte-Carlo pass against a plain one, on a CPU
 def plan(recipe: Recipe) -> dict[str, Any]:
     """Label space, reads, bytes on disk and a rough time (from the machine's rate of matrix products, good to a factor
     of two or three). AlloyError for everything that `amalgamate` would refuse before it starts."""
-    return describe_plan(prepare(recipe))
+    prepared = prepare(recipe)
+    check_labelled(prepared)
+    return describe_plan(prepared)
 
 
 def describe_plan(prepared: Prepared) -> dict[str, Any]:

@@ -36,9 +36,16 @@ def predict(
         texts = load_texts(source, text=text, text_pair=text_pair)
         rows, total = list(texts.table["source_row"]), texts.total
         first = list(texts.table["text"])
-        pairs = [p or "" for p in texts.table["text_pair"]] if texts.is_pair else None
+        pairs = list(texts.table["text_pair"]) if texts.is_pair else None
     else:
-        lines = [line.rstrip("\r\n") for line in source]
+        try:
+            lines = [line.rstrip("\r\n") for line in source]
+        except UnicodeDecodeError as error:
+            raise AlloyError(
+                expected="UTF-8 text on standard input",
+                got=f"the byte 0x{error.object[error.start]:02x} ({error.reason})",
+                hint="Convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+            ) from error
         rows, total = [i for i, line in enumerate(lines) if line.strip()], len(lines)
         first, pairs = [lines[i] for i in rows], None
     if not first:

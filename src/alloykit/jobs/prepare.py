@@ -18,6 +18,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Method, require
 from alloykit.methods.registry import create
 from alloykit.recipe import InMemory, Recipe
+from alloykit.teachers.dropout import dropout_rates
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
 from alloykit.training.student import layers_to_keep
 
@@ -68,8 +69,22 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     )
     if method.phases():
         _check_student(recipe)
-    texts = texts if texts is not None else read(recipe.texts, want_labels=method.needs.labels)
+    try:
+        texts = texts if texts is not None else read(recipe.texts, want_labels=method.needs.labels)
+    except AlloyError as error:
+        if not method.needs.labels or "column" not in error.expected:
+            raise
+        why = f"{error.expected}, because method '{method.name}' learns from true labels"
+        raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
+    if method.needs.passes and method.needs.dropout is None:
+        for info in infos:
+            if not any(dropout_rates(info.config)):
+                raise AlloyError(
+                    expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
+                    got="rates of 0 in its configuration",
+                    hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
+                )
     if method.needs.labels:
         label_positions(texts, space)
     if recipe.training.select == "labelled" and recipe.validation is None:
@@ -79,6 +94,14 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             hint="Give them, or select without labels: `select: unlabelled`.",
         )
     return Prepared(recipe, infos, space, method, texts, pick_device(recipe.device))
+
+
+def check_labelled(prepared: Prepared) -> None:
+    """AlloyError, before any work, for validation or test texts that cannot be read or have labels that no teacher knows."""
+    recipe = prepared.recipe
+    for block in (recipe.validation if recipe.training.select == "labelled" else None, recipe.evaluate):
+        if block is not None and not isinstance(block.data, InMemory):
+            label_positions(read(salted(block.data, recipe), want_labels=True), prepared.space)
 
 
 def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:

@@ -58,14 +58,20 @@ class Run:
         ]
 
 
+def check_output(folder: Path) -> None:
+    """AlloyError if something that is no folder is in the way."""
+    for place in (folder, *folder.parents):
+        if place.exists() and not place.is_dir():
+            raise AlloyError(expected="a folder as `output`", got=f"the file '{place}'", hint="Choose another output.")
+
+
 def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> Run:
     """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
 
     AlloyError names what differs. With `overwrite`, student and training are removed; the knowledge stays.
     """
     folder = Path(recipe.output)
-    if folder.exists() and not folder.is_dir():
-        raise AlloyError(expected="a folder as `output`", got=f"the file '{folder}'", hint="Choose another output.")
+    check_output(folder)
     made = folder / "recipe.yaml"
     if not made.exists() and folder.exists() and any(p.name != "knowledge" for p in folder.iterdir()):
         raise AlloyError(

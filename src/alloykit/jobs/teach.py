@@ -13,6 +13,7 @@ from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_atomic, write_json
 from alloykit.jobs.amalgamate import save_classifier
 from alloykit.jobs.prepare import label_positions, pick_device, read
+from alloykit.jobs.run import check_output
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
@@ -28,6 +29,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
     folder = Path(recipe.output)
     made = folder / "teach.yaml"
+    check_output(folder)
     if made.exists() and made.read_text(encoding="utf-8") != dump(recipe):
         raise AlloyError(
             expected=f"the recipe that made {folder}",
@@ -48,12 +50,15 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     space = LabelSpace.union([names], teacher_names=[folder.name])
     options = recipe.training
     model, tokenizer = build_student(recipe.model, space, options.seed)
+    validation = None
+    if recipe.validation is not None:
+        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+        label_positions(validation, space)
     write_atomic(made, dump(recipe))
     length = usable_length(model, tokenizer, options.max_length)
     dataset = tokenize(texts, tokenizer, length)
     source = LabelsOnly(label_positions(texts, space))
-    if recipe.validation is not None:
-        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    if validation is not None:
         checks, check_source = (
             tokenize(validation, tokenizer, length),
             LabelsOnly(label_positions(validation, space)),
@@ -101,7 +106,7 @@ def _accuracy(
     )
     rows = list(checks["row"])
     all_texts = held.table["text"]
-    pairs = [held.table["text_pair"][r] or "" for r in rows] if held.is_pair else None
+    pairs = [held.table["text_pair"][r] for r in rows] if held.is_pair else None
     predicted = Classifier(model, tokenizer, max_length).probabilities([all_texts[r] for r in rows], pairs, "check")
     return float((predicted.argmax(-1) == source.labels[rows]).double().mean())
 

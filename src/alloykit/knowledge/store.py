@@ -51,8 +51,10 @@ class Store:
 
     def shards(self) -> list[np.ndarray[Any, Any]]:
         """The ids of each shard, [R, 16] uint8, in order."""
-        names = [n for n in self.storage.names("shards") if n.endswith(".safetensors")]
-        return [self.load(f"shards/{name.removesuffix('.safetensors')}")["ids"].numpy() for name in names]
+        found: list[np.ndarray[Any, Any]] = []
+        while self.has(f"shards/{len(found):05d}"):
+            found.append(self.load(f"shards/{len(found):05d}")["ids"].numpy())
+        return found
 
     def add(self, ids: Sequence[str]) -> None:
         """Give a row to every id that has none yet, in new shards; the first occurrence decides the order."""
@@ -112,7 +114,20 @@ class Store:
             receipt = self._read_json(f"{unit}.json")
             with path.open("rb") as file:
                 found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != receipt["sha256"]:
+            if found != receipt.get("sha256"):
+                if "sha256" not in receipt:
+                    raise AlloyError(
+                        expected=f"a receipt with a checksum in {self.storage.path(unit)}.json",
+                        got="none",
+                        hint="Delete it and run again: only this part is computed anew.",
+                    )
+                if unit.startswith("shards/"):
+                    raise AlloyError(
+                        expected=f"{unit}.safetensors with SHA-256 {receipt['sha256'][:12]}…",
+                        got=f"{found[:12]}… ({path.stat().st_size} bytes of {receipt['bytes']})",
+                        hint="The file is corrupt, and it says which text stands in which row. "
+                        f"Delete the folder {self.storage.url} and run again.",
+                    )
                 raise AlloyError(
                     expected=f"{unit}.safetensors with SHA-256 {receipt['sha256'][:12]}…",
                     got=f"{found[:12]}… ({path.stat().st_size} bytes of {receipt['bytes']})",
@@ -124,7 +139,10 @@ class Store:
 
     def _read_json(self, name: str) -> dict[str, Any]:
         try:
-            return dict(json.loads(self.storage.read(name)))
+            value = json.loads(self.storage.read(name))
+            if not isinstance(value, dict):
+                raise ValueError(f"{type(value).__name__}, not an object")
+            return value
         except (json.JSONDecodeError, UnicodeDecodeError, ValueError) as error:
             raise AlloyError(
                 expected=f"valid JSON in {self.storage.path(name)}", got=str(error), hint="Delete it and run again."

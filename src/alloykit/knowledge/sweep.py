@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -37,13 +38,16 @@ class SweepOptions:
 
 
 def bytes_needed(n_texts: int, classes: Sequence[int], passes: int) -> int:
-    """Size of the arrays that a sweep writes."""
-    chunks = -(-passes // CHUNK)
-    per_text = 16
-    for c in classes:
-        kept = CHUNK * c if c <= PER_PASS_CLASSES else 0
-        per_text += 4 * c + chunks * (4 * c + 4 + 4 * kept)
-    return n_texts * per_text
+    """Size of the arrays that a sweep writes, and of the text ids."""
+    units = [".logits", *(".passes" for _ in range(0, passes, CHUNK))]
+    return 16 * n_texts + sum(_unit_bytes(unit, n_texts, c) for c in classes for unit in units)
+
+
+def _unit_bytes(unit: str, rows: int, classes: int) -> int:
+    if ".logits" in unit:
+        return 4 * classes * rows
+    kept = CHUNK * classes if classes <= PER_PASS_CLASSES else 0
+    return 4 * (classes + 1 + kept) * rows
 
 
 def sweep(
@@ -58,37 +62,50 @@ def sweep(
 
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, or a full disk.
     """
+    starts = range(0, options.passes, CHUNK)
     store.add(texts.table["id"])
     shards = store.shards()
-    starts = range(0, options.passes, CHUNK)
-    needed = bytes_needed(len(texts), [len(info.labels) for info in infos], options.passes)
-    if store.storage.is_local:
-        free = shutil.disk_usage(store.storage.root).free
-        if free < needed:
-            raise AlloyError(
-                expected=f"{needed / 1e6:,.1f} MB of free space for the knowledge store at {store.storage.url}",
-                got=f"{free / 1e6:,.1f} MB",
-                hint="Free some space, choose another output, or lower `passes`.",
-            )
-    say(
-        f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {len(starts) * CHUNK} Monte-Carlo passes), "
-        f"at most {needed / 1e6:,.1f} MB in {store.storage.url}"
-    )
-    sampler = sampler or (ByteDropout() if options.device == "cpu" else StockDropout())
     lookup = _row_texts(texts, shards)
     mine = [s for s in range(len(shards)) if s % options.part[1] == options.part[0] and lookup[s]]
+    todo = {info.name: {s: _missing_units(store, info.name, s, starts) for s in mine} for info in infos}
+    needed = sum(
+        _unit_bytes(unit, len(shards[s]), len(info.labels))
+        for info in infos
+        for s, units in todo[info.name].items()
+        for unit in units
+    )
+    _check_space(store, needed)
+    say(
+        f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {len(starts) * CHUNK} Monte-Carlo passes), "
+        f"{needed / 1e6:,.1f} MB to write in {store.storage.url}"
+    )
+    sampler = sampler or (ByteDropout() if options.device == "cpu" else StockDropout())
     for info in infos:
         teacher = Teacher.load(info, max_length=options.max_length, dropout=options.dropout, device=options.device)
         _identify(store, teacher, options, sampler)
-        todo = {s: _missing_units(store, info.name, s, starts) for s in mine}
-        reads = sum(len(shards[s]) * (CHUNK if "passes" in u else 1) for s, units in todo.items() for u in units)
+        missing = todo[info.name]
+        reads = sum(
+            len(shards[s]) * (1 if ".logits" in unit else CHUNK) for s, units in missing.items() for unit in units
+        )
         if reads:
             with bar(f"teacher {info.name}", reads, "reads") as advance:
-                for s, units in todo.items():
+                for s, units in missing.items():
                     if units:
                         _fill(store, teacher, s, len(shards[s]), lookup[s], units, options, sampler, advance)
         del teacher
         gc.collect()
+
+
+def _check_space(store: Store, needed: int) -> None:
+    if not store.storage.is_local or not needed:
+        return
+    free = shutil.disk_usage(store.storage.root).free
+    if free < needed:
+        raise AlloyError(
+            expected=f"{needed / 1e6:,.1f} MB of free space for the knowledge store at {store.storage.url}",
+            got=f"{free / 1e6:,.1f} MB",
+            hint="Free some space, choose another output, or lower `passes`.",
+        )
 
 
 def _fill(
@@ -111,7 +128,7 @@ def _fill(
         )
     texts = [text for _, text, _ in rows]
     pairs = [pair for _, _, pair in rows]
-    encodings = teacher.encode(texts, [p or "" for p in pairs] if any(p is not None for p in pairs) else None)
+    encodings = teacher.encode(texts, pairs)
     plan = token_batches([len(e["input_ids"]) for e in encodings], options.tokens_per_batch)
     name = teacher.info.name
     for unit in units:
@@ -184,8 +201,6 @@ def _missing_units(store: Store, teacher: str, shard: int, starts: range) -> lis
 
 def _row_texts(texts: Texts, shards: Sequence[Any]) -> list[list[tuple[int, str, str | None]]]:
     """Per shard, (position, text, pair) of the rows that these texts fill, in order, each once."""
-    import numpy as np
-
     table = texts.table
     ids = list(table["id"])
     first = {i: n for n, i in reversed(list(enumerate(ids)))}

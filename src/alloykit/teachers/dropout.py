@@ -43,6 +43,12 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
     return changed
 
 
+def dropout_rates(config: Any) -> list[float]:
+    """All dropout rates that a model's configuration sets."""
+    found = config.to_dict().items()
+    return [v for k, v in found if "dropout" in k and isinstance(v, (int, float)) and not isinstance(v, bool)]
+
+
 def _is_dropout(module: nn.Module) -> bool:
     return isinstance(module, nn.modules.dropout._DropoutNd) or type(module).__name__.endswith("Dropout")
 

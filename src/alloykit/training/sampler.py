@@ -1,0 +1,40 @@
+"""Batches of similar length, so that little is computed on padding; the same for the same seed and epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import torch
+from torch.utils.data import Sampler
+
+WINDOW = 50  # batches that are sorted together: order stays random beyond them
+
+
+class LengthSampler(Sampler[int]):
+    """Positions in random order, sorted by length within windows of `WINDOW` batches, the batches then shuffled.
+
+    `batch_size` counts the texts of an optimiser step, so that accumulating small batches sees the same texts per step as
+    one large batch does. The last, smaller batch of an epoch stays last.
+    """
+
+    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int) -> None:
+        self.lengths = torch.as_tensor(list(lengths))
+        self.batch_size, self.seed, self.epoch = batch_size, seed, 0
+
+    def set_epoch(self, epoch: int) -> None:
+        """Called by the Trainer before each epoch, also when it resumes in the middle of one."""
+        self.epoch = epoch
+
+    def __len__(self) -> int:
+        return len(self.lengths)
+
+    def __iter__(self) -> Iterator[int]:
+        generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
+        order = torch.randperm(len(self), generator=generator)
+        whole = len(self) // self.batch_size * self.batch_size
+        batches = []
+        for window in order[:whole].split(self.batch_size * WINDOW):
+            batches += window[self.lengths[window].argsort(descending=True, stable=True)].split(self.batch_size)
+        for i in torch.randperm(len(batches), generator=generator).tolist():
+            yield from batches[i].tolist()
+        yield from order[whole:].tolist()
