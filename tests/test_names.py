@@ -43,12 +43,14 @@ def test_importing_the_module_stays_cheap():
     assert done.stdout.strip() == "[]"
 
 
-@pytest.mark.parametrize("names", [["LABEL_0", "LABEL_1"], ["label_12", "bug"], ["Label 3"]])
+@pytest.mark.parametrize("names", [["0", "1"], ["LABEL_0", "LABEL_1"], ["label_12", "bug"], ["Label 3"]])
 def test_stand_ins_are_anonymous(names):
     assert is_anonymous(names)
 
 
-@pytest.mark.parametrize("names", [["bug", "labels"], ["label_x", "my_label_1"], ["mislabel_0"], []])
+@pytest.mark.parametrize(
+    "names", [["bug", "labels"], ["4 stars", "5 stars"], ["label_x", "my_label_1"], ["mislabel_0"], []]
+)
 def test_real_names_are_not_anonymous(names):
     assert not is_anonymous(names)
 
@@ -67,7 +69,7 @@ def test_rename_takes_names_and_positions(mapping):
 
 
 def test_rename_reads_a_key_that_is_a_name_as_the_name_and_may_swap():
-    assert rename(["1", "2"], {"1": "bad"}, "stars") == ("bad", "2")
+    assert rename(["1", "two"], {"1": "bad"}, "stars") == ("bad", "two")
     assert rename(["1", "2"], {1: "bad", 2: "good"}, "stars") == ("bad", "good")
     assert rename(["a", "b"], {"a": "b", "b": "a"}, "t") == ("b", "a")
     assert rename(["a ", "b"], {}, "t") == ("a", "b")

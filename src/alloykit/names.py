@@ -10,7 +10,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 
-_ANONYMOUS = re.compile(r"label[ _-]?\d+", re.IGNORECASE)
+_ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
 
 def near(name: str, known: Iterable[str]) -> str:

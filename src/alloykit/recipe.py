@@ -129,7 +129,11 @@ def read_recipe(path: Path, kind: type[Kind]) -> Kind:
     try:
         values = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise AlloyError(expected=f"YAML in {path}", got=str(error), hint="Mind indentation and colons.") from error
+        mark = getattr(error, "problem_mark", None)
+        got = f"{getattr(error, 'problem', error)}" + (
+            f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
+        )
+        raise AlloyError(expected=f"YAML in {path}", got=got, hint="Mind indentation, brackets and colons.") from error
     if values is None:
         raise AlloyError(expected=f"`key: value` lines in {path}", got="an empty file", hint="Start with `teachers:`.")
     if not isinstance(values, dict):
@@ -175,6 +179,8 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
             if path[-1] == "in_memory":
                 continue
             message = "is missing"
+        elif "instance of" in problem["msg"]:
+            message = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
         elif problem["type"] not in ("value_error",):
             message = f"{message}, got {problem['input']!r}"
         lines.append(f"{where}: {message}" if where else message)

@@ -76,7 +76,7 @@ def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
     result = finished.result
     assert result.code == 0, result.err
     assert result.out.splitlines()[-1] == f"student: {finished.folder / 'student'}"
-    assert "student" in result.out.splitlines()[-3]
+    assert any("student" in line for line in result.out.splitlines()[:-1])
     assert "sweep: 2 teachers × 300 texts × (1 plain + 4 Monte-Carlo passes)" in result.err
     assert "Warning" not in result.err
     assert "Loading weights" not in result.err

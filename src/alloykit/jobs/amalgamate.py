@@ -6,6 +6,7 @@ import os
 import shutil
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation import supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.prepare import Prepared, check_labelled, label_positions, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
 from alloykit.jobs.run import Run, open_run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -86,7 +87,7 @@ def run_recipe(
     prepared = prepare(recipe, texts)
     check_labelled(prepared)
     if test is not None:
-        label_positions(test, prepared.space)
+        prepared.labels(test)
     recipe = pinned(prepared)
     run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
     method, space = prepared.method, prepared.space
@@ -127,7 +128,7 @@ def pinned(prepared: Prepared) -> Recipe:
 def knowledge_of(prepared: Prepared, store: Store) -> Source:
     """Sweep what is missing, and read it with the texts' labels where there are any."""
     texts, method = prepared.texts, prepared.method
-    labels = label_positions(texts, prepared.space) if method.needs.labels else None
+    labels = prepared.labels(texts) if method.needs.labels else None
     if not method.needs.teachers:
         assert labels is not None
         return LabelsOnly(labels)
@@ -139,7 +140,7 @@ def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -
     """What the method fits to the pool, computed once and kept with the fingerprint of what it was fitted to."""
     made_of = digest([spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers)])
     if path.exists():
-        with safetensors.safe_open(path, framework="pt") as file:
+        with suppress(safetensors.SafetensorError), safetensors.safe_open(path, framework="pt") as file:
             if (file.metadata() or {}).get("made_of") == made_of:
                 return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
     state = {k: v.contiguous() for k, v in prepared.method.fit(source, context).items()}
@@ -185,7 +186,7 @@ def _validation(prepared: Prepared, tokenizer: Any, length: int, store: Store) -
     """Labelled validation texts as checks, with the knowledge that the method's loss asks for."""
     assert prepared.recipe.validation is not None
     texts = read(salted(prepared.recipe.validation.data, prepared.recipe), want_labels=True)
-    labels = label_positions(texts, prepared.space)
+    labels = prepared.labels(texts)
     dataset = tokenize(texts, tokenizer, length)
     if not prepared.method.needs.teachers:
         return dataset, LabelsOnly(labels)

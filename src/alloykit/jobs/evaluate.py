@@ -7,6 +7,7 @@ from typing import Any
 
 import safetensors.torch
 from rich.table import Table
+from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
@@ -27,7 +28,7 @@ from alloykit.recipe import Recipe, read_recipe
 def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
     """Score everybody on the test texts and add the result to the run's metrics.json."""
     space, names, method = prepared.space, prepared.names, prepared.method
-    labels = label_positions(data, space)
+    labels = prepared.labels(data)
     passes = method.needs.passes if method.single_target else 0
     say(f"evaluation on {len(data):,} labelled texts")
     options = prepared.sweep_options()
@@ -35,7 +36,8 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     source = StoredKnowledge(store, names, data.table["id"], passes=passes)
     scores = score_teachers(source, labels, method, context, names)
     if run.has_student:
-        scores["student"] = _score_student(run.student, data, space, names, prepared.recipe.training.max_length)
+        classifier = Classifier.load(run.student, prepared.recipe.training.max_length)
+        scores["student"] = _score(classifier, data, labels, space, names)
     result = {"texts": len(data), "scores": scores}
     write_json(run.folder / "metrics.json", run.metrics | {"evaluation": result})
     return result
@@ -75,7 +77,15 @@ def evaluate(
             hint="Run `alloykit amalgamate` first.",
         )
     store = prepared.store(knowledge or folder / "knowledge")
-    return evaluate_run(prepared, run, Context(prepared.space, safetensors.torch.load_file(state_file)), store, test)
+    try:
+        state = safetensors.torch.load_file(state_file)
+    except safetensors.SafetensorError as error:
+        raise AlloyError(
+            expected=f"a whole file {state_file}",
+            got=f"'{error}'",
+            hint="Delete it and run `alloykit amalgamate` again.",
+        ) from error
+    return evaluate_run(prepared, run, Context(prepared.space, state), store, test)
 
 
 def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
@@ -86,17 +96,16 @@ def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
         )
     texts = load_texts(data, want_labels=True, **columns)
     space = LabelSpace.union([classifier.labels])
-    return {"texts": len(texts), "scores": {"model": _score(classifier, texts, space, [])}}
+    return {
+        "texts": len(texts),
+        "scores": {"model": _score(classifier, texts, label_positions(texts, space), space, [])},
+    }
 
 
-def _score_student(folder: Path, data: Texts, space: LabelSpace, names: list[str], max_length: int) -> dict[str, Any]:
-    return _score(Classifier.load(folder, max_length), data, space, names)
-
-
-def _score(classifier: Classifier, data: Texts, space: LabelSpace, names: list[str]) -> dict[str, Any]:
+def _score(classifier: Classifier, data: Texts, labels: Tensor, space: LabelSpace, names: list[str]) -> dict[str, Any]:
     pairs = list(data.table["text_pair"]) if data.is_pair else None
     probabilities = classifier.probabilities(data.table["text"], pairs)
-    return score(probabilities.argmax(-1), label_positions(data, space), space, names)
+    return score(probabilities.argmax(-1), labels, space, names)
 
 
 def table(result: dict[str, Any]) -> Table:

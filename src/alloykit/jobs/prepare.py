@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -39,6 +40,10 @@ class Prepared:
     @property
     def output(self) -> Path:
         return Path(self.recipe.output)
+
+    def labels(self, texts: Texts) -> Tensor:
+        """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
+        return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
         return Store(folder or self.output / "knowledge", salt=salt_of(self.recipe.texts))
@@ -86,7 +91,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
                     hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
                 )
     if method.needs.labels:
-        label_positions(texts, space)
+        label_positions(texts, space, recipe.labels.aliases)
     if recipe.training.select == "labelled" and recipe.validation is None:
         raise AlloyError(
             expected="labelled texts in `validation: {data: …}`, because `training.select` is 'labelled'",
@@ -101,7 +106,7 @@ def check_labelled(prepared: Prepared) -> None:
     recipe = prepared.recipe
     for block in (recipe.validation if recipe.training.select == "labelled" else None, recipe.evaluate):
         if block is not None and not isinstance(block.data, InMemory):
-            label_positions(read(salted(block.data, recipe), want_labels=True), prepared.space)
+            prepared.labels(read(salted(block.data, recipe), want_labels=True))
 
 
 def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
@@ -115,9 +120,9 @@ def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts
     return load_texts(source, want_labels=want_labels)
 
 
-def label_positions(texts: Texts, space: LabelSpace) -> Tensor:
+def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
     """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
-    names = list(texts.table["label"])
+    names = [(aliases or {}).get(name, name) for name in texts.table["label"]]
     unknown = sorted(set(names) - set(space.names))
     if unknown:
         raise AlloyError(

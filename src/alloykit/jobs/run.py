@@ -115,6 +115,10 @@ def _differences(where: str, old: Any, new: Any) -> list[str]:
     if isinstance(old, dict) and isinstance(new, dict):
         keys = list(dict.fromkeys([*old, *new]))
         return [line for key in keys for line in _differences(f"{where}.{key}", old.get(key), new.get(key))]
+    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        return [
+            line for n, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(f"{where}.{n}", a, b)
+        ]
     return [] if old == new else [f"{where}: was {old!r}, now {new!r}"]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.predict import Classifier
-from alloykit.files import write_atomic, write_json
+from alloykit.files import read_json, write_atomic, write_json
 from alloykit.jobs.amalgamate import save_classifier
 from alloykit.jobs.prepare import label_positions, pick_device, read
 from alloykit.jobs.run import check_output
@@ -36,9 +36,6 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
             got="another one",
             hint="Choose another output or remove the folder.",
         )
-    if (folder / "config.json").exists() and (folder / "metrics.json").exists():
-        say(f"{folder} is finished already")
-        return folder
     if folder.exists() and any(folder.iterdir()) and not made.exists():
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
@@ -46,6 +43,15 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     from alloykit.training.trainer import subset, train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
+    if (folder / "config.json").exists() and (folder / "metrics.json").exists():
+        if read_json(folder / "metrics.json").get("data") != texts.fingerprint():
+            raise AlloyError(
+                expected=f"the texts that {folder} learned from",
+                got="other texts",
+                hint="Choose another output or remove the folder.",
+            )
+        say(f"{folder} is finished already")
+        return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
     space = LabelSpace.union([names], teacher_names=[folder.name])
     options = recipe.training
@@ -77,7 +83,10 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     )
     _install(model, tokenizer, folder)
     result = {"held_out_accuracy": accuracy, "held_out_texts": len(checks), "steps": fitted.steps}
-    write_json(folder / "metrics.json", result | {"selected_step": fitted.selected_step, "texts": len(positions)})
+    write_json(
+        folder / "metrics.json",
+        result | {"selected_step": fitted.selected_step, "texts": len(positions), "data": texts.fingerprint()},
+    )
     shutil.rmtree(folder / "training", ignore_errors=True)
     say(f"teacher {folder.name}: " + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved"))
     return folder

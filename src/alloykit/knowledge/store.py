@@ -89,8 +89,8 @@ class Store:
         for field in wanted:
             if stored.get(field) != wanted[field]:
                 raise AlloyError(
-                    expected=f"knowledge of {whose} made with {field} = {wanted[field]}",
-                    got=f"{field} = {stored.get(field)} in {self.storage.url}",
+                    expected=f"knowledge of {whose} made with {field} = {_short(wanted[field])}",
+                    got=f"{field} = {_short(stored.get(field))} in {self.storage.url}",
                     hint="It was made by another model, text reader or setting. Use another output or `--knowledge` folder, "
                     "or delete this one.",
                 )
@@ -150,6 +150,12 @@ class Store:
 
     def _write_json(self, name: str, value: Mapping[str, Any]) -> None:
         self.storage.write(name, (json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _short(value: Any) -> str:
+    """Fingerprints to their first twelve characters: enough to see that they differ."""
+    text = str(value)
+    return f"{text[:12]}…" if len(text) == 64 else text
 
 
 def logits_unit(teacher: str, shard: int) -> str:

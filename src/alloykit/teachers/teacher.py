@@ -209,6 +209,10 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
 
 def load_or_explain(load: Any, model: str) -> Any:
     """Run a `from_pretrained`; turn what goes wrong into a message that a user can act upon."""
+    from transformers.utils import logging
+
+    bars = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()  # loading takes a second; sweep and training have bars of their own
     try:
         return load()
     except (OSError, ValueError, KeyError) as error:
@@ -235,3 +239,6 @@ def load_or_explain(load: Any, model: str) -> Any:
                 "No such folder exists. If it is a hub id, check its spelling, your network and HF_TOKEN.",
             )
         raise AlloyError(expected=expected, got=f"'{model}' ({first.strip()[:200]})", hint=hint) from error
+    finally:
+        if bars:
+            logging.enable_progress_bar()
