@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import random
+import subprocess
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,15 @@ METHODS: list[dict[str, Any]] = [{"name": "muka", "mode": "soft", "passes": 16},
 COMMAND = "python -m benchmarks first"
 
 
+def commit() -> str:
+    """The commit that the code of this run stands at."""
+    return subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
 def run(data: Path, work: Path) -> None:
+    began_at = commit()
     folder = data / "ag_news"
     block = {"label": "label", "label_names": NAMES}
     pool_file = sample(folder / "train.parquet", work / "pool.parquet")
@@ -69,7 +78,8 @@ def run(data: Path, work: Path) -> None:
         finished = run_recipe(parse(recipe, Recipe), knowledge=work / "knowledge")
         results[method["name"]] = finished.metrics
     found = {
-        "command": COMMAND, "seed": SEED, "pool": POOL, "test_texts": results["muka"]["evaluation"]["texts"],
+        "command": COMMAND,
+        "commit": began_at, "seed": SEED, "pool": POOL, "test_texts": results["muka"]["evaluation"]["texts"],
         "student_learning_rate": rate, "teachers": teachers, "environment": environment(),
         "scores": results["muka"]["evaluation"]["scores"] | {
             "student (vanilla_kd)": results["vanilla_kd"]["evaluation"]["scores"]["student"]
@@ -95,7 +105,7 @@ def page(found: dict[str, Any]) -> str:
     lines = [
         "# AG News, two teachers, one seed",
         "",
-        f"`{found['command']}`. {found['pool']:,} unlabelled texts (the teachers' own training texts), tested on "
+        f"`{found['command']}` at commit {found['commit']}. {found['pool']:,} unlabelled texts (the teachers' own training texts), tested on "
         f"{found['test_texts']:,} texts (60 % of the official test file). Encoder: {ENCODER['layers']} evenly spaced layers of "
         f"MiniLM, {LENGTH} tokens, K = 16. Seed {found['seed']}: one run says nothing of the spread.",
         "",

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Phase, Shape, StudentOutput
+from alloykit.methods.base import Context, Lesson, Method, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create, methods
 from alloykit.rows import Rows, TeacherRows
 
@@ -103,5 +103,5 @@ def student_logits(rows: Rows, context: Context, seed: int = 1, scale: float = 2
 
 def losses(method: Method, rows: Rows, context: Context, logits: torch.Tensor) -> dict[str, torch.Tensor]:
     return method.loss(
-        StudentOutput(logits), method.supervise(rows, context), rows, method.modules(context), context, Phase()
+        Lesson(StudentOutput(logits), rows, method.supervise(rows, context), method.modules(context), context, Phase())
     )

@@ -6,7 +6,7 @@ from random_rows import SETS, SPECS, Pool, context_of, losses, made, rows_of, sp
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, StudentOutput, require
+from alloykit.methods.base import Context, Lesson, Method, StudentOutput, require
 from alloykit.methods.registry import create
 from alloykit.rows import Rows
 
@@ -213,5 +213,7 @@ def test_a_method_without_supervision_must_bring_its_loss():
     class Half(Method):
         name = "half"
 
-    with pytest.raises(TypeError, match="Half"):
-        Half(Method.Options()).loss(StudentOutput(torch.zeros(1, 2)), None, rows_of("disjoint"), None, None, None)
+    with pytest.raises(TypeError, match=r"must define loss"):
+        Half(Method.Options()).loss(
+            Lesson(StudentOutput(torch.zeros(1, 2)), rows_of("disjoint"), None, None, None, None)
+        )

@@ -6,7 +6,7 @@ import torch
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import grouped_kl
-from alloykit.methods.base import Context, Phase, StudentOutput
+from alloykit.methods.base import Context, Lesson, Phase, StudentOutput
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.registry import create
 from alloykit.rows import Rows, TeacherRows
@@ -37,7 +37,7 @@ def logits_of(rows, text):
 
 def loss_of(method, rows, context, logits):
     terms = method.loss(
-        StudentOutput(logits), method.supervise(rows, context), rows, method.modules(context), context, Phase()
+        Lesson(StudentOutput(logits), rows, method.supervise(rows, context), method.modules(context), context, Phase())
     )
     return sum(terms.values())
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Phase, StudentOutput
+from alloykit.methods.base import Context, Lesson, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.rows import Rows, TeacherRows
 from alloykit.uncertainty import calibration
@@ -96,7 +96,9 @@ def check(kind, seed=0, calibrate=None, **options):
     context = Context(space, method.fit(Pool(rows), Context(space)))
     supervision = method.supervise(rows, context)
     loss = sum(
-        method.loss(StudentOutput(logits), supervision, rows, method.modules(context), context, Phase()).values()
+        method.loss(
+            Lesson(StudentOutput(logits), rows, supervision, method.modules(context), context, Phase())
+        ).values()
     )
     found = (supervision.targets, supervision.weights, supervision.teacher_weights, loss)
     for what, value, wanted in zip(

@@ -44,11 +44,13 @@ class Toy(Method):
         targets = torch.softmax(ensemble_logits(rows, context.space), -1)
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(self, student, supervision, rows, modules, context, phase):
-        assert not supervision.targets.requires_grad
-        coupled = modules["scale"](student.logits).mean() ** 2  # a scalar: the square of a mean over texts
-        terms = {"kl": kl(supervision.targets, student.logits), "coupled": coupled}
-        self.losses.append((phase.name, terms["kl"].mean().item() + coupled.item()))
+    def loss(self, lesson):
+        assert not lesson.target.targets.requires_grad
+        coupled = (
+            lesson.modules["scale"](lesson.student.logits).mean() ** 2
+        )  # a scalar: the square of a mean over texts
+        terms = {"kl": kl(lesson.target.targets, lesson.student.logits), "coupled": coupled}
+        self.losses.append((lesson.phase.name, terms["kl"].mean().item() + coupled.item()))
         return terms
 
     def after_step(self, step):

@@ -93,6 +93,25 @@ class StudentOutput:
 
 
 @dataclass(frozen=True)
+class Lesson:
+    """One batch to learn from: the student's answers, the teachers' and what the method made of them."""
+
+    student: StudentOutput
+    rows: Rows
+    supervision: Supervision | None
+    modules: nn.ModuleDict
+    context: Context
+    phase: Phase
+
+    @property
+    def target(self) -> Supervision:
+        """The supervision of a method that has one. TypeError otherwise: such a method defines its own loss."""
+        if self.supervision is None:
+            raise TypeError("this method gives no supervision and must define loss()")
+        return self.supervision
+
+
+@dataclass(frozen=True)
 class Step:
     """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch."""
 
@@ -146,19 +165,9 @@ class Method:
         """The target of each text, or None where there is no single one (UHC)."""
         raise NotImplementedError
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""
-        if supervision is None:
-            raise TypeError(f"{type(self).__name__} gives no supervision and must define loss()")
-        return {"kl": supervision.weights * kl(supervision.targets, student.logits)}
+        return {"kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits)}
 
     def cautions(self, context: Context) -> list[str]:
         """What a user should know before trusting this method with these teachers."""

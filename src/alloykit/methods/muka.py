@@ -9,11 +9,11 @@ from typing import Literal
 
 import torch
 from pydantic import Field, model_validator
-from torch import Tensor, nn
+from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
-from alloykit.methods.base import Context, Method, MethodOptions, Needs, Phase, State, StudentOutput, Supervision
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
 from alloykit.rows import Rows, Source, chunks
 from alloykit.uncertainty import calibration
 from alloykit.uncertainty.entropy import confidence
@@ -122,23 +122,16 @@ class Muka(Method):
             v = v / context.state["mean_weight"].to(v)[self._group(targets, context)]
         return Supervision(targets.float(), v.float(), w.float())
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         """Eq. 14, per text: v(x) · KL. The mean over texts is taken by the trainer (the paper sums)."""
-        assert supervision is not None
         if self.options.direction == "reverse":
-            divergence = reverse_kl(supervision.targets, student.logits, self.options.smoothing)
+            divergence = reverse_kl(lesson.target.targets, lesson.student.logits, self.options.smoothing)
         else:
-            groups = context.space.components().to(student.logits.device)
-            divergence = grouped_kl(supervision.targets, student.logits, groups, self.options.distillation_temperature)
-        return {"kl": supervision.weights * divergence}
+            groups = lesson.context.space.components().to(lesson.student.logits.device)
+            divergence = grouped_kl(
+                lesson.target.targets, lesson.student.logits, groups, self.options.distillation_temperature
+            )
+        return {"kl": lesson.target.weights * divergence}
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
         """c_i of Eq. 13, or its calibrated form. [B, N] float64."""

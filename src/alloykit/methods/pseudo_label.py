@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Phase, StudentOutput, Supervision, uniform_weights
+from alloykit.methods.base import Context, Lesson, Supervision, uniform_weights
 from alloykit.methods.routing import Wrapping
 from alloykit.rows import Rows
 
@@ -24,14 +24,5 @@ class PseudoLabel(Wrapping):
         targets = nn.functional.one_hot(inner.targets.argmax(-1), context.space.size).float()
         return Supervision(targets, uniform_weights(targets), inner.teacher_weights)
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
-        assert supervision is not None
-        return {"ce": kl(supervision.targets, student.logits)}  # KL from a one-hot target is cross-entropy
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        return {"ce": kl(lesson.target.targets, lesson.student.logits)}  # KL from a one-hot target is cross-entropy

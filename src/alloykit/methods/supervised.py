@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from alloykit.methods.base import Context, Method, Needs, Phase, StudentOutput, Supervision, uniform_weights
+from alloykit.methods.base import Context, Lesson, Method, Needs, Supervision, uniform_weights
 from alloykit.rows import Rows
 
 
@@ -24,14 +24,6 @@ class Supervised(Method):
         targets = nn.functional.one_hot(rows.labels, context.space.size).float()
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
-        assert rows.labels is not None
-        return {"ce": nn.functional.cross_entropy(student.logits, rows.labels, reduction="none")}
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        assert lesson.rows.labels is not None
+        return {"ce": nn.functional.cross_entropy(lesson.student.logits, lesson.rows.labels, reduction="none")}

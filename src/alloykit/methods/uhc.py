@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Method, MethodOptions, Phase, StudentOutput, Supervision
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision
 from alloykit.rows import Rows
 
 
@@ -34,18 +34,10 @@ class UHC(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:
         return None
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         t = self.options.temperature
         terms = [
-            kl(teacher.probabilities(t), context.space.gather(i, student.logits), t)
-            for i, teacher in enumerate(rows.teachers)
+            kl(teacher.probabilities(t), lesson.context.space.gather(i, lesson.student.logits), t)
+            for i, teacher in enumerate(lesson.rows.teachers)
         ]
         return {"kl": torch.stack(terms).sum(0)}

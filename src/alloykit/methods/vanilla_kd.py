@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Method, MethodOptions, Phase, StudentOutput, Supervision, uniform_weights
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.rows import Rows
 
@@ -30,14 +30,7 @@ class VanillaKD(Method):
         targets = torch.softmax(ensemble_logits(rows, context.space) / self.options.temperature, dim=-1)
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(
-        self,
-        student: StudentOutput,
-        supervision: Supervision | None,
-        rows: Rows,
-        modules: nn.ModuleDict,
-        context: Context,
-        phase: Phase,
-    ) -> dict[str, Tensor]:
-        assert supervision is not None
-        return {"kl": supervision.weights * kl(supervision.targets, student.logits, self.options.temperature)}
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        return {
+            "kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits, self.options.temperature)
+        }

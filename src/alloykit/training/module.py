@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from alloykit.methods.base import Context, Method, Phase, StudentOutput
+from alloykit.methods.base import Context, Lesson, Method, Phase, StudentOutput
 from alloykit.rows import Rows
 
 STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
@@ -38,7 +38,7 @@ class Amalgam(nn.Module):
         student = StudentOutput(
             out.logits.float(), inputs.get("attention_mask"), out.get("hidden_states"), out.get("attentions")
         )
-        terms = self.method.loss(student, supervision, known, self.modules_of_method, self.context, self.phase)
+        terms = self.method.loss(Lesson(student, known, supervision, self.modules_of_method, self.context, self.phase))
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}
