@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from alloykit.demo.run import TEAMS, explanation, messages, recipe_values, shuffled, write_csv
+from alloykit.demo.run import TEAMS, demo, explanation, messages, recipe_values, shuffled, write_csv
+from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.recipe import Recipe, parse
 
@@ -74,3 +75,10 @@ def test_explanation_says_which_way_it_went(student: float, says: str) -> None:
     text = explanation({name: {"accuracy": a} for name, a in accuracy.items()})
     assert "teacher b names 40.0%" in text
     assert says in text
+
+
+def test_an_output_in_the_way_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "taken").write_text("mine")
+    with pytest.raises(AlloyError, match="a folder as `output`"):
+        demo(tmp_path / "taken" / "demo")
+    assert (tmp_path / "taken").read_text() == "mine"

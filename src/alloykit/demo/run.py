@@ -17,7 +17,7 @@ from alloykit.data import load_texts
 from alloykit.files import write_atomic
 from alloykit.jobs.amalgamate import run_recipe
 from alloykit.jobs.evaluate import table
-from alloykit.jobs.run import Run
+from alloykit.jobs.run import Run, check_output
 from alloykit.jobs.teach import teach
 from alloykit.recipe import Recipe, TeachRecipe, parse
 from alloykit.teachers.encoder import BUNDLED
@@ -37,6 +37,7 @@ QUESTIONS = (
 def demo(output: Path) -> Run:
     """Fine-tune three teams' teachers, forget the labels, melt the teachers into one student, and test it."""
     begun = time.perf_counter()
+    check_output(output)
     out = Console(highlight=False, soft_wrap=True)
     train, test = messages("train"), messages("test")
     labels = {team: list(dict.fromkeys(m["label"] for m in train if m["team"] == team)) for team in TEAMS}
