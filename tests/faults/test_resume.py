@@ -13,7 +13,7 @@ import yaml
 from interrupted import Reference, amalgamate, result_of
 
 from alloykit.errors import AlloyError
-from alloykit.training.trainer import last_complete_checkpoint
+from alloykit.training.checkpoints import last_complete_checkpoint
 
 
 @pytest.fixture

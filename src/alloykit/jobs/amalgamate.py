@@ -29,7 +29,7 @@ from alloykit.progress import say
 from alloykit.recipe import Recipe, parse
 from alloykit.rows import LabelsOnly, Source
 from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.dataset import split_held_out, subset, tokenize
 from alloykit.training.student import build_student
 
 
@@ -150,7 +150,7 @@ def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -
 
 def train_student(prepared: Prepared, run: Run, source: Source, context: Context, store: Store) -> None:
     """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
-    from alloykit.training.trainer import subset, train
+    from alloykit.training.trainer import train
 
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None

@@ -21,7 +21,7 @@ from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
 from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.dataset import split_held_out, subset, tokenize
 from alloykit.training.student import build_student
 
 
@@ -40,7 +40,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
         )
-    from alloykit.training.trainer import subset, train
+    from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():

@@ -59,3 +59,7 @@ def split_held_out(n: int, share: float, seed: int) -> tuple[list[int], list[int
     size = min(max(round(n * share), 50), n // 5)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
     return sorted(order[size:]), sorted(order[:size])
+
+
+def subset(dataset: datasets.Dataset, positions: Sequence[int]) -> datasets.Dataset:
+    return dataset.select(positions, keep_in_memory=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,13 +21,12 @@ from alloykit.files import write_json
 from alloykit.methods.base import Context, Method, Phase, Step
 from alloykit.progress import bar, say
 from alloykit.rows import Rows, Source
+from alloykit.training.checkpoints import COMPLETE, last_complete_checkpoint
 from alloykit.training.dataset import Collator
 from alloykit.training.module import Amalgam
 from alloykit.training.options import TrainingOptions
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.selection import Selection
-
-COMPLETE = "alloykit_complete.json"  # written last into a checkpoint: without it, the checkpoint does not count
 
 
 @dataclass
@@ -251,18 +248,3 @@ def summarise_checks(prediction: EvalPrediction) -> dict[str, float]:
     values = np.asarray(prediction.predictions, dtype=np.float64)
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     return {"criterion": float(values.mean()), "standard_error": float(error)}
-
-
-def last_complete_checkpoint(folder: Path) -> Path | None:
-    """The newest checkpoint that was written to its end; unfinished ones are removed."""
-    found: list[tuple[int, Path]] = []
-    for checkpoint in folder.glob("checkpoint-*"):
-        if (checkpoint / COMPLETE).exists():
-            found.append((int(checkpoint.name.rsplit("-", 1)[1]), checkpoint))
-        else:
-            shutil.rmtree(checkpoint)
-    return max(found)[1] if found else None
-
-
-def subset(dataset: datasets.Dataset, positions: Sequence[int]) -> datasets.Dataset:
-    return dataset.select(positions, keep_in_memory=True)
