@@ -1,4 +1,7 @@
-"""`python -m benchmarks NAME`: run a benchmark; it goes on where it stopped and writes benchmarks/results/NAME.{json,md}."""
+"""`python -m benchmarks PAPER TABLE`: fill a paper's table; finished cells are skipped, shared stages computed once.
+
+Writes benchmarks/results/PAPER/TABLE.json after every cell, and benchmarks/results/PAPER.md at the end.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +10,42 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-NAMES = {"first": "two MiniLM teachers on AG News, every number of the main job once"}
+TABLES = {"muka": {"table1": "AG News, 5Abstracts, Google Snippets: two teachers, every method, three pools"}}
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("name", choices=NAMES, help="; ".join(f"{name}: {what}" for name, what in NAMES.items()))
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    lines = [f"  {paper} {table}: {what}" for paper, tables in TABLES.items() for table, what in tables.items()]
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks",
+        description=__doc__,
+        epilog="tables:\n" + "\n".join(lines),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paper", choices=TABLES)
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="all of the paper's if none is named")
+    parser.add_argument("--profile", default="small", help="small (two cores) or paper (a GPU and the hub)")
+    parser.add_argument("--dataset", action="append", help="only these data sets")
+    parser.add_argument("--pool", action="append", help="only these pools")
+    parser.add_argument("--method", action="append", help="only these methods")
+    parser.add_argument("--seed", action="append", type=int, help="only these seeds")
+    parser.add_argument("--retry", action="store_true", help="run failed cells again")
+    parser.add_argument("--page", action="store_true", help="run nothing; only write the page from the results")
     parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data sets")
     parser.add_argument(
         "--work", type=Path, default=Path("runs/benchmarks"), help="where models and knowledge are kept"
     )
     args = parser.parse_args()
-    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    import_module(f"benchmarks.{args.name}").run(args.data, args.work / args.name)
+    for name in args.tables or TABLES[args.paper]:
+        if name not in TABLES[args.paper]:
+            parser.error(f"{args.paper} has no table '{name}'; it has {', '.join(TABLES[args.paper])}")
+        from benchmarks.harness.profiles import PROFILES
+
+        table = import_module(f"benchmarks.{args.paper}.{name}").TABLE
+        if not args.page:
+            only = {"dataset": args.dataset, "pool": args.pool, "method": args.method, "seed": args.seed}
+            table.fill(PROFILES[args.profile], args.data, args.work, retry=args.retry, **only)
+    import_module(f"benchmarks.{args.paper}.page").write()
 
 
 if __name__ == "__main__":

@@ -54,3 +54,17 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
     seconds = time.perf_counter() - start
     if done:
         say(f"{what}: {done:,} {unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)")
+
+
+@contextmanager
+def library_bars_off() -> Iterator[None]:
+    """No bars of transformers' own: loading and saving take a second, and the rest has bars of ours."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()

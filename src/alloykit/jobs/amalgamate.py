@@ -25,7 +25,7 @@ from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
 from alloykit.methods.base import Context, Shape
 from alloykit.methods.registry import spec_of
-from alloykit.progress import say
+from alloykit.progress import library_bars_off, say
 from alloykit.recipe import Recipe, parse
 from alloykit.rows import LabelsOnly, Source
 from alloykit.teachers.encoder import usable_length
@@ -200,7 +200,8 @@ def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        model.to("cpu").save_pretrained(temporary)
+        with library_bars_off():
+            model.to("cpu").save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
         os.replace(temporary, folder)
     except OSError as error:

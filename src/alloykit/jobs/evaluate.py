@@ -11,7 +11,8 @@ from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation.metrics import score, score_teachers
+from alloykit.evaluation.answers import STUDENT, of_teachers
+from alloykit.evaluation.metrics import score
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_json
 from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
@@ -34,11 +35,12 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
     source = StoredKnowledge(store, names, data.table["id"], passes=passes)
-    scores = score_teachers(source, labels, method, context, names)
+    answers = of_teachers(source, labels, method, context, names)
     if run.has_student:
         classifier = Classifier.load(run.student, prepared.recipe.training.max_length)
-        scores["student"] = _score(classifier, data, labels, space, names)
-    result = {"texts": len(data), "scores": scores}
+        answers.probabilities[STUDENT] = _probabilities(classifier, data)
+    answers.save(run.answers, list(data.table["id"]))
+    result = {"texts": len(data), "scores": answers.scores(space, names)}
     write_json(run.folder / "metrics.json", run.metrics | {"evaluation": result})
     return result
 
@@ -98,14 +100,15 @@ def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
     space = LabelSpace.union([classifier.labels])
     return {
         "texts": len(texts),
-        "scores": {"model": _score(classifier, texts, label_positions(texts, space), space, [])},
+        "scores": {
+            "model": score(_probabilities(classifier, texts).argmax(-1), label_positions(texts, space), space, [])
+        },
     }
 
 
-def _score(classifier: Classifier, data: Texts, labels: Tensor, space: LabelSpace, names: list[str]) -> dict[str, Any]:
+def _probabilities(classifier: Classifier, data: Texts) -> Tensor:
     pairs = list(data.table["text_pair"]) if data.is_pair else None
-    probabilities = classifier.probabilities(data.table["text"], pairs)
-    return score(probabilities.argmax(-1), labels, space, names)
+    return classifier.probabilities(data.table["text"], pairs)
 
 
 def table(result: dict[str, Any]) -> Table:

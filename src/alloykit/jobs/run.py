@@ -39,8 +39,17 @@ class Run:
         return self.folder / "student"
 
     @property
+    def answers(self) -> Path:
+        """What everybody answered on the test texts (evaluation/answers.py)."""
+        return self.folder / "answers.safetensors"
+
+    @property
     def metrics(self) -> dict[str, Any]:
-        path = self.folder / "metrics.json"
+        return self.read("metrics.json")
+
+    def read(self, name: str) -> dict[str, Any]:
+        """One of the run's JSON files; empty if it is not there (yet)."""
+        path = self.folder / name
         return dict(read_json(path)) if path.exists() else {}
 
     @property
@@ -86,7 +95,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
         for name in ("student", "training"):
             shutil.rmtree(folder / name, ignore_errors=True)
     if not something_to_lose or overwrite:
-        for name in ("training.json", "metrics.json", "state.safetensors"):
+        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors"):
             (folder / name).unlink(missing_ok=True)
     write_atomic(made, dump(recipe))
     write_json(folder / "inputs.json", dict(inputs))

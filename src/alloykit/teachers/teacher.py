@@ -16,6 +16,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.names import rename
+from alloykit.progress import library_bars_off
 from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import encode, pad, resolve, usable_length
 
@@ -209,12 +210,9 @@ def tokenizer_fingerprint(tokenizer: Any) -> str:
 
 def load_or_explain(load: Any, model: str) -> Any:
     """Run a `from_pretrained`; turn what goes wrong into a message that a user can act upon."""
-    from transformers.utils import logging
-
-    bars = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()  # loading takes a second; sweep and training have bars of their own
     try:
-        return load()
+        with library_bars_off():
+            return load()
     except (OSError, ValueError, KeyError) as error:
         text = str(error)
         first = next((line for line in text.splitlines() if line.strip()), type(error).__name__)
@@ -239,6 +237,3 @@ def load_or_explain(load: Any, model: str) -> Any:
                 "No such folder exists. If it is a hub id, check its spelling, your network and HF_TOKEN.",
             )
         raise AlloyError(expected=expected, got=f"'{model}' ({first.strip()[:200]})", hint=hint) from error
-    finally:
-        if bars:
-            logging.enable_progress_bar()

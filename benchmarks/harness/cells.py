@@ -1,0 +1,120 @@
+"""One cell: a method on a pool of a data set, with one seed. Returns what the table needs, as plain numbers."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from typing import Any
+
+import torch
+
+from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers, of_teachers
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.methods.base import Context
+from alloykit.methods.registry import create
+from alloykit.rows import chunks
+from benchmarks.harness.results import commit, letters
+from benchmarks.harness.stages import Stages
+
+TEACHERS = "teachers"  # the pseudo-method whose cell holds what needs no student
+
+
+def run_cell(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """Run it from whatever stages are finished; the run folder is removed, the stages stay."""
+    begun = time.perf_counter()
+    knowledge = stages.ready(pool)
+    swept = time.perf_counter()
+    found = _teachers(stages, pool) if spec["name"] == TEACHERS else _method(stages, pool, spec, knowledge)
+    seconds = {"shared_stages": round(swept - begun, 1), "cell": round(time.perf_counter() - swept, 1)}
+    return {"status": "done", "commit": commit(), **found, "seconds": seconds}
+
+
+def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> dict[str, Any]:
+    name = "-".join([pool, *(str(v) for v in _flat(spec))]).replace("/", "-")
+    run = run_recipe(stages.recipe(pool, spec, stages.folder / "runs" / name), knowledge=knowledge)
+    answers = Answers.load(run.answers)
+    way = STUDENT if run.has_student else ROUTING
+    found = _scores(answers, way, run.metrics["evaluation"]["scores"][way])
+    if way == ROUTING:
+        found["pool"] = _on_pool(stages, pool, spec)
+    else:
+        found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
+        found["training"] = {k: run.read("training.json")[k] for k in ("steps", "selected_step")}
+    shutil.rmtree(run.folder)
+    return found
+
+
+def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
+    """Every teacher alone and their ensemble on the test texts; how sure the teachers are of own, others' and foreign texts."""
+    texts = stages.read(stages.files.test(), labelled=True)
+    prepared, source = stages.said(pool, texts)
+    space = prepared.space
+    answers = of_teachers(source, prepared.labels(texts), prepared.method, Context(space), prepared.names)
+    scores = answers.scores(space, prepared.names)
+    foreign = _foreign(stages, pool)
+    about = {}
+    for i, name in enumerate(prepared.names):
+        sure = torch.cat([rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)]).double()
+        own = space.knows()[i, answers.labels]
+        about[name] = {
+            "labels": list(space.teachers[i]),
+            "accuracy": scores[f"teacher {name}"]["accuracy"],
+            "accuracy_on_own": scores[f"teacher {name}"]["groups"][name],
+            "max_probability_on_own": float(sure[own].mean()),
+            "max_probability_on_others": float(sure[~own].mean()),
+            "max_probability_on_foreign": None if foreign is None else float(foreign[i].mean()),
+        }
+    return {
+        "teachers": about,
+        "ensemble": _scores(answers, ENSEMBLE, scores[ENSEMBLE]),
+        "labels": letters(answers.labels.tolist()),
+    }
+
+
+def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
+    """Every teacher's maximum probability on the pool's texts without a label; None if it has none."""
+    texts = stages.read(stages.files.pool(pool), labelled=False)
+    known = set(stages.read(stages.files.pool(pool), labelled=True).table["id"])
+    prepared, source = stages.said(pool, texts)
+    unknown = torch.tensor([i not in known for i in texts.table["id"]])
+    if not bool(unknown.any()):
+        return None
+    n = len(prepared.names)
+    parts = [[rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)] for i in range(n)]
+    return [torch.cat(p).double()[unknown] for p in parts]
+
+
+def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
+    """How well the method's target names the pool's own texts, and how much weight foreign ones get."""
+    texts = stages.read(stages.files.pool(pool), labelled=False)
+    labelled = stages.read(stages.files.pool(pool), labelled=True)
+    prepared, everything = stages.said(pool, texts, spec)
+    state = create(spec).fit(everything, Context(prepared.space))
+    context = Context(prepared.space, state)
+    _, source = stages.said(pool, labelled, spec)
+    answers = of_teachers(source, prepared.labels(labelled), prepared.method, context, prepared.names)
+    score = answers.scores(prepared.space, prepared.names)[ROUTING]
+    weights = torch.cat([_weights(prepared.method, rows, context) for rows in chunks(everything)]).double()
+    known = set(labelled.table["id"])
+    foreign = torch.tensor([i not in known for i in texts.table["id"]])
+    return {
+        "texts": len(texts),
+        "accuracy": score["accuracy"],
+        "right_teacher": score["right_teacher"],
+        "mean_weight": float(weights.mean()),
+        "effective_sample_size": float(weights.sum() ** 2 / (weights**2).sum()),
+        "weight_on_foreign": float(weights[foreign].sum() / weights.sum()) if bool(foreign.any()) else None,
+    }
+
+
+def _weights(method: Any, rows: Any, context: Context) -> torch.Tensor:
+    return method.supervise(rows, context).weights
+
+
+def _scores(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]:
+    predicted = answers.probabilities[way].argmax(-1).tolist()
+    return {**score, "answers": letters(predicted)}
+
+
+def _flat(spec: dict[str, Any]) -> list[Any]:
+    return [v for value in spec.values() for v in (_flat(value) if isinstance(value, dict) else [value])]

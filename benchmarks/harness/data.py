@@ -1,0 +1,127 @@
+"""Data sets, the parts that a seed draws from them, and the pools that students learn from."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+
+import datasets
+
+from benchmarks.harness.profiles import Profile
+
+FOREIGN = "wiki_sentences"  # Wikipedia sentences: no teacher learned from them, though some touch a label's topic
+FOREIGN_SHARE = 0.25
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A labelled set. `labels`: names in the order of the integer labels, which is the order of MUKA's Table 7."""
+
+    name: str
+    title: str
+    labels: tuple[str, ...]
+
+    def split(self, teachers: int) -> list[list[str]]:
+        """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
+        size = len(self.labels) // teachers
+        cuts = [i * size for i in range(teachers)] + [len(self.labels)]
+        return [list(self.labels[a:b]) for a, b in pairwise(cuts)]
+
+
+AG_NEWS = DataSet("ag_news", "AG News", ("World", "Sports", "Business", "Sci/Tech"))
+ABSTRACTS = DataSet("abstracts5", "5Abstracts", ("Business", "CSAI", "Law", "Sociology", "Trans"))
+SNIPPETS = DataSet(
+    "google_snippets",
+    "Google Snippets",
+    (
+        "Business",
+        "Computers",
+        "Culture-Arts-Entertainment",
+        "Education-Science",
+        "Engineering",
+        "Health",
+        "Politics-Society",
+        "Sports",
+    ),
+)
+SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS)}
+
+# What a pool is: the students' unlabelled texts.
+POOLS = {
+    "shared": "the teachers' own training texts, labels forgotten (the paper's setting)",
+    "disjoint": "as many other texts of the same set: no teacher has seen any of them",
+    "foreign": "the teachers' own training texts, a quarter of them replaced by Wikipedia sentences",
+}
+
+
+class Files:
+    """The parts of a data set for one seed, written once as Parquet files under `folder`."""
+
+    def __init__(self, data: Path, folder: Path, dataset: DataSet, profile: Profile, seed: int) -> None:
+        self.data, self.folder, self.dataset, self.profile, self.seed = data, folder, dataset, profile, seed
+
+    def teachers(self, pool: str) -> Path:
+        """The texts that the teachers learn from."""
+        return self._part("teachers" + ("-half" if self._halved(pool) else ""), self._orders(pool)[0])
+
+    def pool(self, pool: str) -> Path:
+        """The students' texts, with labels where they have one; students are not shown them."""
+        own, other = self._orders(pool)
+        if pool == "shared":
+            return self._part("teachers", own)
+        if pool == "disjoint":
+            return self._part("others", other)
+        foreign = round(FOREIGN_SHARE * len(own))
+        return self._mixed(own[: len(own) - foreign], foreign)
+
+    def foreign(self, n: int) -> datasets.Dataset:
+        """n Wikipedia sentences, other ones for every seed."""
+        table = _read(self.data / FOREIGN / "train.parquet")
+        rows = random.Random(f"foreign {self.seed}").sample(range(len(table)), n)
+        return table.select(rows).select_columns(["text"])
+
+    def test(self) -> Path:
+        """The test texts: the same for every seed."""
+        table = _read(self.data / self.dataset.name / "test.parquet")
+        n = min(self.profile.test or len(table), len(table))
+        return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
+
+    def _halved(self, pool: str) -> bool:
+        return self.profile.texts is None and pool == "disjoint"
+
+    def _orders(self, pool: str) -> tuple[list[int], list[int]]:
+        """Rows of the training file: the teachers' own, and as many others."""
+        n = len(_read(self.data / self.dataset.name / "train.parquet"))
+        order = random.Random(f"texts {self.seed}").sample(range(n), n)
+        size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
+        return order[:size], order[size : 2 * size]
+
+    def _part(self, name: str, rows: list[int], file: str = "train") -> Path:
+        target = self.folder / f"{name}.parquet"
+        if not target.exists():
+            _write(_read(self.data / self.dataset.name / f"{file}.parquet").select(rows), target)
+        return target
+
+    def _mixed(self, rows: list[int], foreign: int) -> Path:
+        target = self.folder / "foreign.parquet"
+        if not target.exists():
+            own = _read(self.data / self.dataset.name / "train.parquet").select(rows)
+            texts = [*own["text"], *self.foreign(foreign)["text"]]
+            labels = [*own["label"], *[None] * foreign]
+            order = random.Random(f"mixed {self.seed}").sample(range(len(texts)), len(texts))
+            mixed = {"text": [texts[i] for i in order], "label": [labels[i] for i in order]}
+            _write(datasets.Dataset.from_dict(mixed), target)
+        return target
+
+
+def _read(path: Path) -> datasets.Dataset:
+    return datasets.Dataset.from_parquet(str(path), keep_in_memory=True)
+
+
+def _write(table: datasets.Dataset, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    temporary = target.with_suffix(".tmp")
+    table.to_parquet(str(temporary))
+    temporary.replace(target)

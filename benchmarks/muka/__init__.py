@@ -1,0 +1,1 @@
+"""The tables of Li et al. 2021 (MUKA)."""

@@ -1,0 +1,118 @@
+"""What everybody answered on the test texts: kept beside the scores, so that any figure can be made later without a model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.evaluation.metrics import score
+from alloykit.files import replace_atomic
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context, Method
+from alloykit.methods.ensemble import Ensemble
+from alloykit.methods.registry import create
+from alloykit.rows import Source, chunks
+from alloykit.uncertainty.entropy import confidence
+
+STUDENT, ENSEMBLE, ROUTING = "student", "ensemble", "routing"
+LAST = (ENSEMBLE, ROUTING, STUDENT)
+
+
+@dataclass
+class Answers:
+    """n labelled texts and what everybody said.
+
+    `labels`: [n] int64 positions in the union. `probabilities`: way → [n, C] float32, where a way is "teacher NAME"
+    (zeros at labels that it does not know), "ensemble", "routing" (the method's target) or "student".
+    `teacher_weights`: [n, N], how much each teacher owns a text by the method's routing; `weights`: [n], v(x). Both None
+    for methods without them. `confidence`: [n, N], each teacher's normalised-entropy confidence.
+    """
+
+    labels: Tensor
+    confidence: Tensor
+    probabilities: dict[str, Tensor] = field(default_factory=dict)
+    teacher_weights: Tensor | None = None
+    weights: Tensor | None = None
+
+    def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
+        """accuracy, macro-F1 and accuracy per teacher's texts of every way; for the routing also how often the teacher
+        with the largest weight knows the true label."""
+        found = {
+            way: score(probabilities.argmax(-1), self.labels, space, teachers)
+            for way, probabilities in self.probabilities.items()
+        }
+        if ROUTING in found and self.teacher_weights is not None:
+            right = space.knows()[self.teacher_weights.argmax(-1), self.labels]
+            found[ROUTING]["right_teacher"] = float(right.double().mean())
+        return found
+
+    def save(self, path: Path, ids: list[str]) -> None:
+        """Write everything, and which texts it is about (`ids`, [n, 16] uint8), to one safetensors file."""
+        tensors = {f"probabilities.{way}": p for way, p in self.probabilities.items()}
+        tensors |= {"labels": self.labels, "confidence": self.confidence}
+        tensors |= {"ids": torch.frombuffer(bytearray.fromhex("".join(ids)), dtype=torch.uint8).view(-1, 16)}
+        for name in ("teacher_weights", "weights"):
+            if (value := getattr(self, name)) is not None:
+                tensors[name] = value
+        whole = {k: v.contiguous() for k, v in tensors.items()}
+        replace_atomic(path, lambda temporary: safetensors.torch.save_file(whole, temporary))
+
+    @classmethod
+    def load(cls, path: Path) -> Answers:
+        """Read them back. AlloyError if the file is damaged."""
+        try:
+            tensors = safetensors.torch.load_file(path)
+        except safetensors.SafetensorError as error:
+            raise AlloyError(
+                expected=f"a whole file {path}", got=f"'{error}'", hint="Run `alloykit evaluate` on this run again."
+            ) from error
+        mark = "probabilities."
+        ways = sorted((k.removeprefix(mark) for k in tensors if k.startswith(mark)), key=_place)
+        return cls(
+            tensors["labels"],
+            tensors["confidence"],
+            {way: tensors[mark + way] for way in ways},
+            tensors.get("teacher_weights"),
+            tensors.get("weights"),
+        )
+
+
+def _place(way: str) -> int:
+    """Teachers first, then ensemble, routing, student: safetensors sorts by name."""
+    return LAST.index(way) if way in LAST else -1
+
+
+def of_teachers(source: Source, labels: Tensor, method: Method, context: Context, teachers: list[str]) -> Answers:
+    """Every teacher alone, their ensemble and, where the method has a single target, its routing."""
+    ways: dict[str, Method] = {
+        f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
+    }
+    ways[ENSEMBLE] = Ensemble(Ensemble.Options())
+    if method.single_target and method.needs.teachers:
+        ways[ROUTING] = method
+    parts: dict[str, list[Tensor]] = {way: [] for way in ways}
+    confidences: list[Tensor] = []
+    owners: list[Tensor] = []
+    weights: list[Tensor] = []
+    for rows in chunks(source):
+        confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
+        for way, asked in ways.items():
+            supervision = asked.supervise(rows, context)
+            assert supervision is not None
+            parts[way].append(supervision.targets.float())
+            if way == ROUTING:
+                weights.append(supervision.weights)
+                owners += [] if supervision.teacher_weights is None else [supervision.teacher_weights]
+    return Answers(
+        labels,
+        torch.cat(confidences),
+        {way: torch.cat(p) for way, p in parts.items()},
+        torch.cat(owners) if owners else None,
+        torch.cat(weights) if weights else None,
+    )
