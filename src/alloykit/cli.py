@@ -57,6 +57,7 @@ def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overw
     if "evaluation" in run.metrics:
         _print(table(run.metrics["evaluation"]))
     typer.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
+    typer.echo(f"report: {run.report}")
 
 
 @app.command()
@@ -114,6 +115,19 @@ def evaluate(
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
         _print(table(result))
+
+
+@app.command()
+def report(
+    runs: Annotated[list[Path], typer.Argument(help="A run folder, or several to compare.", metavar="RUN...")],
+    output: Annotated[
+        Path | None, typer.Option(help="Where to write; report.html in the run, or comparison.html here.")
+    ] = None,
+) -> None:
+    """One page that says whether to trust a run's student; for several runs, one that compares them."""
+    from alloykit.jobs.report import report as job
+
+    typer.echo(f"report: {job(runs, output)}")
 
 
 @app.command()

@@ -52,6 +52,16 @@ class DataBlock(_Block):
         return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
 
+class EvaluateBlock(DataBlock):
+    oracle: str | None = None
+    """A classifier trained on all labels (folder or hub id), to measure how far the supervision is from what it says."""
+
+
+class ReportOptions(_Block):
+    show_texts: bool = False
+    """Print texts (the least certain ones, mistakes) in report and metrics; otherwise only their row numbers."""
+
+
 class Recipe(_Block):
     """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
 
@@ -64,8 +74,9 @@ class Recipe(_Block):
     knowledge: KnowledgeOptions = KnowledgeOptions()
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
-    evaluate: DataBlock | None = None
+    evaluate: EvaluateBlock | None = None
     """Labelled texts to test on; never used in training."""
+    report: ReportOptions = ReportOptions()
     device: Literal["auto", "cpu", "cuda"] = "auto"
     output: str
 

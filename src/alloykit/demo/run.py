@@ -72,6 +72,7 @@ def demo(output: Path) -> Run:
     write_atomic(
         output / "demo-recipe.yaml", yaml.safe_dump(recipe_values(output, texts_file, test_file), sort_keys=False)
     )
+    out.print(f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{run.report}[/]")
     out.print(
         f"\nThe student is a plain Hugging Face model in {run.student}. The recipe that made it is {output / 'demo-recipe.yaml'};\n"
         f"it runs again with: alloykit amalgamate {output / 'demo-recipe.yaml'}\n"
@@ -115,6 +116,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
         "method": {"name": "muka", "mode": "soft", "passes": 4, "confidence": "percentile"},
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
+        "report": {"show_texts": True},
         "output": str(output / "run"),
     }
 

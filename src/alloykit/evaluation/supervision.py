@@ -10,15 +10,17 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method
 from alloykit.rows import Source, chunks
+from alloykit.uncertainty.entropy import confidence
 
 SURE = 0.9
-SATURATED = 0.999
+BINS = 20
 
 
 def summarise(method: Method, source: Source, context: Context, teachers: list[str]) -> dict[str, Any] | None:
-    """Texts, Σv and effective sample size (Σv)²/Σv² per predicted label, and each teacher's share of the pool.
+    """How the method treated the pool. None for methods without a single target.
 
-    None for methods without a single target.
+    Per predicted label: texts, Σv, effective sample size (Σv)²/Σv², and each teacher's mean weight. Over the pool: each
+    teacher's share, and a histogram of v(x) in equal bins from 0 to its largest value.
     """
     parts = [method.supervise(rows, context) for rows in chunks(source)]
     if not parts or any(p is None for p in parts):
@@ -26,43 +28,75 @@ def summarise(method: Method, source: Source, context: Context, teachers: list[s
     found = [p for p in parts if p is not None]
     v = torch.cat([p.weights for p in found]).double()
     label = torch.cat([p.targets.argmax(-1) for p in found])
+    w = None
+    if all(p.teacher_weights is not None for p in found):
+        w = torch.cat([p.teacher_weights for p in found if p.teacher_weights is not None])
+    top = max(1.0, float(v.max()))
     summary: dict[str, Any] = {
         "texts": len(v),
         "weight": float(v.sum()),
-        "effective_sample_size": _ess(v),
+        "effective_sample_size": effective_sample_size(v),
+        "weights": {"up_to": top, "counts": torch.histc(v, BINS, 0.0, top).int().tolist()},
         "labels": {
             name: {
                 "texts": int((label == c).sum()),
                 "weight": float(v[label == c].sum()),
-                "effective_sample_size": _ess(v[label == c]),
+                "effective_sample_size": effective_sample_size(v[label == c]),
+                "teacher_share": _shares(None if w is None else w[label == c], teachers),
             }
             for c, name in enumerate(context.space.names)
         },
     }
-    if all(p.teacher_weights is not None for p in found):
-        w = torch.cat([p.teacher_weights for p in found if p.teacher_weights is not None])
-        summary["teacher_share"] = {name: float(w[:, i].mean()) for i, name in enumerate(teachers)}
+    if w is not None:
+        summary["teacher_share"] = _shares(w, teachers)
     return summary
 
 
+def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[str, Any]:
+    """How far the teachers agree over the pool.
+
+    `sure_teachers`: of how many texts no teacher, exactly one, or several are sure (maximum probability ≥ 0.9); with
+    disjoint labels several sure teachers contradict each other. `shared`: per pair of teachers with common labels, of the
+    texts whose top label either finds among the common ones, the share on which both give the same. `confidence`: per
+    teacher a histogram of c = 1 − u / log C_i over [0, 1].
+    """
+    n = len(teachers)
+    sure = torch.cat([torch.stack([_top(rows, i) >= SURE for i in range(n)], -1) for rows in chunks(source)]).sum(-1)
+    c = torch.cat(
+        [torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1) for rows in chunks(source)]
+    )
+    tops = torch.cat(
+        [
+            torch.stack([space.index(i)[rows.teachers[i].logits.argmax(-1)] for i in range(n)], -1)
+            for rows in chunks(source)
+        ]
+    )
+    knows = space.knows()
+    shared = []
+    for a in range(n):
+        for b in range(a + 1, n):
+            common = knows[a] & knows[b]
+            either = common[tops[:, a]] | common[tops[:, b]]
+            if bool(either.any()):
+                same = (tops[:, a] == tops[:, b])[either]
+                pair = [teachers[a], teachers[b]]
+                shared.append({"teachers": pair, "texts": int(either.sum()), "same": float(same.double().mean())})
+    return {
+        "sure_teachers": {
+            "none": int((sure == 0).sum()),
+            "one": int((sure == 1).sum()),
+            "several": int((sure > 1).sum()),
+        },
+        "shared": shared,
+        "confidence": {t: torch.histc(c[:, i].clamp(0, 1), BINS, 0, 1).int().tolist() for i, t in enumerate(teachers)},
+    }
+
+
 def cautions(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
-    """Sentences about teachers that look wrong on this pool: saturated outputs, shared labels that clash."""
+    """Shared labels on which confident teachers keep disagreeing: perhaps one name stands for two things."""
     probabilities = [
         torch.cat([rows.teachers[i].probabilities() for rows in chunks(source)]) for i in range(len(teachers))
     ]
-    found = []
-    for name, p in zip(teachers, probabilities, strict=True):
-        share = float((p.max(-1).values > SATURATED).double().mean())
-        if share > 0.99:
-            found.append(
-                f"teacher '{name}' gives more than {SATURATED} to one label on {share:.1%} of the texts: its outputs are "
-                "saturated, so its confidence says little about which texts it knows."
-            )
-    return found + _clashes(probabilities, space, teachers)
-
-
-def _clashes(probabilities: list[Tensor], space: LabelSpace, teachers: list[str]) -> list[str]:
-    """Shared labels on which confident teachers keep disagreeing: perhaps one name stands for two things."""
     found = []
     tops = [space.index(i)[p.argmax(-1)] for i, p in enumerate(probabilities)]
     sure = [p.max(-1).values >= SURE for p in probabilities]
@@ -81,6 +115,18 @@ def _clashes(probabilities: list[Tensor], space: LabelSpace, teachers: list[str]
     return found
 
 
-def _ess(v: Tensor) -> float:
-    squares = float((v**2).sum())
-    return float(v.sum()) ** 2 / squares if squares > 0 else 0.0
+def effective_sample_size(v: Tensor) -> float:
+    """(Σv)² / Σv²: how many equally weighted texts these weights are worth. 0 if all are 0."""
+    squares = float((v.double() ** 2).sum())
+    return float(v.double().sum()) ** 2 / squares if squares > 0 else 0.0
+
+
+def _top(rows: Any, teacher: int) -> Tensor:
+    top: Tensor = rows.teachers[teacher].probabilities().max(-1).values
+    return top
+
+
+def _shares(w: Tensor | None, teachers: list[str]) -> dict[str, float] | None:
+    if w is None or not len(w):
+        return None
+    return {name: float(w[:, i].double().mean()) for i, name in enumerate(teachers)}

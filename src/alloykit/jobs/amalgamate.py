@@ -15,10 +15,12 @@ import torch
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation import supervision
+from alloykit.evaluation import health, supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
+from alloykit.jobs.observe import student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
+from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -96,27 +98,38 @@ def run_recipe(
     store = prepared.store(knowledge)
     source = knowledge_of(prepared, store)
     context = Context(space, fit_once(run.folder / "state.safetensors", prepared, source, Context(space)))
-    summary = None
-    if method.needs.teachers:
-        warnings += supervision.cautions(source, space, prepared.names)
-        summary = supervision.summarise(method, source, context, prepared.names)
+    metrics = describe(prepared)
+    if isinstance(source, StoredKnowledge):
+        metrics["health"] = teachers_health(prepared, source, store)
+        metrics["agreement"] = supervision.agreement(source, space, prepared.names)
+        metrics["supervision"] = supervision.summarise(method, source, context, prepared.names)
+        warnings += health.cautions(metrics["health"]) + supervision.cautions(source, space, prepared.names)
     for warning in warnings:
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:
         train_student(prepared, run, source, context, store)
-    metrics = {
-        "method": spec_of(method),
-        "labels": list(space.names),
-        "texts": {"used": len(prepared.texts), "duplicates": prepared.texts.duplicates, **prepared.texts.dropped},
-        "supervision": summary,
-        "warnings": warnings,
-        "seconds": round(time.perf_counter() - begun, 1),
-    }
+    if run.has_student:
+        metrics["student"] = student_view(prepared, run.student, source, context)
+    training = run.read("training.json").get("seconds")
+    seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}
+    metrics |= {"warnings": warnings, "seconds": seconds | {"this call": round(time.perf_counter() - begun, 1)}}
     write_json(run.folder / "metrics.json", metrics)
     if recipe.evaluate is not None:
         data = test if test is not None else read(salted(recipe.evaluate.data, recipe), want_labels=True)
         evaluate_run(prepared, run, context, store, data)
+    write_report(run)
     return run
+
+
+def describe(prepared: Prepared) -> dict[str, Any]:
+    """What was put in: method, labels by teacher, texts."""
+    space, texts = prepared.space, prepared.texts
+    return {
+        "method": spec_of(prepared.method),
+        "labels": list(space.names),
+        "teachers": {name: list(labels) for name, labels in zip(prepared.names, space.teachers, strict=True)},
+        "texts": {"used": len(texts), "duplicates": texts.duplicates, **texts.dropped},
+    }
 
 
 def pinned(prepared: Prepared) -> Recipe:
@@ -169,6 +182,7 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
     shapes = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in prepared.infos)
     student_shape = Shape(model.config.hidden_size, model.config.num_hidden_layers)
     context = Context(prepared.space, context.state, student_shape, shapes)
+    begun = time.perf_counter()
     fitted = train(
         model, tokenizer, prepared.method, context, source, subset(dataset, positions), checks, options,
         run.folder / "training", check_source=check_source, device=prepared.device,
@@ -176,7 +190,12 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
         run.folder / "training.json",
-        {"steps": fitted.steps, "selected_step": fitted.selected_step, "history": fitted.history},
+        {
+            "steps": fitted.steps,
+            "selected_step": fitted.selected_step,
+            "seconds": round(time.perf_counter() - begun, 1),
+            "history": fitted.history,
+        },
     )
     save_classifier(model, tokenizer, run.student)
     shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size

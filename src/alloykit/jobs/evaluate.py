@@ -12,10 +12,12 @@ from torch import Tensor
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import STUDENT, of_teachers
+from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_json
 from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
+from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -40,7 +42,9 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
         classifier = Classifier.load(run.student, prepared.recipe.training.max_length)
         answers.probabilities[STUDENT] = _probabilities(classifier, data)
     answers.save(run.answers, list(data.table["id"]))
-    result = {"texts": len(data), "scores": answers.scores(space, names)}
+    temperature = (run.metrics.get("student") or {}).get("temperature")
+    result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
+    result["unused"] = {"duplicates": data.duplicates, **data.dropped}
     write_json(run.folder / "metrics.json", run.metrics | {"evaluation": result})
     return result
 
@@ -87,7 +91,9 @@ def evaluate(
             got=f"'{error}'",
             hint="Delete it and run `alloykit amalgamate` again.",
         ) from error
-    return evaluate_run(prepared, run, Context(prepared.space, state), store, test)
+    result = evaluate_run(prepared, run, Context(prepared.space, state), store, test)
+    write_report(run)
+    return result
 
 
 def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
@@ -104,6 +110,22 @@ def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
             "model": score(_probabilities(classifier, texts).argmax(-1), label_positions(texts, space), space, [])
         },
     }
+
+
+def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
+    """What the recipe's `evaluate: {oracle: …}` says, its labels joined to the union by name. [n, C], or None without one."""
+    block, space = prepared.recipe.evaluate, prepared.space
+    if block is None or block.oracle is None:
+        return None
+    classifier = Classifier.load(Path(block.oracle), prepared.recipe.training.max_length, prepared.device)
+    if set(classifier.labels) != set(space.names):
+        raise AlloyError(
+            expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
+            got=f"'{block.oracle}' with {', '.join(classifier.labels)}",
+            hint="An oracle is a classifier trained on all labels; leave it out, and the teachers that know a label stand in.",
+        )
+    order = [classifier.labels.index(name) for name in space.names]
+    return _probabilities(classifier, data)[:, order]
 
 
 def _probabilities(classifier: Classifier, data: Texts) -> Tensor:

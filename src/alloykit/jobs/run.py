@@ -27,6 +27,7 @@ class Run:
     """A finished (or half-finished) run folder.
 
     student/        a plain Hugging Face classifier over the union of labels
+    report.html     whether to trust it, on one page
     metrics.json    what was measured, and every warning
     recipe.yaml     the recipe with every default written out
     environment.json, training.json, knowledge/
@@ -37,6 +38,11 @@ class Run:
     @property
     def student(self) -> Path:
         return self.folder / "student"
+
+    @property
+    def report(self) -> Path:
+        """The page that says whether to trust the student."""
+        return self.folder / "report.html"
 
     @property
     def answers(self) -> Path:
@@ -95,7 +101,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
         for name in ("student", "training"):
             shutil.rmtree(folder / name, ignore_errors=True)
     if not something_to_lose or overwrite:
-        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors"):
+        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors", "report.html"):
             (folder / name).unlink(missing_ok=True)
     write_atomic(made, dump(recipe))
     write_json(folder / "inputs.json", dict(inputs))

@@ -78,6 +78,21 @@ class StoredKnowledge:
             count += wanted
         return TeacherRows(logits, total, count)
 
+    def pass_variance(self, teacher: str) -> float | None:
+        """Variance of a probability over the Monte-Carlo passes, in the mean over texts and labels. None if single passes
+        are not kept or fewer than two were read."""
+        if self.passes < 2:
+            return None
+        total, count = 0.0, 0
+        for shard in np.unique(self._shard):
+            units = [self._load(passes_unit(teacher, int(shard), start)) for start in range(0, self.passes, CHUNK)]
+            if any("per_pass" not in unit for unit in units):
+                return None
+            variance = torch.cat([unit["per_pass"] for unit in units])[: self.passes].double().var(0)
+            mine = variance[torch.from_numpy(self._position[self._shard == shard])]
+            total, count = total + float(mine.sum()), count + mine.numel()
+        return total / count if count else None
+
     @staticmethod
     def _gather(parts: list[tuple[int, Tensor]], position: Tensor, array: Callable[[int], Tensor]) -> Tensor:
         picked = [array(shard)[position[where]] for shard, where in parts]

@@ -107,6 +107,11 @@ class Store:
         receipt = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), **about}
         self._write_json(f"{unit}.json", receipt)
 
+    def seconds(self, teacher: str) -> float:
+        """How long the units of a teacher took to compute, whoever computed them and when."""
+        names = [n for n in self.storage.names(f"teachers/{teacher}") if n.endswith(".json") and n[0].isdigit()]
+        return float(sum(self._read_json(f"teachers/{teacher}/{name}").get("seconds", 0.0) for name in names))
+
     def load(self, unit: str) -> dict[str, Tensor]:
         """A unit's tensors, memory-mapped, after its checksum was verified (once per process). AlloyError if it is corrupt."""
         path = self.storage.local(f"{unit}.safetensors")

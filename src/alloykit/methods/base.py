@@ -133,6 +133,7 @@ class Method:
     name: ClassVar[str]
     title: ClassVar[str]
     reference: ClassVar[str]
+    citation: ClassVar[str] = ""  # the whole reference, for model cards
     Options: ClassVar[type[MethodOptions]] = MethodOptions
     default_inner: ClassVar[str | None] = None  # wraps another method, named in `of`; this one if it is not named
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
@@ -193,6 +194,12 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
             got=f"{n_teachers}",
             hint="List them under `teachers:`.",
         )
+
+
+def unequal_counts(space: LabelSpace) -> str | None:
+    """How few and how many labels the teachers know, if that is more than 1 : 3."""
+    counts = [len(labels) for labels in space.teachers]
+    return f"teachers know from {min(counts)} to {max(counts)} labels" if max(counts) > 3 * min(counts) else None
 
 
 def uniform_weights(like: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Phase, Supervision, uniform_weights
+from alloykit.methods.base import Context, Method, Phase, Supervision, unequal_counts, uniform_weights
 from alloykit.rows import Rows
 
 
@@ -26,12 +26,23 @@ def ensemble_logits(rows: Rows, space: LabelSpace) -> Tensor:
     return total / space.knows().sum(0).to(total)
 
 
+def loudness(context: Context) -> list[str]:
+    """A caution where one teacher's logits are likely to drown out another's (Li et al. 2021, §4.4, say the same)."""
+    unequal = unequal_counts(context.space)
+    if unequal is None:
+        return []
+    return [f"{unequal}: logits of more labels usually spread wider, and side by side the loudest teacher wins."]
+
+
 class Ensemble(Method):
     """argmax softmax([z_1; …; z_N])."""
 
     name = "ensemble"
     title = "Ensemble of all teachers (no student)"
     reference = "Li et al. 2021, §4.1"
+
+    def cautions(self, context: Context) -> list[str]:
+        return loudness(context)
 
     def phases(self) -> tuple[Phase, ...]:
         return ()

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision, unequal_counts
 from alloykit.rows import Rows, Source, chunks
 from alloykit.uncertainty import calibration
 from alloykit.uncertainty.entropy import confidence
@@ -69,6 +69,11 @@ class Muka(Method):
     name = "muka"
     title = "MUKA: teachers weighted by Monte-Carlo dropout uncertainty"
     reference = "Li et al. 2021"
+    citation = (
+        "Lei Li, Yankai Lin, Xuancheng Ren, Guangxiang Zhao, Peng Li, Jie Zhou, Xu Sun. Model "
+        "Uncertainty-Aware Knowledge Amalgamation for Pre-Trained Language Models. 2021 (EMNLP Findings "
+        "2022 as: From Mimicking to Integrating: Knowledge Integration for Pre-Trained Language Models)."
+    )
     Options = MukaOptions
     options: MukaOptions
 
@@ -99,11 +104,11 @@ class Muka(Method):
         return state
 
     def cautions(self, context: Context) -> list[str]:
-        counts = [len(labels) for labels in context.space.teachers]
-        if self.options.confidence != "entropy" or max(counts) <= 3 * min(counts):
+        unequal = unequal_counts(context.space)
+        if self.options.confidence != "entropy" or unequal is None:
             return []
         return [
-            f"teachers know from {min(counts)} to {max(counts)} labels: normalised entropy is not comparable between them "
+            f"{unequal}: normalised entropy is not comparable between them "
             "(0.9 on the top label is confidence .53 of 2 labels and .82 of 50). Consider `method: {confidence: percentile}`."
         ]
 

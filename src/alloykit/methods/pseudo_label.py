@@ -16,6 +16,10 @@ class PseudoLabel(Wrapping):
     name = "pseudo_label"
     title = "Fine-tuning on another method's answers"
     reference = "Lee 2013"
+    citation = (
+        "Dong-Hyun Lee. Pseudo-Label: The Simple and Efficient Semi-Supervised Learning Method for Deep "
+        "Neural Networks. ICML Workshop 2013."
+    )
     default_inner = "ensemble"
 
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:

@@ -27,6 +27,10 @@ class UHC(Method):
     name = "uhc"
     title = "UHC: each teacher supervises its own labels"
     reference = "Vongkulbhisal et al. 2019"
+    citation = (
+        "Jayakorn Vongkulbhisal, Phongtharin Vinayavekhin, Marco Visentini-Scarzanella. Unifying "
+        "Heterogeneous Classifiers with Distillation. CVPR 2019."
+    )
     single_target = False
     Options = UHCOptions
     options: UHCOptions

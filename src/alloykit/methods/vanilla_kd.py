@@ -8,7 +8,7 @@ from torch import Tensor
 
 from alloykit.losses.kl import kl
 from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
-from alloykit.methods.ensemble import ensemble_logits
+from alloykit.methods.ensemble import ensemble_logits, loudness
 from alloykit.rows import Rows
 
 
@@ -23,8 +23,12 @@ class VanillaKD(Method):
     name = "vanilla_kd"
     title = "Vanilla KD on the ensemble's logits"
     reference = "Hinton et al. 2015"
+    citation = "Geoffrey Hinton, Oriol Vinyals, Jeff Dean. Distilling the Knowledge in a Neural Network. 2015."
     Options = VanillaKDOptions
     options: VanillaKDOptions
+
+    def cautions(self, context: Context) -> list[str]:
+        return loudness(context)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         targets = torch.softmax(ensemble_logits(rows, context.space) / self.options.temperature, dim=-1)

@@ -1,0 +1,102 @@
+"""Is a teacher fit to be asked? What can be seen without labels: how its passes vary, how sure it is, what it can read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+SATURATED = 0.999
+FEW_PASSES_DIFFER = 1e-6  # mean variance of a probability over the passes
+UNKNOWN_TOKENS = 0.05
+TRUNCATED = 0.5
+PIECES_PER_CHARACTER = 0.6  # of scripts whose words have many characters
+PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
+WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+ONE_LABEL = 0.95
+
+
+def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int) -> dict[str, Any]:
+    """What a tokenizer makes of some texts.
+
+    `unknown_tokens`: share of [UNK] among all pieces; None for tokenizers without one (byte-level). `truncated_texts`: share
+    of texts longer than the teacher reads. `lost_tokens`: share of all pieces that it never sees. `tokens`: mean per text.
+    `pieces_per_character`, and `spelled_out`: whether that is so many that the tokenizer seems not to know the language.
+
+    encodings: token ids of the whole texts, without special tokens and not truncated.
+    """
+    lengths = torch.tensor([len(ids) for ids in encodings], dtype=torch.float64)
+    special = int(tokenizer.num_special_tokens_to_add())
+    room = max(1, max_length - special)
+    total = float(lengths.sum()) or 1.0
+    characters = sum(sum(not c.isspace() for c in text) for text in texts) or 1
+    wide = sum(len(WIDE.findall(text)) for text in texts) > characters / 2
+    limit = PIECES_PER_WIDE_CHARACTER if wide else PIECES_PER_CHARACTER
+    unknown = tokenizer.unk_token_id
+    byte_level = unknown is None or unknown in (tokenizer.eos_token_id, tokenizer.bos_token_id)
+    return {
+        "unknown_tokens": None if byte_level else sum(ids.count(unknown) for ids in map(list, encodings)) / total,
+        "truncated_texts": float((lengths > room).double().mean()),
+        "lost_tokens": float((lengths - room).clamp(min=0).sum() / total),
+        "tokens": float(lengths.mean()) + special,
+        "pieces_per_character": total / characters,
+        "spelled_out": total / characters > limit,
+    }
+
+
+def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequence[str]) -> dict[str, Any]:
+    """How sure a teacher is over the pool. probabilities: [n, C_i] of the plain pass.
+
+    `excess`: mean maximum probability − 1/C_i, which is 0 for a teacher that guesses. `pass_variance`: mean over texts and
+    labels of the variance of a probability over the Monte-Carlo passes; None without passes.
+    """
+    top = probabilities.double().max(-1).values
+    counts = torch.bincount(probabilities.argmax(-1), minlength=len(labels))
+    return {
+        "max_probability": float(top.mean()),
+        "excess": float(top.mean()) - 1 / len(labels),
+        "saturated_texts": float((top > SATURATED).double().mean()),
+        "pass_variance": pass_variance,
+        "predicted": {label: int(n) for label, n in zip(labels, counts.tolist(), strict=True)},
+    }
+
+
+def cautions(teachers: dict[str, dict[str, Any]]) -> list[str]:
+    """Sentences about teachers that look wrong on this pool."""
+    found = []
+    for name, t in teachers.items():
+        if t["saturated_texts"] > 0.99:
+            found.append(
+                f"teacher '{name}' gives more than {SATURATED} to one label on {t['saturated_texts']:.1%} of the texts: its "
+                "outputs are saturated, so its confidence says little about which texts it knows."
+            )
+        if t["pass_variance"] is not None and t["pass_variance"] < FEW_PASSES_DIFFER:
+            found.append(
+                f"teacher '{name}' answers all Monte-Carlo passes alike (variance {t['pass_variance']:.1e}): its dropout does "
+                "next to nothing. Set `method: {dropout: 0.1}`, or spare the passes with `passes: 0`."
+            )
+        unknown = t.get("unknown_tokens")
+        if unknown is not None and unknown > UNKNOWN_TOKENS:
+            found.append(
+                f"teacher '{name}' cannot read {unknown:.0%} of the pieces ([UNK]): are the texts in a language or script "
+                "that it knows?"
+            )
+        elif t.get("spelled_out"):
+            found.append(
+                f"teacher '{name}' spells the texts out ({t['pieces_per_character']:.2f} pieces per character): are they in a "
+                "language that it knows?"
+            )
+        if t.get("truncated_texts", 0) > TRUNCATED:
+            found.append(
+                f"teacher '{name}' reads only the beginning of {t['truncated_texts']:.0%} of the texts, and misses "
+                f"{t['lost_tokens']:.0%} of all pieces. Raise `training: {{max_length: …}}` if the rest matters."
+            )
+        counts = t["predicted"]
+        total = sum(counts.values())
+        most = max(counts, key=lambda label: counts[label])
+        if total and counts[most] > ONE_LABEL * total:
+            found.append(f"teacher '{name}' answers '{most}' to {counts[most] / total:.0%} of the texts.")
+    return found

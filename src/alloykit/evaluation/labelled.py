@@ -1,0 +1,87 @@
+"""What labelled test texts say: everything that the report shows, from the answers alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from sklearn.metrics import confusion_matrix
+from torch import Tensor
+
+from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers
+from alloykit.evaluation.metrics import score
+from alloykit.evaluation.oracle import distance, owners_oracle
+from alloykit.evaluation.reliability import reliability, tempered
+from alloykit.evaluation.significance import against, interval
+from alloykit.labels import LabelSpace
+
+BINS = 20
+ORACLE = "oracle routing"  # every text answered by teachers that know its label: the ceiling of any routing
+
+
+def assess(
+    answers: Answers,
+    space: LabelSpace,
+    teachers: list[str],
+    *,
+    oracle: Tensor | None = None,
+    temperature: float | None = None,
+) -> dict[str, Any]:
+    """metrics.json's `evaluation`.
+
+    oracle: [n, C], what a model trained on all labels says; without it the teachers that know the true label stand in.
+    temperature: the student's, as fitted without labels; its effect on the student's ECE is reported.
+    """
+    y, p = answers.labels, answers.probabilities
+    scores = answers.scores(space, teachers)
+    right = {way: (q.argmax(-1) == y).numpy() for way, q in p.items()}
+    for way, scored in scores.items():
+        scored["interval"] = interval(right[way])
+    judged = [way for way in (STUDENT, ROUTING, ENSEMBLE) if way in p]
+    ours = judged[0]
+    found: dict[str, Any] = {
+        "texts": len(y),
+        "scores": scores,
+        "judged": ours,
+        "confusion": confusion_matrix(y.numpy(), p[ours].argmax(-1).numpy(), labels=range(space.size)).tolist(),
+        "reliability": {way: reliability(p[way], y) for way in judged},
+        "significance": against(right, ours),
+        "confidence": _right_and_wrong(answers, space),
+        "routing": _routing(answers, space, teachers),
+    }
+    if temperature is not None and STUDENT in p:
+        found["reliability"]["student, tempered"] = reliability(tempered(p[STUDENT], temperature), y)
+    if teachers:
+        owners = owners_oracle([p[f"teacher {name}"] for name in teachers], y, space)
+        mine = scores.pop(ours)  # so that the judged one comes last
+        scores[ORACLE] = score(owners.argmax(-1), y, space, teachers)
+        scores[ours] = mine
+        own = owners if oracle is None else oracle
+        kind = "the teachers that know the true label" if oracle is None else "a model trained on all labels"
+        found["oracle"] = {"is": kind, **distance(own, {way: p[way] for way in judged}, answers.weights)}
+    return found
+
+
+def _right_and_wrong(answers: Answers, space: LabelSpace) -> dict[str, list[int]]:
+    """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3)."""
+    knows = space.knows()[:, answers.labels].T  # [n, N]
+    c = answers.confidence.clamp(0, 1)
+    return {
+        "right": torch.histc(c[knows], BINS, 0, 1).int().tolist(),
+        "wrong": torch.histc(c[~knows], BINS, 0, 1).int().tolist(),
+    }
+
+
+def _routing(answers: Answers, space: LabelSpace, teachers: list[str]) -> dict[str, Any] | None:
+    """Per true label: how often each teacher had the largest weight, and whether one that knows the label had."""
+    if answers.teacher_weights is None:
+        return None
+    owner = answers.teacher_weights.argmax(-1)
+    right = space.knows()[owner, answers.labels]
+    found: dict[str, Any] = {}
+    for c, label in enumerate(space.names):
+        here = answers.labels == c
+        if bool(here.any()):
+            shares = {t: float((owner[here] == i).double().mean()) for i, t in enumerate(teachers)}
+            found[label] = {"texts": int(here.sum()), "right": float(right[here].double().mean()), "to": shares}
+    return found

@@ -1,0 +1,44 @@
+"""How far is the supervision from what an oracle would have said? (MUKA, Fig. 4)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+
+CLEAR = 0.5  # the v(x) at which MUKA's Fig. 4 cuts
+EPSILON = 1e-3
+
+
+def owners_oracle(teachers: list[Tensor], labels: Tensor, space: LabelSpace) -> Tensor:
+    """What the teachers that know the true label say, averaged: Σ_{i knows y} Pad_i(p_i) / #. [n, C] float64 (ours).
+
+    teachers: per teacher [n, C], zero at labels that it does not know. The paper's oracle is a model trained on all labels;
+    this one needs no further model and says how much is lost by routing alone.
+    """
+    knows = space.knows()[:, labels].double()  # [N, n]
+    said = torch.stack([p.double() for p in teachers])
+    return (knows.unsqueeze(-1) * said).sum(0) / knows.sum(0).unsqueeze(-1)
+
+
+def kl_to(oracle: Tensor, q: Tensor, epsilon: float = EPSILON) -> Tensor:
+    """KL(oracle ‖ (1 − ε) q + ε / C) per text, [n] float64, in nats. ε (ours) because a wrongly routed hard target has
+    zeros where the oracle has all its mass: such a text then costs about log(C / ε) instead of infinity."""
+    smooth = (1 - epsilon) * q.double() + epsilon / q.shape[-1]
+    p = oracle.double()
+    return (torch.xlogy(p, p) - p * smooth.log()).sum(-1)
+
+
+def distance(oracle: Tensor, ways: dict[str, Tensor], weights: Tensor | None) -> dict[str, Any]:
+    """Mean KL(oracle ‖ ·) of every way; with v(x), of the routing also over its clear (v ≥ 0.5) and its other texts."""
+    per_text = {name: kl_to(oracle, q) for name, q in ways.items()}
+    found: dict[str, Any] = {"mean": {name: float(kl.mean()) for name, kl in per_text.items()}}
+    if weights is not None and "routing" in per_text:
+        clear = weights >= CLEAR
+        found["clear_texts"] = int(clear.sum())
+        for name, part in (("routing_clear", clear), ("routing_unclear", ~clear)):
+            found[name] = float(per_text["routing"][part].mean()) if bool(part.any()) else None
+    return found

@@ -1,0 +1,79 @@
+"""What a run can say of its teachers and its student without any label."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.evaluation import health, student
+from alloykit.evaluation.predict import Classifier
+from alloykit.jobs.prepare import Prepared
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.store import Store
+from alloykit.methods.base import Context
+from alloykit.rows import chunks
+from alloykit.teachers.encoder import resolve
+from alloykit.teachers.teacher import load_tokenizer
+from alloykit.training.dataset import split_held_out
+
+READ = 2_000  # texts that each tokenizer is shown
+ASKED = 5_000  # texts of the pool that the student answers
+
+
+def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -> dict[str, dict[str, Any]]:
+    """Per teacher: how its passes vary, how sure it is, what it predicts, and what its tokenizer can read."""
+    texts = prepared.texts
+    sample = sorted(random.Random(0).sample(range(len(texts)), min(READ, len(texts))))
+    shown = texts.table.select(sample)
+    pieces = [list(shown["text"])] + ([[p for p in shown["text_pair"] if p]] if texts.is_pair else [])
+    found = {}
+    for i, info in enumerate(prepared.infos):
+        p = torch.cat([rows.teachers[i].probabilities() for rows in chunks(source)])
+        spec = info.spec
+        tokenizer = load_tokenizer(
+            resolve(spec.model), spec.model, {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
+        )
+        ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False).input_ids]
+        read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
+        found[info.name] = health.behaviour(p, source.pass_variance(info.name), info.labels) | health.reading(
+            ids, [text for part in pieces for text in part], tokenizer, read
+        )
+    return found
+
+
+def student_view(prepared: Prepared, folder: Path, source: Any, context: Context) -> dict[str, Any]:
+    """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts."""
+    texts, options = prepared.texts, prepared.recipe.training
+    held_out: list[int] = []
+    if options.select == "unlabelled":
+        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
+    held_out = sorted(random.Random(0).sample(held_out, min(ASKED, len(held_out))))
+    unseen = set(held_out)
+    rest = [i for i in range(len(texts)) if i not in unseen]
+    more = random.Random(1).sample(rest, min(len(rest), ASKED - len(held_out)))
+    asked = sorted([*held_out, *more])
+    classifier = Classifier.load(folder, options.max_length, prepared.device)
+    probabilities = answers(classifier, texts, asked, "student on the pool")
+    supervision = prepared.method.supervise(source.rows(asked), context) if prepared.method.single_target else None
+    new = torch.tensor([i in unseen for i in asked])
+    rows = list(texts.table.select(asked)["source_row"])
+    view = student.pool_confidence(probabilities, supervision, new, prepared.space.names, rows)
+    if prepared.recipe.report.show_texts:
+        place = dict(zip(rows, asked, strict=True))
+        for entry in view["least_certain"]:
+            row = texts.table[place[entry["row"]]]
+            entry["text"] = row["text"]
+            if row.get("text_pair"):
+                entry["text_pair"] = row["text_pair"]
+    return view
+
+
+def answers(classifier: Classifier, texts: Texts, at: list[int], what: str = "student") -> Tensor:
+    """A classifier's probabilities for some texts of a table. [len(at), C] float32."""
+    table = texts.table.select(at)
+    return classifier.probabilities(table["text"], list(table["text_pair"]) if texts.is_pair else None, what)

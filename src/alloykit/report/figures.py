@@ -1,0 +1,205 @@
+"""The report's pictures, each with the numbers that it is drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alloykit.report.svg import FAINT, HEAT, INK, SERIES, draw, inline
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An inlined drawing, what it shows in words, and its numbers as a table for those who do not look."""
+
+    svg: str
+    caption: str
+    headings: Sequence[str]
+    rows: Sequence[Sequence[str]] = field(default_factory=list)
+    wide: bool = False
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    return "–" if share is None else f"{100 * share:.{digits}f} %"
+
+
+def short(name: str, room: int = 22) -> str:
+    return name if len(name) <= room else name[: room - 1] + "…"
+
+
+def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Picture:
+    """Bars with 95 % intervals, the judged one last and strong."""
+    names = list(scores)
+
+    def paint(axes: Any) -> None:
+        for y, name in enumerate(names):
+            a, interval, ours = scores[name]["accuracy"], scores[name].get("interval"), name == names[-1]
+            axes.barh(y, 100 * a, color=SERIES[0] if ours else FAINT, height=0.62, alpha=1 if ours else 0.55)
+            if interval:
+                axes.plot([100 * interval[0], 100 * interval[1]], [y, y], color=INK, linewidth=1.2)
+        axes.set_yticks(range(len(names)), [f"{short(n, 24)}  {100 * scores[n]['accuracy']:.1f}" for n in names])
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel("texts named right (%)")
+        axes.grid(axis="y", visible=False)
+
+    def cells(name: str) -> list[str]:
+        interval = scores[name].get("interval")
+        return [name, percent(scores[name]["accuracy"]), " to ".join(map(percent, interval)) if interval else "–"]
+
+    figure = draw(paint, 0.9 + 0.34 * len(names))
+    return Picture(
+        inline(figure, "accuracy", caption), caption, ["", "accuracy", "95 % interval"], [cells(n) for n in names]
+    )
+
+
+def histograms(
+    name: str, series: Mapping[str, Sequence[int]], caption: str, xlabel: str, up_to: float = 1.0
+) -> Picture:
+    """Outlined histograms over [0, up_to], each as a share of its own texts."""
+    bins = len(next(iter(series.values())))
+    edges = [up_to * i / bins for i in range(bins + 1)]
+
+    def paint(axes: Any) -> None:
+        for i, (label, counts) in enumerate(series.items()):
+            total = sum(counts) or 1
+            shares = [100 * c / total for c in counts]
+            line = ("-", "--", ":", "-.")[i % 4]
+            axes.stairs(shares, edges, label=short(label), color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8)
+            axes.stairs(shares, edges, fill=True, color=SERIES[i % len(SERIES)], alpha=0.12)
+        axes.set_xlim(0, up_to)
+        axes.set_ylim(bottom=0)
+        axes.set_xlabel(xlabel)
+        axes.set_ylabel("share of the texts (%)")
+        if len(series) > 1:
+            axes.legend(loc="upper left" if _mass_right(series) else "upper right")
+
+    rows = [
+        [f"{edges[b]:.2f} to {edges[b + 1]:.2f}", *(str(counts[b]) for counts in series.values())] for b in range(bins)
+    ]
+    return Picture(inline(draw(paint, 2.9), name, caption), caption, [xlabel, *series], rows)
+
+
+def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: str) -> Picture:
+    """Rows are true labels, columns answers, shade is the share of the row."""
+    n = len(labels)
+    totals = [sum(row) or 1 for row in matrix]
+
+    def paint(axes: Any) -> None:
+        from matplotlib.patches import Rectangle
+
+        for r in range(n):
+            for c in range(n):
+                share = matrix[r][c] / totals[r]
+                if matrix[r][c]:
+                    axes.add_patch(Rectangle((c, r), 1, 1, facecolor=HEAT, alpha=round(0.08 + 0.92 * share, 3)))
+                    if n <= 16:
+                        axes.text(c + 0.5, r + 0.5, str(matrix[r][c]), ha="center", va="center", fontsize=8, color=INK)
+        axes.set_xlim(0, n)
+        axes.set_ylim(n, 0)
+        ticks = [i + 0.5 for i in range(n)]
+        axes.set_xticks(ticks, [short(name, 16) for name in labels], rotation=60, ha="right", rotation_mode="anchor")
+        axes.set_yticks(ticks, [short(name, 16) for name in labels])
+        axes.tick_params(length=0, labelsize=8 if n > 10 else 9)
+        axes.set_xlabel("answered")
+        axes.set_ylabel("true")
+        axes.grid(visible=False)
+
+    figure = draw(paint, min(9.0, 1.5 + max(0.26 * n, 1.2)), min(9.0, max(4.6, 1.8 + 0.3 * n)))
+    rows = [[labels[r], *(str(v) for v in matrix[r])] for r in range(n)]
+    return Picture(inline(figure, "confusion", caption), caption, ["true \\ answered", *labels], rows, wide=n > 16)
+
+
+def shares(
+    name: str, table: Mapping[str, Mapping[str, float]], teachers: Sequence[str], caption: str, xlabel: str
+) -> Picture:
+    """One stacked bar per label, a piece per teacher."""
+    labels = list(table)
+
+    def paint(axes: Any) -> None:
+        for y, label in enumerate(labels):
+            left = 0.0
+            for i, teacher in enumerate(teachers):
+                width = 100 * table[label][teacher]
+                axes.barh(
+                    y,
+                    width,
+                    left=left,
+                    height=0.7,
+                    color=SERIES[i % len(SERIES)],
+                    label=short(teacher) if not y else None,
+                )
+                left += width
+        axes.set_yticks(
+            range(len(labels)), [short(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
+        )
+        axes.invert_yaxis()
+        axes.set_xlim(0, 100)
+        axes.set_xlabel(xlabel)
+        axes.grid(axis="y", visible=False)
+        axes.figure.legend(loc="outside upper center", ncols=min(3, len(teachers)))
+
+    figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(teachers) - 1) // 3))
+    rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
+    return Picture(inline(figure, name, caption), caption, ["label", *teachers], rows)
+
+
+def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], caption: str) -> Picture:
+    """Said against was; on the diagonal a classifier is as often right as it says."""
+
+    def paint(axes: Any) -> None:
+        axes.plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle=":")
+        for i, way in enumerate(ways):
+            bins = found[way]["bins"]
+            most = max(b["texts"] for b in bins)
+            x, y = [100 * b["confidence"] for b in bins], [100 * b["accuracy"] for b in bins]
+            many = [k for k, b in enumerate(bins) if b["texts"] >= 0.02 * sum(b["texts"] for b in bins)]
+            axes.plot(
+                [x[k] for k in many], [y[k] for k in many], color=SERIES[i], linewidth=1.3, linestyle=("-", "--")[i % 2]
+            )
+            axes.scatter(x, y, s=[12 + 70 * b["texts"] / most for b in bins], color=SERIES[i], label=way, alpha=0.8)
+        axes.set_xlim(0, 102)
+        axes.set_ylim(0, 102)
+        axes.set_xlabel("says it is right (%)")
+        axes.set_ylabel("is right (%)")
+        axes.legend(loc="upper left")
+
+    rows = [
+        [way, f"{b['low']:.2f} to {b['high']:.2f}", str(b["texts"]), percent(b["confidence"]), percent(b["accuracy"])]
+        for way in ways
+        for b in found[way]["bins"]
+    ]
+    headings = ["", "bin", "texts", "says", "is right"]
+    return Picture(inline(draw(paint, 3.3), "reliability", caption), caption, headings, rows)
+
+
+def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) -> Picture:
+    """Training loss by step, the criterion on held-out texts with its standard error, and the step that was taken."""
+    losses = [(h["step"], h["loss"]) for h in history if "loss" in h]
+    checks = [(h["step"], h["eval_criterion"], h["eval_standard_error"]) for h in history if "eval_criterion" in h]
+
+    def paint(axes: Any) -> None:
+        axes.plot([s for s, _ in losses], [v for _, v in losses], color=SERIES[0], label="training loss")
+        if checks:
+            steps, values, errors = zip(*checks, strict=True)
+            axes.errorbar(
+                steps, values, errors, color=SERIES[1], marker="o", markersize=4, linestyle="--", capsize=2,
+                linewidth=1.4, label="held-out texts",
+            )  # fmt: skip
+        axes.axvline(selected, color=INK, linewidth=1.5, linestyle=":", label=f"taken: step {selected}")
+        axes.set_xlabel("step")
+        axes.set_ylim(bottom=0)
+        axes.legend()
+
+    rows = [[str(s), f"{v:.4f}", ""] for s, v in losses] + [[str(s), "", f"{v:.4f} ± {e:.4f}"] for s, v, e in checks]
+    rows.sort(key=lambda row: int(row[0]))
+    return Picture(
+        inline(draw(paint, 2.9), "training", caption), caption, ["step", "training loss", "held-out texts"], rows
+    )
+
+
+def _mass_right(series: Mapping[str, Sequence[int]]) -> bool:
+    """Whether the tallest bin lies in the right half, so that the legend goes left."""
+    peak = max((max(c) / (sum(c) or 1), c) for c in series.values())[1]
+    return list(peak).index(max(peak)) >= len(peak) / 2

@@ -1,0 +1,144 @@
+"""The verdict in words: what a reader should take away before looking at a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from alloykit.report.figures import percent
+
+CLEARLY = 0.05  # p after Holm's correction
+SAME = 0.01  # a difference that nobody will notice
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """`mood`: good, mixed, poor or unknown. `headline`: one sentence. `points`: the reasons, most important first."""
+
+    mood: str
+    headline: str
+    points: list[str]
+
+
+def verdict(metrics: Mapping[str, Any]) -> Verdict:
+    """Judge a run by its metrics.json."""
+    if not metrics:
+        return Verdict("unknown", "This run is not finished: there is nothing to judge yet.", ["Run its recipe again."])
+    found = metrics.get("evaluation")
+    return _tested(metrics, found) if found else _untested(metrics)
+
+
+def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
+    scores, ours = found["scores"], found["judged"]
+    who = "The student" if ours == "student" else f"The {ours}"
+    accuracy = scores[ours]["accuracy"]
+    low, high = scores[ours]["interval"]
+    rivals = {name: s for name, s in found["significance"].items() if name in scores}
+    best = max(rivals, key=lambda name: scores[name]["accuracy"]) if rivals else None
+    points = [
+        f"{who} names {percent(accuracy)} of {found['texts']:,} labelled texts right (95 % interval {percent(low)} to "
+        f"{percent(high)}), so about {_one_in(1 - accuracy)} is wrong."
+    ]
+    mood, headline = "good", f"{who} was tested, with nothing to compare it to."
+    if best is not None:
+        gain = rivals[best]
+        clear = gain["p_holm"] < CLEARLY
+        called = "the best teacher alone" if best.startswith("teacher ") else f"the {best}"
+        if clear and gain["difference"] > 0:
+            mood, headline = "good", f"{who} is better than anything you could serve without it."
+        elif clear:
+            mood, headline = "poor", f"Not yet: {called} is better than {who.lower()}."
+        elif abs(gain["difference"]) <= SAME or gain["low"] > -2 * SAME:
+            mood, headline = "mixed", f"{who} is about as good as {called}."
+        else:
+            mood, headline = "mixed", f"These texts do not decide whether {who.lower()} or {called} is better."
+        points.append(
+            f"The best alternative, {called}, names {percent(scores[best]['accuracy'])}: a difference of "
+            f"{100 * gain['difference']:+.1f} points (95 % interval {100 * gain['low']:+.1f} to {100 * gain['high']:+.1f}, "
+            f"p {_p(gain['p_holm'])} after Holm's correction over {len(rivals)} comparisons)."
+        )
+    if accuracy < 0.5:
+        mood = "poor" if mood == "good" else mood
+        points.append("Better is not good: it is wrong more often than right.")
+    return Verdict(
+        mood, headline, points + _labels(metrics, found) + _trust(found, ours) + _routing(scores) + _warned(metrics)
+    )
+
+
+def _labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    recalls = [
+        (row[i] / sum(row), label, sum(row))
+        for i, (label, row) in enumerate(zip(metrics["labels"], found["confusion"], strict=True))
+        if sum(row)
+    ]
+    weak = [f"{label} ({percent(r, 0)} of {n:,})" for r, label, n in sorted(recalls)[:3] if r < 0.7]
+    return [f"Weakest labels: {', '.join(weak)}."] if weak else []
+
+
+def _trust(found: Mapping[str, Any], ours: str) -> list[str]:
+    r = found["reliability"][ours]
+    over = r["overconfidence"]
+    if abs(over) < 0.03:
+        return [f"Its probabilities can be taken at face value (calibration error {percent(r['ece'])})."]
+    word = "surer of itself than it should be" if over > 0 else "less sure of itself than it could be"
+    line = f"It is {word}: on average by {abs(100 * over):.0f} points (calibration error {percent(r['ece'])})"
+    tempered = found["reliability"].get(f"{ours}, tempered")
+    return [
+        f"{line}; the temperature found without labels makes that {percent(tempered['ece'])}."
+        if tempered
+        else f"{line}."
+    ]
+
+
+def _routing(scores: Mapping[str, Any]) -> list[str]:
+    routing, ceiling = scores.get("routing"), scores.get("oracle routing")
+    if not routing or not ceiling or "right_teacher" not in routing:
+        return []
+    return [
+        f"The method gave the most weight to a teacher that knows the label on {percent(routing['right_teacher'], 0)} of the "
+        f"texts. Had it always, the teachers' own answers would be right on {percent(ceiling['accuracy'])}: the rest of the "
+        "way is routing."
+    ]
+
+
+def _untested(metrics: Mapping[str, Any]) -> Verdict:
+    points = [
+        "No labelled texts were given. What follows says how the teachers and the student behave, not whether they are right."
+    ]
+    summary, view, agreement = metrics.get("supervision"), metrics.get("student"), metrics.get("agreement")
+    if summary:
+        share = summary["effective_sample_size"] / summary["texts"]
+        points.append(
+            f"The supervision is worth {summary['effective_sample_size']:,.0f} of {summary['texts']:,} texts "
+            f"({percent(share, 0)}): the other texts' teachers are about equally sure, and count little."
+        )
+    if agreement:
+        sure = agreement["sure_teachers"]
+        total = sum(sure.values()) or 1
+        points.append(
+            f"Exactly one teacher is sure on {percent(sure['one'] / total, 0)} of the texts, several are on "
+            f"{percent(sure['several'] / total, 0)}, none is on {percent(sure['none'] / total, 0)}."
+        )
+    if view and view.get("same_as_supervision") is not None:
+        points.append(
+            f"On {view['unseen_texts']:,} texts that it did not train on, the student gives the supervision's answer in "
+            f"{percent(view['same_as_supervision'], 0)} of the weight."
+        )
+    points.append(
+        "To know: label about 300 texts, best drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
+    )
+    return Verdict("unknown", "Nobody has tested this student yet.", points + _warned(metrics))
+
+
+def _warned(metrics: Mapping[str, Any]) -> list[str]:
+    n = len(metrics.get("warnings") or [])
+    return [f"There {'is one warning' if n == 1 else f'are {n} warnings'}: see below."] if n else []
+
+
+def _one_in(share: float) -> str:
+    return f"one in {1 / share:.0f}" if share > 0.005 else "fewer than one in 200"
+
+
+def _p(p: float) -> str:
+    return "< 0.001" if p < 0.001 else f"= {p:.3f}"
