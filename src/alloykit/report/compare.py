@@ -29,6 +29,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
     tests = {}
     if same and best is not None and len(tested) > 1:
         tests = against({n: a["right"] for n, a in zip(names, answers, strict=True) if a is not None}, best)
+    mood, sentence = _sentence(order, tests, same)
     return (
         environment()
         .get_template("compare.html.j2")
@@ -41,7 +42,8 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
             best=best,
             tests=tests,
             same=same,
-            sentence=_sentence(order, tests, same, len(runs)),
+            mood=mood,
+            sentence=sentence,
             pictures=_pictures(tested, order),
             differences=differences([run["recipe"] for run in runs]),
         )
@@ -79,17 +81,18 @@ def _same_texts(answers: Sequence[Mapping[str, Any] | None]) -> bool:
     )
 
 
-def _sentence(order: Sequence[str], tests: Mapping[str, Any], same: bool, n: int) -> str:
+def _sentence(order: Sequence[str], tests: Mapping[str, Any], same: bool) -> tuple[str, str]:
+    """Mood and sentence."""
     if not order:
-        return "None of these runs was tested on labelled texts."
+        return "unknown", "None of these runs was tested on labelled texts."
     if len(order) == 1:
-        return f"Only {order[0]} was tested on labelled texts."
+        return "unknown", f"Only {order[0]} was tested on labelled texts."
     if not same:
-        return "The runs were tested on different texts: their accuracies cannot be compared fairly."
-    behind = [name for name in order[1:] if tests[name]["p_holm"] >= 0.05]
-    if not behind:
-        return f"{order[0]} is clearly ahead of the others (p < 0.05 after Holm's correction)."
-    return f"{order[0]} is ahead, but these texts do not tell it apart from {', '.join(behind)}."
+        return "unknown", "The runs were tested on different texts: their accuracies cannot be compared fairly."
+    near = [name for name in order[1:] if tests[name]["p_holm"] >= 0.05]
+    if near:
+        return "mixed", f"{order[0]} is ahead, but these texts do not tell it apart from {', '.join(near)}."
+    return "good", f"{order[0]} is clearly ahead of the others (p < 0.05 after Holm's correction)."
 
 
 def _pictures(tested: Mapping[str, Any], order: Sequence[str]) -> list[Picture]:

@@ -21,7 +21,7 @@ class Picture:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
-    return "–" if share is None else f"{100 * share:.{digits}f} %"
+    return "–" if share is None else f"{100 * share:.{digits}f}\u00a0%"  # the space does not break
 
 
 def short(name: str, room: int = 22) -> str:
@@ -73,7 +73,7 @@ def histograms(
         axes.set_xlabel(xlabel)
         axes.set_ylabel("share of the texts (%)")
         if len(series) > 1:
-            axes.legend(loc="upper left" if _mass_right(series) else "upper right")
+            _legend(axes, len(series))
 
     rows = [
         [f"{edges[b]:.2f} to {edges[b + 1]:.2f}", *(str(counts[b]) for counts in series.values())] for b in range(bins)
@@ -138,7 +138,7 @@ def shares(
         axes.set_xlim(0, 100)
         axes.set_xlabel(xlabel)
         axes.grid(axis="y", visible=False)
-        axes.figure.legend(loc="outside upper center", ncols=min(3, len(teachers)))
+        _legend(axes, len(teachers))
 
     figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(teachers) - 1) // 3))
     rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
@@ -163,7 +163,7 @@ def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], cap
         axes.set_ylim(0, 102)
         axes.set_xlabel("says it is right (%)")
         axes.set_ylabel("is right (%)")
-        axes.legend(loc="upper left")
+        _legend(axes, len(ways))
 
     rows = [
         [way, f"{b['low']:.2f} to {b['high']:.2f}", str(b["texts"]), percent(b["confidence"]), percent(b["accuracy"])]
@@ -190,7 +190,7 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
         axes.axvline(selected, color=INK, linewidth=1.5, linestyle=":", label=f"taken: step {selected}")
         axes.set_xlabel("step")
         axes.set_ylim(bottom=0)
-        axes.legend()
+        _legend(axes, 3)
 
     rows = [[str(s), f"{v:.4f}", ""] for s, v in losses] + [[str(s), "", f"{v:.4f} ± {e:.4f}"] for s, v, e in checks]
     rows.sort(key=lambda row: int(row[0]))
@@ -199,7 +199,6 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
     )
 
 
-def _mass_right(series: Mapping[str, Sequence[int]]) -> bool:
-    """Whether the tallest bin lies in the right half, so that the legend goes left."""
-    peak = max((max(c) / (sum(c) or 1), c) for c in series.values())[1]
-    return list(peak).index(max(peak)) >= len(peak) / 2
+def _legend(axes: Any, entries: int) -> None:
+    """Above the axes, where it covers nothing."""
+    axes.figure.legend(loc="outside upper center", ncols=min(3, entries), handlelength=1.6, columnspacing=1.2)

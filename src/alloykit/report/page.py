@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from importlib.metadata import version
 from importlib.resources import files
@@ -10,7 +11,7 @@ from typing import Any
 
 import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from alloykit.files import read_json
 from alloykit.report import figures
@@ -94,7 +95,8 @@ def _tested(metrics: Mapping[str, Any], tested: Mapping[str, Any]) -> list[Pictu
     order = [n for n in scores if n != ours] + [ours]
     found = [
         figures.accuracies(
-            {n: scores[n] for n in order}, f"Accuracy of {who} and of everything you could serve instead."
+            {n: scores[n] for n in order},
+            f"Accuracy of {who}, of all that you could serve instead, and of perfect routing.",
         )
     ]
     if sum(tested["confidence"]["right"]) and sum(tested["confidence"]["wrong"]):
@@ -154,6 +156,11 @@ def duration(seconds: float) -> str:
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
+def words(text: str) -> Markup:
+    """A sentence with `commands` in it, as HTML."""
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+
+
 def p_value(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
@@ -168,5 +175,5 @@ def environment() -> Environment:
     )
     style = files("alloykit.report").joinpath("templates/style.css").read_text(encoding="utf-8")
     made.globals |= {"style": Markup(style), "version": version("alloykit")}
-    made.filters |= {"percent": percent, "duration": duration, "p_value": p_value, "svg": Markup}
+    made.filters |= {"percent": percent, "duration": duration, "p_value": p_value, "svg": Markup, "words": words}
     return made

@@ -55,12 +55,12 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
             mood, headline = "mixed", f"These texts do not decide whether {who.lower()} or {called} is better."
         points.append(
             f"The best alternative, {called}, names {percent(scores[best]['accuracy'])}: a difference of "
-            f"{100 * gain['difference']:+.1f} points (95 % interval {100 * gain['low']:+.1f} to {100 * gain['high']:+.1f}, "
+            f"{_points(gain['difference'])} points (95 % interval {_points(gain['low'])} to {_points(gain['high'])}, "
             f"p {_p(gain['p_holm'])} after Holm's correction over {len(rivals)} comparisons)."
         )
     if accuracy < 0.5:
+        points.append(("Better is not good: it" if mood == "good" else "It") + " is wrong more often than right.")
         mood = "poor" if mood == "good" else mood
-        points.append("Better is not good: it is wrong more often than right.")
     return Verdict(
         mood, headline, points + _labels(metrics, found) + _trust(found, ours) + _routing(scores) + _warned(metrics)
     )
@@ -138,6 +138,10 @@ def _warned(metrics: Mapping[str, Any]) -> list[str]:
 
 def _one_in(share: float) -> str:
     return f"one in {1 / share:.0f}" if share > 0.005 else "fewer than one in 200"
+
+
+def _points(share: float) -> str:
+    return f"{100 * share:+.1f}".replace("-", "−")
 
 
 def _p(p: float) -> str:
