@@ -1,0 +1,101 @@
+"""Finished cells as numbers for a page: mean ± spread over seeds, and paired comparisons over texts and seeds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alloykit.evaluation.significance import holm, paired_bootstrap, t_test
+from benchmarks.harness.results import numbers
+
+
+@dataclass(frozen=True)
+class Part:
+    """The cells of one data set and pool. Missing and failed cells are simply not there."""
+
+    cells: dict[str, dict[str, Any]]
+    dataset: str
+    pool: str
+
+    def seeds(self, method: str) -> list[int]:
+        """The seeds for which a method has a result."""
+        mark = (self.dataset, self.pool)
+        split = [key.split("/") for key, cell in self.cells.items() if cell["status"] == "done"]
+        return sorted(int(seed) for dataset, pool, seed, name in split if (dataset, pool) == mark and name == method)
+
+    def cell(self, seed: int, method: str) -> dict[str, Any]:
+        return self.cells[f"{self.dataset}/{self.pool}/{seed}/{method}"]
+
+    def values(self, method: str, *path: str) -> list[float]:
+        """A number of every seed's cell, found along `path`."""
+        found: list[float] = []
+        for seed in self.seeds(method):
+            value: Any = self.cell(seed, method)
+            for key in path:
+                value = value[key]
+            found.append(value)
+        return found
+
+    def right(self, method: str, seeds: Sequence[int]) -> np.ndarray[Any, Any]:
+        """[S, n] bool: was the answer right?"""
+        rows = []
+        for seed in seeds:
+            truth = np.array(numbers(self.cell(seed, "teachers")["labels"]))
+            cell = self.cell(seed, "teachers")["ensemble"] if method == "ensemble" else self.cell(seed, method)
+            rows.append(np.array(numbers(cell["answers"])) == truth)
+        return np.stack(rows)
+
+    def compare(self, ours: str, others: Sequence[str]) -> dict[str, dict[str, float]]:
+        """`ours` − each other, over texts × the seeds that both have; Holm over the others. Needs the teachers' cells."""
+        found: dict[str, dict[str, float]] = {}
+        for other in others:
+            have = "teachers" if other == "ensemble" else other
+            seeds = [s for s in self.seeds(ours) if s in self.seeds(have) and s in self.seeds("teachers")]
+            if not seeds:
+                continue
+            a, b = self.right(ours, seeds), self.right(other, seeds)
+            test = t_test(list(a.mean(1)), list(b.mean(1)))
+            found[other] = paired_bootstrap(a, b) | {"t_test": test, "seeds": len(seeds)}
+        for name, p in zip(found, holm([f["p"] for f in found.values()]), strict=True):
+            found[name]["p_holm"] = p
+        return found
+
+
+def load(path: Path) -> dict[str, Any]:
+    return dict(json.loads(path.read_text(encoding="utf-8")))
+
+
+def spread(values: Sequence[float], digits: int = 1) -> str:
+    """mean ± standard deviation in percent; the number of seeds where it is not three."""
+    if not values:
+        return "not run"
+    mean = 100 * float(np.mean(values))
+    sd = f" ± {100 * float(np.std(values, ddof=1)):.{digits}f}" if len(values) > 1 else ""
+    return f"{mean:.{digits}f}{sd}" + (
+        "" if len(values) == 3 else f" ({len(values)} seed{'s' if len(values) > 1 else ''})"
+    )
+
+
+def points(found: dict[str, float] | None) -> str:
+    """A difference with its interval, in points; bold where Holm's p is below 0.05."""
+    if found is None:
+        return "–"
+    text = f"{100 * found['difference']:+.1f} ({100 * found['low']:+.1f} to {100 * found['high']:+.1f})".replace(
+        "-", "−"
+    )
+    return f"**{text}**" if found["p_holm"] < 0.05 else text
+
+
+def rows(headings: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+    """A Markdown table."""
+    return [
+        "| " + " | ".join(headings) + " |",
+        "|" + "---|" * len(headings),
+        *("| " + " | ".join(row) + " |" for row in body),
+        "",
+    ]
