@@ -75,7 +75,10 @@ def test_wrong_usage_of_every_command_in_a_process_of_its_own(command: str) -> N
 def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
     result = finished.result
     assert result.code == 0, result.err
-    assert result.out.splitlines()[-1] == f"student: {finished.folder / 'student'}"
+    assert result.out.splitlines()[-2:] == [
+        f"student: {finished.folder / 'student'}",
+        f"report: {finished.folder / 'report.html'}",
+    ]
     assert any("student" in line for line in result.out.splitlines()[:-1])
     assert "sweep: 2 teachers × 300 texts × (1 plain + 4 Monte-Carlo passes)" in result.err
     assert "Warning" not in result.err

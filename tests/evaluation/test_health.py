@@ -109,11 +109,9 @@ def test_chinese_by_characters_is_not_spelled_out(wordpiece):
 
 def test_byte_level_tokenizers_know_every_piece():
     texts = ["my card", "卡"]
-    for special in (
-        {},
-        {"unk_token": "<|end|>", "eos_token": "<|end|>"},
-        {"unk_token": "<|end|>", "bos_token": "<|end|>"},
-    ):
+    end = "<|end|>"
+    for known in ((), ("unk", "eos"), ("unk", "bos"), ("bos", "eos")):
+        special = {f"{kind}_token": end for kind in known}
         found = read(byte_level(**special), texts)
         assert found["unknown_tokens"] is None
         assert found["tokens"] == pytest.approx((7 + 3) / 2)  # no special tokens are added

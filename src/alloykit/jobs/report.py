@@ -18,7 +18,7 @@ def write_report(run: Run) -> Path:
     from alloykit.report import card, page
 
     view = page.load(run.folder)
-    write_atomic(run.report, page.render(view))
+    _renew(run.report, page.render(view))
     if run.has_student and view["metrics"]:
         name = view["metrics"]["method"]["name"]
         method = methods()[name]
@@ -34,7 +34,7 @@ def write_report(run: Run) -> Path:
             }
             for (teacher, labels), spec in zip(view["metrics"]["teachers"].items(), specs, strict=True)
         ]
-        write_atomic(run.student / "README.md", card.card(view, teachers, about))
+        _renew(run.student / "README.md", card.card(view, teachers, about))
     return run.report
 
 
@@ -69,6 +69,12 @@ def distinct_names(runs: Sequence[Run]) -> list[str]:
         if len(set(names)) == len(names):
             return names
     raise AlloyError(expected="different run folders", got="the same one twice", hint="Name each run once.")
+
+
+def _renew(path: Path, text: str) -> None:
+    """Write it unless it is there already, word for word."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        write_atomic(path, text)
 
 
 def _answers(run: Run) -> dict[str, Any] | None:

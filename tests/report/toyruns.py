@@ -1,0 +1,119 @@
+"""Small runs of one toy problem, made once per process: three that belong together, and odd ones on demand."""
+
+from __future__ import annotations
+
+import functools
+import gc
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import tiny
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
+
+import toy
+from commandline import write_csv
+
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.jobs.teach import teach
+from alloykit.recipe import Recipe, TeachRecipe, parse
+
+TRAINING = {"epochs": 4, "learning_rate": 0.01, "batch_size": 8, "max_length": 32}
+THIRTY = [f"question about {toy.FILLERS[n % 23]} number {n}" for n in range(30)]
+
+
+@dataclass(frozen=True)
+class Runs:
+    """`soft`: MUKA, tested, texts shown. `vanilla`: vanilla KD, tested on the same texts. `untested`: MUKA. Copy to write."""
+
+    root: Path
+    pool: list[str]
+
+    @property
+    def soft(self) -> Path:
+        return self.root / "soft"
+
+    @property
+    def vanilla(self) -> Path:
+        return self.root / "vanilla"
+
+    @property
+    def untested(self) -> Path:
+        return self.root / "untested"
+
+    def odd(self, name: str) -> Path:
+        """One of `ODD`, made when somebody asks for it."""
+        return _odd(self.root, name)
+
+
+@functools.cache
+def once(folder: Path) -> Runs:
+    """Teachers that have learned a little, and three students of one layer."""
+    root = folder / "toyruns"
+    root.mkdir()
+    gc.freeze()  # every training collects garbage several times, and all the imported modules are looked through
+    tiny.encoder(root / "encoder", loudness=0.3)
+    toy.labelled(root / "train.csv", 160)
+    toy.labelled(root / "test.csv", 60, seed=9)
+    for name, labels in toy.TEAMS.items():
+        values = {
+            "model": {"model": str(root / "encoder"), "layers": 1},
+            "data": {"path": str(root / "train.csv"), "label": "label"},
+            "labels": list(labels),
+            "training": TRAINING,
+            "output": str(root / name),
+        }
+        teach(parse(values, TeachRecipe))
+    run(root, "soft", method={"name": "muka", "passes": 2}, report={"show_texts": True})
+    run(root, "vanilla")
+    run(root, "untested", method={"name": "muka", "passes": 2}, evaluate=None)
+    gc.unfreeze()
+    return Runs(root, [text for text, _ in toy.examples(160)])
+
+
+def run(root: Path, name: str, **changed: Any) -> Path:
+    recipe = {
+        "teachers": [str(root / team) for team in toy.TEAMS],
+        "texts": str(root / "train.csv"),
+        "student": {"model": str(root / "encoder"), "layers": 1},
+        "method": "vanilla_kd",
+        "training": TRAINING,
+        "evaluate": {"data": {"path": str(root / "test.csv"), "label": "label"}},
+        "output": str(root / name),
+    }
+    recipe = {key: value for key, value in (recipe | changed).items() if value is not None}
+    return run_recipe(parse(recipe, Recipe), knowledge=root / "knowledge").folder
+
+
+def tested_on(root: Path, name: str, *arguments: Any) -> dict[str, Any]:
+    path = root / f"{name}.csv"
+    return {"data": {"path": str(toy.labelled(path, *arguments) if arguments else path), "label": "label"}}
+
+
+ODD = ("one teacher", "uhc", "supervised", "ensemble", "thirty", "reversed", "elsewhere")
+
+
+@functools.cache
+def _odd(root: Path, name: str) -> Path:
+    changed: dict[str, Any] = {"training": TRAINING | {"epochs": 0.5}}
+    if name == "one teacher":
+        changed |= {"teachers": [str(root / "billing")], "evaluate": tested_on(root, name, 30, 4, toy.TEAMS["billing"])}
+    elif name == "uhc":
+        changed |= {"method": "uhc"}
+    elif name == "supervised":
+        changed |= {"method": "supervised", "texts": {"path": str(root / "train.csv"), "label": "label"}}
+    elif name == "ensemble":
+        changed |= {"method": "ensemble", "student": None}
+    elif name == "thirty":
+        parts = [THIRTY[:10], THIRTY[10:20], THIRTY[20:]]
+        changed["teachers"] = [str(tiny.classifier(root / f"ten {n}", p, seed=n)) for n, p in enumerate(parts)]
+        texts = [(text, THIRTY[n % 30]) for n, text in enumerate(tiny.texts(60, seed=5))]
+        write_csv(root / f"{name}.csv", texts, ("text", "label"))
+        changed["evaluate"] = tested_on(root, name)
+    elif name == "reversed":
+        changed |= {"teachers": [str(root / team) for team in reversed(toy.TEAMS)]}
+    elif name == "elsewhere":
+        changed |= {"evaluate": tested_on(root, name, 60, 10)}
+    return run(root, name, **changed)
