@@ -68,9 +68,8 @@ class Stages:
         return self.folder / self.files.teachers(pool).stem / "knowledge"
 
     def ready(self, pool: str) -> Path:
-        """Let the teachers read all that this pool's cells ask for: their own texts, the pool, the test texts."""
-        parts = () if pool in self._swept else (self.files.teachers(pool), self.files.pool(pool), self.files.test())
-        for path in dict.fromkeys(parts):
+        """Let the teachers read all that this pool's cells ask for: the pool and the test texts."""
+        for path in () if pool in self._swept else (self.files.pool(pool), self.files.test()):
             prepared = self.prepared(pool, self.read(path, labelled=False))
             store = prepared.store(self.knowledge(pool))
             sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())

@@ -1,0 +1,136 @@
+"""The harness: what a grid, a pool and a results file are. Cells themselves are too slow for tests; one is faked."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import datasets
+import pytest
+
+from benchmarks.harness import table as table_module
+from benchmarks.harness.data import DataSet, Files
+from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.results import Record, letters, numbers
+from benchmarks.harness.table import Table
+from benchmarks.muka.table1 import PAPER, TABLE
+
+LABELS = ("a", "b", "c", "d", "e")
+SET = DataSet("toy", "Toy", LABELS)
+PROFILE = replace(SMALL, texts=40, test=20)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    def put(name: str, n: int, labelled: bool = True) -> None:
+        rows: dict[str, list[object]] = {"text": [f"{name} text {i}" for i in range(n)]}
+        if labelled:
+            rows["label"] = [i % len(LABELS) for i in range(n)]
+        path = tmp_path / "data" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        datasets.Dataset.from_dict(rows).to_parquet(str(path))
+
+    put("toy/train", 100)
+    put("toy/test", 30)
+    put("wiki_sentences/train", 50, labelled=False)
+    return tmp_path / "data"
+
+
+def files(data: Path, tmp_path: Path, seed: int = 0, **sizes: int | None) -> Files:
+    profile = replace(PROFILE, **sizes)  # type: ignore[arg-type]
+    return Files(data, tmp_path / f"texts-{seed}-{sizes}", SET, profile, seed)
+
+
+def texts(path: Path) -> list[str]:
+    return list(datasets.Dataset.from_parquet(str(path), keep_in_memory=True)["text"])
+
+
+def test_labels_are_cut_as_the_papers_appendix_says() -> None:
+    ten = DataSet("ten", "Ten", tuple("0123456789"))
+    assert [len(part) for part in ten.split(4)] == [2, 2, 2, 4]
+    assert [len(part) for part in ten.split(3)] == [3, 3, 4]
+    assert [label for part in ten.split(3) for label in part] == list("0123456789")
+    assert SET.split(2) == [["a", "b"], ["c", "d", "e"]]
+
+
+def test_pools_are_what_they_are_called(data: Path, tmp_path: Path) -> None:
+    parts = files(data, tmp_path)
+    own, others, mixed = (texts(parts.pool(pool)) for pool in ("shared", "disjoint", "foreign"))
+    assert texts(parts.teachers("shared")) == own == texts(parts.teachers("disjoint"))
+    assert len(own) == len(others) == len(mixed) == 40
+    assert not set(own) & set(others)
+    assert Counter(text.split("/")[0] for text in mixed) == {"toy": 30, "wiki_sentences": 10}
+    assert {t for t in mixed if t.startswith("toy")} < set(own)
+    table = datasets.Dataset.from_parquet(str(parts.pool("foreign")), keep_in_memory=True)
+    assert [row["label"] is None for row in table] == [row["text"].startswith("wiki") for row in table]
+
+
+def test_every_seed_draws_its_own_texts_but_the_test_texts_are_the_same(data: Path, tmp_path: Path) -> None:
+    first, again, second = files(data, tmp_path), files(data, tmp_path / "again"), files(data, tmp_path, seed=1)
+    for pool in ("shared", "disjoint", "foreign"):
+        assert texts(first.pool(pool)) == texts(again.pool(pool))
+        assert set(texts(first.pool(pool))) != set(texts(second.pool(pool)))
+    assert texts(first.test()) == texts(second.test())
+    assert len(set(texts(first.test()))) == 20
+
+
+def test_without_a_size_all_texts_are_used_and_disjoint_halves_need_other_teachers(data: Path, tmp_path: Path) -> None:
+    parts = files(data, tmp_path, texts=None, test=None)
+    assert len(texts(parts.pool("shared"))) == 100
+    assert len(texts(parts.test())) == 30
+    half, other = texts(parts.teachers("disjoint")), texts(parts.pool("disjoint"))
+    assert len(half) == len(other) == 50
+    assert not set(half) & set(other)
+    assert parts.teachers("disjoint") != parts.teachers("shared")
+
+
+def test_a_record_keeps_what_others_wrote_and_refuses_another_configuration(tmp_path: Path) -> None:
+    one, two = (Record("paper", "table", {"size": 1, "labels": ("a", "b")}, tmp_path) for _ in range(2))
+    one.add("b", {"status": "done", "accuracy": 0.5})
+    two.add("a", {"status": "failed", "error": "it broke"})
+    assert list(one.cells()) == ["a", "b"]
+    lines = (tmp_path / "paper" / "table.json").read_text().splitlines()
+    assert sum(line.startswith(('  "a": {', '  "b": {')) for line in lines) == 2, "a line per cell"
+    assert json.loads((tmp_path / "paper" / "table.json").read_text())["configuration"]["size"] == 1
+    with pytest.raises(SystemExit, match="another configuration"):
+        Record("paper", "table", {"size": 2, "labels": ("a", "b")}, tmp_path)
+
+
+def test_letters_and_numbers_are_inverse() -> None:
+    assert letters([0, 9, 10, 35]) == "09az"
+    assert numbers("09az") == [0, 9, 10, 35]
+
+
+def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
+    every = list(TABLE.cells(SMALL))
+    assert len({cell.key for cell in every}) == len(every) == 3 * 3 * (10 + 10 + 9)
+    assert [cell.pool for cell in every] == sorted((c.pool for c in every), key=["shared", "disjoint", "foreign"].index)
+    some = list(TABLE.cells(SMALL, dataset=["ag_news"], seed=[1], pool=None, method=["uhc"]))
+    assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
+    assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
+
+
+def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ran: list[str] = []
+
+    def cell(stages: object, pool: str, spec: dict[str, str]) -> dict[str, object]:
+        ran.append(f"{pool} {spec['name']}")
+        if spec["name"] == "uhc":
+            raise ValueError("no luck")
+        return {"status": "done", "accuracy": 0.5}
+
+    monkeypatch.setattr(table_module, "run_cell", cell)
+    monkeypatch.setattr(table_module, "Record", lambda *a: Record(*a, folder=tmp_path))
+    methods = {"uhc": {"name": "uhc"}, "muka": {"name": "muka"}}
+    small = Table("paper", "table", "Table", ("ag_news",), {"shared": ("uhc", "muka")}, methods)
+    profile = replace(SMALL, seeds=(0,))
+    for retry in (False, False, True):
+        small.fill(profile, tmp_path, tmp_path / "work", retry=retry)
+    assert ran == ["shared uhc", "shared muka", "shared uhc"], "the failed cell only when asked for"
+    cells = small.record(profile).cells()
+    assert cells["ag_news/shared/0/uhc"]["error"] == "ValueError: no luck"
+    assert cells["ag_news/shared/0/muka"]["accuracy"] == 0.5
