@@ -1,11 +1,34 @@
-"""The toy runs, made once, and their pages as trees."""
+"""The toy runs, and their pages as trees."""
 
 from __future__ import annotations
 
+import functools
+import shutil
+from collections.abc import Callable
+
 import pytest
-from toyruns import Runs, once
+from htmltree import Node, parse
+from toyruns import ODD, Runs, once
+
+from alloykit.jobs.report import report
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     return once(tmp_path_factory.getbasetemp())
+
+
+@pytest.fixture(scope="session")
+def page_of(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Node]:
+    """report.html of a toy run, of an odd one, or of one that was stopped at once ("half")."""
+
+    @functools.cache
+    def read(name: str) -> Node:
+        folder = runs.odd(name) if name in ODD else runs.root / name
+        if name == "half":
+            folder = tmp_path_factory.mktemp("half")
+            shutil.copy(runs.soft / "recipe.yaml", folder)
+            report([folder])
+        return parse((folder / "report.html").read_text(encoding="utf-8"))
+
+    return read

@@ -78,6 +78,11 @@ def cautions(teachers: dict[str, dict[str, Any]]) -> list[str]:
                 f"teacher '{name}' answers all Monte-Carlo passes alike (variance {t['pass_variance']:.1e}): its dropout does "
                 "next to nothing. Set `method: {dropout: 0.1}`, or spare the passes with `passes: 0`."
             )
+        elif t["pass_variance"] is None and t.get("dropout") == 0:
+            found.append(
+                f"teacher '{name}' was saved with dropout rates of 0. This method does not mind; one that measures uncertainty, "
+                "such as `muka`, would need `dropout: 0.1`."
+            )
         unknown = t.get("unknown_tokens")
         if unknown is not None and unknown > UNKNOWN_TOKENS:
             found.append(

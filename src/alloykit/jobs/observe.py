@@ -17,6 +17,7 @@ from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
 from alloykit.rows import chunks
+from alloykit.teachers.dropout import dropout_rates
 from alloykit.teachers.encoder import resolve
 from alloykit.teachers.teacher import load_tokenizer
 from alloykit.training.dataset import split_held_out
@@ -40,9 +41,11 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
         )
         ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False).input_ids]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
-        found[info.name] = health.behaviour(p, source.pass_variance(info.name), info.labels) | health.reading(
-            ids, [text for part in pieces for text in part], tokenizer, read
-        )
+        found[info.name] = {
+            **health.behaviour(p, source.pass_variance(info.name), info.labels),
+            **health.reading(ids, [text for part in pieces for text in part], tokenizer, read),
+            "dropout": max(dropout_rates(info.config), default=0.0),
+        }
     return found
 
 

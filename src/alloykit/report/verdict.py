@@ -9,6 +9,7 @@ from typing import Any
 from alloykit.report.figures import percent
 
 CLEARLY = 0.05  # p after Holm's correction
+HARDLY, ENOUGH = 0.1, 10  # a label found less often than this, on at least so many test texts, was not learned
 SAME = 0.01  # a difference that nobody will notice
 
 
@@ -58,6 +59,12 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
             f"{_points(gain['difference'])} points (95 % interval {_points(gain['low'])} to {_points(gain['high'])}, "
             f"p {_p(gain['p_holm'])} after Holm's correction over {len(rivals)} comparisons)."
         )
+    lost = _lost(metrics, found)
+    if lost and mood == "good":
+        mood, headline = (
+            "mixed",
+            f"{headline[:-1]}, but it has not learned {len(lost)} of {len(metrics['labels'])} labels.",
+        )
     if accuracy < 0.5:
         points.append(("Better is not good: it" if mood == "good" else "It") + " is wrong more often than right.")
         mood = "poor" if mood == "good" else mood
@@ -66,13 +73,19 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     )
 
 
+def _recalls(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[tuple[float, str, int]]:
+    """(share found, label, test texts) of the labels that occur, the weakest first."""
+    rows = enumerate(zip(metrics["labels"], found["confusion"], strict=True))
+    return sorted((row[i] / sum(row), label, sum(row)) for i, (label, row) in rows if sum(row))
+
+
+def _lost(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
+    """Labels that are hardly ever answered when they should be, where the test has enough texts to say so."""
+    return [label for share, label, n in _recalls(metrics, found) if share < HARDLY and n >= ENOUGH]
+
+
 def _labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    recalls = [
-        (row[i] / sum(row), label, sum(row))
-        for i, (label, row) in enumerate(zip(metrics["labels"], found["confusion"], strict=True))
-        if sum(row)
-    ]
-    weak = [f"{label} ({percent(r, 0)} of {n:,})" for r, label, n in sorted(recalls)[:3] if r < 0.7]
+    weak = [f"{label} ({percent(r, 0)} of {n:,})" for r, label, n in _recalls(metrics, found)[:3] if r < 0.7]
     return [f"Weakest labels: {', '.join(weak)}."] if weak else []
 
 
