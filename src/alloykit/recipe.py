@@ -54,7 +54,7 @@ class DataBlock(_Block):
 
 class EvaluateBlock(DataBlock):
     oracle: str | None = None
-    """A classifier trained on all labels (folder or hub id), to measure how far the supervision is from what it says."""
+    """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
 
 
 class ReportOptions(_Block):
