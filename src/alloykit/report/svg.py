@@ -12,15 +12,15 @@ from matplotlib.figure import Figure
 
 # Stand-ins that matplotlib draws with; the page's style sheet decides what they look like.
 SERIES = [f"#0000a{i}" for i in range(8)]
-INK, FAINT, HEAT, PAPER = "#0000b0", "#0000b1", "#0000b2", "#0000b3"
+INK, FAINT, HEAT = "#0000b0", "#0000b1", "#0000b2"
 _VARIABLES = {colour: f"var(--series-{i})" for i, colour in enumerate(SERIES)} | {
     INK: "var(--ink)",
     FAINT: "var(--faint)",
     HEAT: "var(--heat)",
-    PAPER: "var(--paper)",
 }
 STYLE: dict[str, Any] = {
     "svg.fonttype": "none",
+    "text.parse_math": False,  # a label may well be called "$100"
     "font.size": 10,
     "text.color": INK,
     "axes.labelcolor": INK,
