@@ -120,7 +120,9 @@ def _comparisons(cells: dict[str, Any], pool: str) -> list[str]:
             cells_of_row = []
             for name in TABLE.datasets:
                 one = compared[name].get(rival)
-                cells_of_row.append(points(one) + (f"; {one['t_test']:.3f}" if one and one["seeds"] > 1 else ""))
+                cells_of_row.append(
+                    points(one) + (f"; {one['t_test']:.3f}" if one and one["t_test"] == one["t_test"] else "")
+                )
             body.append([TITLES[rival], *cells_of_row])
         lines += rows([f"{TITLES[ours]} −", *(SETS[n].title for n in TABLE.datasets)], body)
     return lines

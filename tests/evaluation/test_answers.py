@@ -20,7 +20,7 @@ from alloykit.methods.registry import create
 from alloykit.rows import Rows, TeacherRows
 
 SPACE = LabelSpace.union([("a", "b", "c"), ("c", "d"), ("e", "f")])
-TEACHERS = ["one", "three", "two"]  # names in the order that files sort them
+TEACHERS = ["two", "one", "three"]  # not the order in which files sort them
 N = 1100  # more than one chunk
 
 
@@ -57,7 +57,7 @@ def one_hot(*labels) -> torch.Tensor:
 def test_everybody_answers_every_text(pool):
     answers = collected(pool, {"name": "muka", "passes": 4})
     p = answers.probabilities
-    assert list(p) == ["teacher one", "teacher three", "teacher two", "ensemble", "routing"]
+    assert list(p) == ["teacher two", "teacher one", "teacher three", "ensemble", "routing"]
     for i, (name, labels) in enumerate(zip(TEACHERS, SPACE.teachers, strict=True)):
         for x in (0, 500, N - 1):
             z = pool.teachers[i].logits[x].tolist()
@@ -137,18 +137,18 @@ def test_scores_and_confusion_by_hand(found):
     wanted = {("a", "a"): 2, ("b", "b"): 1, ("c", "c"): 1, ("d", "c"): 1, ("e", "e"): 1}  # (true, said)
     assert found["confusion"] == [[wanted.get((y, s), 0) for s in SPACE.names] for y in SPACE.names]
     assert {way: round(6 * s["accuracy"], 9) for way, s in found["scores"].items()} == {
-        "teacher one": 4, "teacher three": 1, "teacher two": 1, "ensemble": 5, "routing": 3, "student": 5,
+        "teacher two": 4, "teacher one": 1, "teacher three": 1, "ensemble": 5, "routing": 3, "student": 5,
         "oracle routing": 5,
     }  # fmt: skip
-    assert found["scores"]["routing"]["groups"] == {"one": pytest.approx(2 / 4), "three": 0.5, "two": 1.0}
+    assert found["scores"]["routing"]["groups"] == {"two": pytest.approx(2 / 4), "one": 0.5, "three": 1.0}
     assert found["scores"]["routing"]["right_teacher"] == pytest.approx(4 / 6)
     assert found["scores"]["student"]["interval"] == interval(np.array([True] * 5 + [False]))
 
 
 def test_routing_per_true_label_by_hand(found):
     assert list(found["routing"]) == ["a", "b", "c", "d", "e"]  # no text is an f
-    assert found["routing"]["a"] == {"texts": 2, "right": 1.0, "to": {"one": 1.0, "three": 0.0, "two": 0.0}}
-    assert found["routing"]["b"] == {"texts": 1, "right": 0.0, "to": {"one": 0.0, "three": 1.0, "two": 0.0}}
+    assert found["routing"]["a"] == {"texts": 2, "right": 1.0, "to": {"two": 1.0, "one": 0.0, "three": 0.0}}
+    assert found["routing"]["b"] == {"texts": 1, "right": 0.0, "to": {"two": 0.0, "one": 1.0, "three": 0.0}}
     assert [found["routing"][y]["right"] for y in "cde"] == [1.0, 0.0, 1.0]
 
 
@@ -176,7 +176,7 @@ def test_without_a_student_the_routing_is_judged():
     answers.teacher_weights = None
     result = assess(answers, SPACE, TEACHERS, oracle=answers.probabilities["routing"], temperature=2.0)
     assert result["judged"] == "routing"
-    assert list(result["significance"]) == ["teacher one", "teacher three", "teacher two", "ensemble"]
+    assert list(result["significance"]) == ["teacher two", "teacher one", "teacher three", "ensemble"]
     assert result["significance"]["ensemble"]["difference"] == pytest.approx(-2 / 6)
     assert list(result["reliability"]) == ["routing", "ensemble"]
     assert result["confusion"][1] == [0, 0, 1, 0, 0, 0]  # the b is taken for a c

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,6 @@ from alloykit.rows import Source, chunks
 from alloykit.uncertainty.entropy import confidence
 
 STUDENT, ENSEMBLE, ROUTING = "student", "ensemble", "routing"
-LAST = (ENSEMBLE, ROUTING, STUDENT)
 
 
 @dataclass
@@ -61,31 +61,27 @@ class Answers:
             if (value := getattr(self, name)) is not None:
                 tensors[name] = value
         whole = {k: v.contiguous() for k, v in tensors.items()}
-        replace_atomic(path, lambda temporary: safetensors.torch.save_file(whole, temporary))
+        about = {"ways": json.dumps(list(self.probabilities))}  # in order: safetensors sorts by name
+        replace_atomic(path, lambda temporary: safetensors.torch.save_file(whole, temporary, about))
 
     @classmethod
     def load(cls, path: Path) -> Answers:
         """Read them back. AlloyError if the file is damaged."""
         try:
+            with safetensors.safe_open(path, framework="pt") as file:
+                ways = json.loads((file.metadata() or {})["ways"])
             tensors = safetensors.torch.load_file(path)
-        except safetensors.SafetensorError as error:
+            return cls(
+                tensors["labels"],
+                tensors["confidence"],
+                {way: tensors[f"probabilities.{way}"] for way in ways},
+                tensors.get("teacher_weights"),
+                tensors.get("weights"),
+            )
+        except (safetensors.SafetensorError, KeyError, ValueError) as error:
             raise AlloyError(
                 expected=f"a whole file {path}", got=f"'{error}'", hint="Run `alloykit evaluate` on this run again."
             ) from error
-        mark = "probabilities."
-        ways = sorted((k.removeprefix(mark) for k in tensors if k.startswith(mark)), key=_place)
-        return cls(
-            tensors["labels"],
-            tensors["confidence"],
-            {way: tensors[mark + way] for way in ways},
-            tensors.get("teacher_weights"),
-            tensors.get("weights"),
-        )
-
-
-def _place(way: str) -> int:
-    """Teachers first, then ensemble, routing, student: safetensors sorts by name."""
-    return LAST.index(way) if way in LAST else -1
 
 
 def of_teachers(source: Source, labels: Tensor, method: Method, context: Context, teachers: list[str]) -> Answers:

@@ -31,16 +31,18 @@ def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_
     lengths = torch.tensor([len(ids) for ids in encodings], dtype=torch.float64)
     special = int(tokenizer.num_special_tokens_to_add())
     room = max(1, max_length - special)
-    total = float(lengths.sum()) or 1.0
+    total = float(lengths.sum())
     characters = sum(sum(not c.isspace() for c in text) for text in texts) or 1
     wide = sum(len(WIDE.findall(text)) for text in texts) > characters / 2
     limit = PIECES_PER_WIDE_CHARACTER if wide else PIECES_PER_CHARACTER
     unknown = tokenizer.unk_token_id
     byte_level = unknown is None or unknown in (tokenizer.eos_token_id, tokenizer.bos_token_id)
     return {
-        "unknown_tokens": None if byte_level else sum(ids.count(unknown) for ids in map(list, encodings)) / total,
+        "unknown_tokens": None
+        if byte_level
+        else sum(ids.count(unknown) for ids in map(list, encodings)) / max(total, 1),
         "truncated_texts": float((lengths > room).double().mean()),
-        "lost_tokens": float((lengths - room).clamp(min=0).sum() / total),
+        "lost_tokens": float((lengths - room).clamp(min=0).sum() / max(total, 1)),
         "tokens": float(lengths.mean()) + special,
         "pieces_per_character": total / characters,
         "spelled_out": total / characters > limit,

@@ -64,7 +64,7 @@ def assess(
 
 def _right_and_wrong(answers: Answers, space: LabelSpace) -> dict[str, list[int]]:
     """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3)."""
-    knows = space.knows()[:, answers.labels].T  # [n, N]
+    knows = space.knows()[: answers.confidence.shape[1], answers.labels].T  # [n, N]; no teacher asked, nobody knows
     c = answers.confidence.clamp(0, 1)
     return {
         "right": torch.histc(c[knows], BINS, 0, 1).int().tolist(),

@@ -73,10 +73,9 @@ def interval(right: Right) -> tuple[float, float]:
 
 
 def t_test(a: Sequence[float], b: Sequence[float]) -> float:
-    """Two-sided paired t-test over seeds; 1 if all differences are the same zero, NaN with fewer than two seeds."""
+    """Two-sided paired t-test over seeds. NaN with fewer than two seeds, or where all differences are the same: a few seeds
+    that agree by chance are no proof, and a spread of zero would make them one."""
     gain = np.asarray(a) - np.asarray(b)
-    if len(gain) < 2:
+    if len(gain) < 2 or np.ptp(gain) < 1e-9:
         return float("nan")
-    if np.ptp(gain) == 0:
-        return 1.0 if gain[0] == 0 else 0.0
     return float(stats.ttest_rel(a, b).pvalue)

@@ -20,7 +20,7 @@ def summarise(method: Method, source: Source, context: Context, teachers: list[s
     """How the method treated the pool. None for methods without a single target.
 
     Per predicted label: texts, Σv, effective sample size (Σv)²/Σv², and each teacher's mean weight. Over the pool: each
-    teacher's share, and a histogram of v(x) in equal bins from 0 to its largest value.
+    teacher's share, and a histogram of v(x) in equal bins from 0 to 1, or to its largest value if that is more.
     """
     parts = [method.supervise(rows, context) for rows in chunks(source)]
     if not parts or any(p is None for p in parts):
