@@ -111,6 +111,16 @@ def test_a_damaged_file_is_refused(tmp_path: Path):
             Answers.load(path)
 
 
+def test_a_file_of_something_else_is_refused(tmp_path: Path):
+    path = tmp_path / "answers.safetensors"
+    safetensors.torch.save_file({"labels": torch.zeros(3)}, path, {"ways": "[]"})
+    with pytest.raises(AlloyError, match=r"alloykit evaluate"):
+        Answers.load(path)
+    safetensors.torch.save_file({"labels": torch.zeros(3), "confidence": torch.zeros(3, 1)}, path)
+    with pytest.raises(AlloyError, match=r"alloykit evaluate"):
+        Answers.load(path)
+
+
 # Six texts, by hand. Teachers: a b c | c d | e f. The largest weight is right for a (twice), c and e.
 TRUE, OWNERS = "abcdea", [0, 1, 1, 0, 2, 0]
 C = [[0.01, 0.11, 0.96], [1, -1e-9, 0.5], [0.3, 0.31, 0.52], [0.7, 0.9, 0.97], [0.99, 0.6, 0.2], [0.4, 0.4, 0.4]]

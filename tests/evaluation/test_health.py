@@ -159,6 +159,8 @@ FINE = {
             {"truncated_texts": 0.51, "lost_tokens": 0.3},
             "only the beginning of 51% of the texts, and misses 30% of all pieces",
         ),
+        ({"pass_variance": None, "dropout": 0.1}, {"pass_variance": None, "dropout": 0.0}, "with dropout rates of 0"),
+        ({"dropout": 0.0}, {"pass_variance": 0.0, "dropout": 0.0}, "answers all Monte-Carlo passes alike"),
         ({"predicted": {"a": 5, "b": 95}}, {"predicted": {"a": 4, "b": 96}}, "answers 'b' to 96% of the texts"),
     ],
 )
