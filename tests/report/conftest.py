@@ -20,7 +20,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
 
 @pytest.fixture(scope="session")
 def page_of(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Node]:
-    """report.html of a toy run, of an odd one, or of one that was stopped at once ("half")."""
+    """report.html of a toy run, of an odd one, or of one that was stopped at once ("half"); or the "comparison" of the three."""
 
     @functools.cache
     def read(name: str) -> Node:
@@ -29,6 +29,9 @@ def page_of(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
             folder = tmp_path_factory.mktemp("half")
             shutil.copy(runs.soft / "recipe.yaml", folder)
             report([folder])
+        if name == "comparison":
+            page = report([runs.soft, runs.vanilla, runs.untested], tmp_path_factory.mktemp("compared") / "page.html")
+            return parse(page.read_text(encoding="utf-8"))
         return parse((folder / "report.html").read_text(encoding="utf-8"))
 
     return read

@@ -81,6 +81,15 @@ def section(page: Node, heading: str) -> list[Node]:
     return nodes[start + 1 : end]
 
 
+def table_in(page: Node, heading: str) -> Node:
+    """The table under this heading."""
+    return next(table for node in section(page, heading) for table in node.all("table"))
+
+
+def said_under(page: Node, heading: str) -> str:
+    return " ".join(node.words for node in section(page, heading))
+
+
 def rows(table: Node) -> list[list[str]]:
     """Every row's cells, the head first."""
     return [[cell.words for cell in row.all("th", "td")] for row in table.all("tr")]

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 
 import pytest
 from htmltree import Node, rows, section
 from toyruns import Runs
 
 from alloykit.jobs.report import report
-from alloykit.report import page
 
 Pages = Callable[[str], Node]
 NAMES = ("soft", "vanilla", "untested", "half", "one teacher", "uhc", "supervised", "ensemble", "thirty")
 ADDRESSES = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background")
 
-each = pytest.mark.parametrize("name", NAMES)
+each = pytest.mark.parametrize("name", [*NAMES, "comparison"])
+each_run = pytest.mark.parametrize("name", NAMES)
 
 
 @each
@@ -25,7 +26,7 @@ def test_one_h1_and_no_heading_skips_a_level(page_of: Pages, name: str) -> None:
     levels = [int(h.tag[1]) for h in headings]
     assert levels[0] == 1
     assert levels.count(1) == 1
-    assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False)), levels
+    assert all(b <= a + 1 for a, b in pairwise(levels)), levels
     assert all(h.words for h in headings)
 
 
@@ -120,7 +121,7 @@ PICTURES = {
 }
 
 
-@each
+@each_run
 def test_all_that_can_be_drawn_is_drawn(page_of: Pages, name: str) -> None:
     drawn = [svg.attributes["aria-labelledby"].removesuffix("-title") for svg in page_of(name).all("svg")]
     assert drawn == PICTURES[name].split()
@@ -136,13 +137,13 @@ SECTIONS = {
 }
 
 
-@each
+@each_run
 def test_the_sections_are_those_that_have_something_to_say(page_of: Pages, name: str) -> None:
     headings = [h.words for h in page_of(name).all("h2") if h.words != "Warnings"]
     assert headings == [heading for heading, who in SECTIONS.items() if name in who]
 
 
-@each
+@each_run
 def test_every_run_has_its_recipe(page_of: Pages, runs: Runs, name: str) -> None:
     folder = runs.soft if name == "half" else runs.root / name
     text = section(page_of(name), "The recipe, every default written out")[0]
@@ -154,4 +155,3 @@ def test_rendering_twice_gives_the_same_bytes(runs: Runs) -> None:
     first = (runs.soft / "report.html").read_bytes()
     report([runs.soft])
     assert (runs.soft / "report.html").read_bytes() == first
-    assert page.render(page.load(runs.untested)) == page.render(page.load(runs.untested))

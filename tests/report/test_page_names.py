@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from htmltree import Node, parse, rows, section
-from toyruns import Runs
+from htmltree import Node, parse, rows, said_under, section, table_in
+from toyruns import Runs, renamed
 
-from alloykit.report import page
+from alloykit.report import figures, page
 
 NASTY = {
     "refund": "<script>alert(1)</script>",
@@ -22,18 +22,8 @@ NASTY = {
     "billing": "<b>team</b>",
     "delivery": "tea&m",
 }
+LEAST = "Texts that the student is least sure of"
 TEXT = '</td><img src=x onerror="alert(1)"> & `code`'
-
-
-def renamed(value: Any, names: dict[str, str]) -> Any:
-    """Other label and teacher names everywhere in metrics.json, as keys and as values."""
-    if isinstance(value, dict):
-        return {renamed(key, names): renamed(inner, names) for key, inner in value.items()}
-    if isinstance(value, list):
-        return [renamed(inner, names) for inner in value]
-    if isinstance(value, str) and value.startswith("teacher "):
-        return f"teacher {renamed(value.removeprefix('teacher '), names)}"
-    return names.get(value, value) if isinstance(value, str) else value
 
 
 def view(folder: Path, names: dict[str, str]) -> dict[str, Any]:
@@ -48,7 +38,7 @@ def harmless(whole: Node) -> None:
 
 
 def first_cells(whole: Node, heading: str) -> list[str]:
-    return [row[0] for row in rows(section(whole, heading)[0].one("table"))[1:]]
+    return [row[0] for row in rows(table_in(whole, heading))[1:]]
 
 
 @pytest.mark.parametrize("folder", ["soft", "untested"])
@@ -65,9 +55,7 @@ def test_names_texts_and_recipe_are_escaped(runs: Runs, folder: str) -> None:
     assert whole.one("h1").words == "runs/<i>x</i>: can this student be trusted?"
     assert first_cells(whole, "Label by label") == labels
     assert first_cells(whole, "The teachers' health") == ["<b>team</b>", "tea&m"]
-    assert (
-        rows(section(whole, "Texts that the student is least sure of")[0].one("table"))[1][2] == f"{TEXT} / <i>pair</i>"
-    )
+    assert rows(table_in(whole, LEAST))[1][2] == f"{TEXT} / <i>pair</i>"
     assert section(whole, "The recipe, every default written out")[0].text.endswith(
         "# </pre><script>alert(1)</script>\n"
     )
@@ -82,22 +70,24 @@ def test_names_texts_and_recipe_are_escaped(runs: Runs, folder: str) -> None:
         assert rows(confusion.one("table"))[0] == ["true \\ answered", *labels]
 
 
+@pytest.mark.filterwarnings("ignore:Glyph")  # the browser's font has it
 @pytest.mark.parametrize("label", ["costs $5 or $6", "$^$", "C:\\new", "100 %", "{x}", "_hidden", "x" * 60, "退款 😀"])
-def test_a_label_is_drawn_as_it_is_written(runs: Runs, label: str) -> None:
+def test_a_label_is_drawn_as_it_is_written(label: str) -> None:
     """Matplotlib takes $…$ for mathematics."""
-    whole = parse(page.render(view(runs.soft, {"charge": label})))
-    drawn = {text.words for svg in whole.all("svg") for text in svg.all("text", "tspan")}
+    picture = figures.confusion([[1, 0], [0, 1]], [label, "other"], "Some caption.")
     shown = label if len(label) <= 16 else label[:15] + "…"
-    assert shown in drawn
+    assert [text.text for text in parse(picture.svg).all("text", "tspan")].count(shown) == 2
+    assert picture.rows == [[label, "1", "0"], ["other", "0", "1"]]
 
 
 @pytest.mark.parametrize("teacher", ["billing", "_billing", "a" * 40, "Ä.b-c"])
-def test_a_legend_names_every_teacher(runs: Runs, teacher: str) -> None:
+def test_a_legend_names_every_teacher(teacher: str) -> None:
     """Matplotlib leaves a name that begins with _ out of its legends."""
-    whole = parse(page.render(view(runs.soft, {"billing": teacher})))
-    routing = next(svg for svg in whole.all("svg") if svg.attributes["aria-labelledby"] == "routing-title")
+    table = {"refund": {teacher: 0.7, "delivery": 0.3}, "charge": {teacher: 0.0, "delivery": 1.0}}
+    picture = figures.shares("routing", table, [teacher, "delivery"], "Some caption.", "texts (%)")
     shown = teacher if len(teacher) <= 22 else teacher[:21] + "…"
-    assert {shown, "delivery"} <= {text.words for text in routing.all("text")}
+    assert [t.words for t in parse(picture.svg).all("text") if t.words in (shown, "delivery")] == [shown, "delivery"]
+    assert picture.rows == [["refund", "70\u00a0%", "30\u00a0%"], ["charge", "0\u00a0%", "100\u00a0%"]]
 
 
 def test_texts_are_shown_only_on_request(runs: Runs) -> None:
@@ -110,9 +100,9 @@ def test_texts_are_shown_only_on_request(runs: Runs) -> None:
         assert [entry["text"] for entry in least if "text" in entry] == expected
         assert {text for text in runs.pool if text in whole} == set(expected)
         assert {text for text in runs.pool if text in metrics} == set(expected)
-        table = section(parse(whole), "Texts that the student is least sure of")[0].one("table")
+        table = table_in(parse(whole), LEAST)
         assert [row[2] for row in rows(table)[1:] if len(row) > 2] == expected
         assert [row[0] for row in rows(table)[1:]] == [str(entry["row"]) for entry in least]
-        assert ("show_texts: true" in table.one("caption").words) != asked
+        assert ("show_texts: true" in said_under(parse(whole), LEAST)) != asked
         wavers = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]
         assert wavers == [[(n, f"{100 * p:.0f}") for n, p in entry["labels"].items()] for entry in least]

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from htmltree import Node, rows, section
+from htmltree import Node, parse, rows, said_under, section, table_in
 from toyruns import Runs
 
+from alloykit.report import page
 from alloykit.report.page import duration
 from alloykit.report.verdict import verdict
 
@@ -29,18 +30,8 @@ def p_value(p: float) -> str:
     return "< 0.0001" if p < 0.0001 else f"{p:.4f}"
 
 
-def table_of(page: Node, heading: str) -> list[list[str]]:
-    return rows(section(page, heading)[0].one("table"))
-
-
-def numbers(page: Node, picture: str) -> list[list[str]]:
-    (figure,) = (f for f in page.all("figure") if f.one("svg").attributes["aria-labelledby"] == f"{picture}-title")
-    return rows(figure.one("table"))
-
-
-def drawn(page: Node, picture: str) -> list[str]:
-    (svg,) = (s for s in page.all("svg") if s.attributes["aria-labelledby"] == f"{picture}-title")
-    return [text.words for text in svg.all("text")]
+def table_of(whole: Node, heading: str) -> list[list[str]]:
+    return rows(table_in(whole, heading))
 
 
 @pytest.mark.parametrize("name", ["soft", "vanilla"])
@@ -81,7 +72,7 @@ def test_the_score_table(page_of: Pages, runs: Runs, name: str) -> None:
     ]
     strong = [row.all("th")[0].words for row in page_of(name).all("tr") if row.attributes.get("class") == "ours"]
     assert strong == ["student"]
-    assert "On 60 labelled texts." in section(page_of(name), "Who is right how often")[0].one("caption").words
+    assert "On 60 labelled texts." in said_under(page_of(name), "Who is right how often")
 
 
 @pytest.mark.parametrize("name", ["soft", "vanilla", "untested", "half", "ensemble"])
@@ -94,17 +85,46 @@ def test_the_verdict_comes_first(page_of: Pages, runs: Runs, name: str) -> None:
 
 
 def test_the_distance_from_the_oracle(page_of: Pages, runs: Runs) -> None:
-    oracle = read(runs.soft)["evaluation"]["oracle"]
-    words = section(page_of("soft"), "Who is right how often")[1].words
-    for who, kl in oracle["mean"].items():
-        assert f"{who} {kl:.2f}" in words
-    assert (
-        f"{oracle['routing_clear']:.2f} on the {oracle['clear_texts']} texts with v ≥ 0.5 and {oracle['routing_unclear']:.2f} on the others"
-        in words
-    )
-    assert "v ≥ 0.5" not in section(page_of("vanilla"), "Who is right how often")[1].words, (
-        "all its texts count the same"
-    )
+    for name in ("soft", "vanilla"):
+        oracle = read(runs.root / name)["evaluation"]["oracle"]
+        words = said_under(page_of(name), "Who is right how often")
+        mean = ", ".join(f"{who} {kl:.2f}" for who, kl in oracle["mean"].items())
+        assert f"Distance from an oracle ({oracle['is']}), mean KL in nats: {mean}" in words
+        both = oracle["routing_clear"] is not None and oracle["routing_unclear"] is not None
+        assert ("v ≥ 0.5" in words) == both
+
+
+def test_numbers_that_not_every_run_has(runs: Runs) -> None:
+    run = page.load(runs.soft)
+    run["metrics"]["evaluation"]["oracle"] |= {"routing_clear": 0.126, "clear_texts": 1234, "routing_unclear": 1.5}
+    run["metrics"]["evaluation"]["significance"]["ensemble"] |= {
+        "difference": -0.0123,
+        "p_holm": 0.00009,
+        "mcnemar_p_holm": 0.0001,
+    }
+    run["metrics"]["texts"] = {"used": 12345, "duplicates": 0, "empty": 2000}
+    run["metrics"]["seconds"] = {"sweep": {"billing": 100.0, "delivery": 0.0}, "training": 7200.0, "this call": 1.0}
+    run["metrics"]["health"]["billing"] |= {"unknown_tokens": None, "pass_variance": 0.0}
+    run["environment"]["gpu"] = "Some GPU"
+    run["metrics"]["student"]["temperature"] = None
+    run["training"]["history"] = [entry for entry in run["training"]["history"] if "loss" in entry]
+    ways = run["metrics"]["evaluation"]["scores"]
+    run["metrics"]["evaluation"]["scores"] = {"student": ways["student"], **ways}
+    whole = parse(page.render(run))
+    words = said_under(whole, "Who is right how often")
+    assert "; the routing 0.13 on the 1,234 texts with v ≥ 0.5 and 1.50 on the others." in words
+    (ensemble,) = (row for row in table_of(whole, "Who is right how often") if row[0] == "ensemble")
+    assert ensemble[-3:] == ["-1.2 points", "< 0.0001", "0.0001"]
+    made = [node.words for node in section(whole, "How it was made")]
+    assert made[0].startswith("12,345 texts without labels, 2,000 empty.")
+    assert made[1] == "Time: teacher billing reading 2 min, training the student 2.0 h."
+    assert made[2].endswith(", Some GPU.")
+    assert table_of(whole, "The teachers' health")[1][4:6] == ["0.0e+00", "–"]
+    captions = [caption.words for caption in whole.all("figcaption")]
+    assert captions[-1] == "Training. The checkpoint was chosen on held-out texts: none, the last was taken."
+    assert captions[-2] == "How sure the student is over the pool."
+    bars = [row[0] for row in rows(whole.all("figure")[0].one("table"))[1:]]
+    assert bars == ["teacher billing", "teacher delivery", "ensemble", "routing", "oracle routing", "student"]
 
 
 @pytest.mark.parametrize("name", ["soft", "untested", "uhc"])
@@ -141,58 +161,6 @@ def test_the_teachers_health(page_of: Pages, runs: Runs) -> None:
     assert [row[4] for row in table_of(page_of("vanilla"), "The teachers' health")[1:]] == ["–", "–"], (
         "it has no passes"
     )
-
-
-def test_numbers_of_the_pictures_of_a_tested_run(page_of: Pages, runs: Runs) -> None:
-    metrics, page = read(runs.soft), page_of("soft")
-    tested, scores = metrics["evaluation"], metrics["evaluation"]["scores"]
-    assert [row[:2] for row in numbers(page, "accuracy")[1:]] == [
-        [n, percent(s["accuracy"])] for n, s in scores.items()
-    ]
-    assert drawn(page, "accuracy")[-len(scores) :] == [f"{n} {100 * s['accuracy']:.1f}" for n, s in scores.items()]
-    confusion = [[label, *map(str, row)] for label, row in zip(metrics["labels"], tested["confusion"], strict=True)]
-    assert numbers(page, "confusion")[1:] == confusion
-    counts = [str(n) for row in tested["confusion"] for n in row if n]
-    assert [text for text in drawn(page, "confusion") if text.isdigit()] == counts
-    histograms = [
-        (str(a), str(b)) for a, b in zip(tested["confidence"]["right"], tested["confidence"]["wrong"], strict=True)
-    ]
-    assert [(row[1], row[2]) for row in numbers(page, "confidence")[1:]] == histograms
-    assert [row[0] for row in numbers(page, "confidence")[1:3]] == ["0.00 to 0.05", "0.05 to 0.10"]
-    routing = [
-        [label, *(percent(r["to"][t], 0) for t in metrics["teachers"])] for label, r in tested["routing"].items()
-    ]
-    assert numbers(page, "routing")[1:] == routing
-    ways = [(way, b) for way in ("student", "student, tempered") for b in tested["reliability"][way]["bins"]]
-    said = [[w, str(b["texts"]), percent(b["confidence"]), percent(b["accuracy"])] for w, b in ways]
-    assert [[row[0], *row[2:]] for row in numbers(page, "reliability")[1:]] == said
-    assert [row[1] for row in numbers(page, "weights")[1:]] == [
-        str(n) for n in metrics["supervision"]["weights"]["counts"]
-    ]
-    assert [row[1] for row in numbers(page, "student")[1:]] == [str(n) for n in metrics["student"]["confidence"]]
-
-
-def test_numbers_of_the_pictures_of_an_untested_run(page_of: Pages, runs: Runs) -> None:
-    metrics, page = read(runs.untested), page_of("untested")
-    columns = list(zip(*numbers(page, "pool-confidence"), strict=True))[1:]
-    assert [list(c) for c in columns] == [[t, *map(str, n)] for t, n in metrics["agreement"]["confidence"].items()]
-    shares = {label: s["teacher_share"] for label, s in metrics["supervision"]["labels"].items() if s["teacher_share"]}
-    assert numbers(page, "pool-routing")[1:] == [[n, *(percent(s, 0) for s in by.values())] for n, by in shares.items()]
-
-
-def test_training_is_drawn_to_the_step_that_was_taken(page_of: Pages, runs: Runs) -> None:
-    training, page = read(runs.soft, "training"), page_of("soft")
-    assert f"taken: step {training['selected_step']}" in drawn(page, "training")
-    losses = [(str(h["step"]), f"{h['loss']:.4f}") for h in training["history"] if "loss" in h]
-    checks = [
-        (str(h["step"]), f"{h['eval_criterion']:.4f} ± {h['eval_standard_error']:.4f}")
-        for h in training["history"]
-        if "eval_criterion" in h
-    ]
-    body = numbers(page, "training")[1:]
-    assert [(row[0], row[1]) for row in body if row[1]] == losses
-    assert [(row[0], row[2]) for row in body if row[2]] == checks
-    assert [int(row[0]) for row in body] == sorted(int(row[0]) for row in body)
 
 
 def test_versions_texts_and_times(page_of: Pages, runs: Runs) -> None:

@@ -86,4 +86,5 @@ def _answers(run: Run) -> dict[str, Any] | None:
     answers = Answers.load(run.answers)
     ids = safetensors.torch.load_file(run.answers)["ids"].numpy().tobytes()
     right = (answers.probabilities[judged].argmax(-1) == answers.labels).numpy()
-    return {"ids": ids, "labels": answers.labels.numpy(), "right": right}
+    names = run.metrics["labels"]  # by name: another run may have its teachers, and so its labels, in another order
+    return {"ids": ids, "labels": [names[i] for i in answers.labels.tolist()], "right": right}

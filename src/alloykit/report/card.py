@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -13,6 +14,7 @@ from alloykit.report.verdict import verdict
 
 UNKNOWN = "unknown"
 TEMPLATE = "templates/card.md.j2"
+HUB_ID = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 
 def licence(model: str) -> str:
@@ -44,7 +46,7 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
         pipeline_tag="text-classification",
         license=agreed if agreed != UNKNOWN else None,
         tags=["alloykit", "knowledge-amalgamation", "knowledge-distillation", method["name"]],
-        base_model=base if base and not Path(base).exists() and ":" not in base else None,
+        base_model=base if base and HUB_ID.fullmatch(base) and not Path(base).exists() else None,
         model_name=run["name"] if tested else None,
         eval_results=_results(run, tested) if tested and tested["judged"] == "student" else None,
     )

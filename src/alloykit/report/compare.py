@@ -27,9 +27,11 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
     order = sorted(tested, key=lambda name: _judged(tested[name])["accuracy"], reverse=True)
     best = order[0] if order else None
     tests = {}
-    if same and best is not None and len(tested) > 1:
-        tests = against({n: a["right"] for n, a in zip(names, answers, strict=True) if a is not None}, best)
-    mood, sentence = _sentence(order, tests, same)
+    right = {n: a["right"] for n, a in zip(names, answers, strict=True) if a is not None}
+    if same and best is not None and best in right:
+        tests = against(right, best)
+    accuracies = {n: _judged(e)["accuracy"] for n, e in tested.items()}
+    mood, sentence = _sentence(order, accuracies, tests, same or len(right) < 2)
     return (
         environment()
         .get_template("compare.html.j2")
@@ -81,15 +83,20 @@ def _same_texts(answers: Sequence[Mapping[str, Any] | None]) -> bool:
     )
 
 
-def _sentence(order: Sequence[str], tests: Mapping[str, Any], same: bool) -> tuple[str, str]:
-    """Mood and sentence."""
+def _sentence(
+    order: Sequence[str], accuracies: Mapping[str, float], tests: Mapping[str, Any], same: bool
+) -> tuple[str, str]:
+    """Mood and sentence. `tests`: of those that have answers to compare; a run without them is not told apart."""
     if not order:
         return "unknown", "None of these runs was tested on labelled texts."
     if len(order) == 1:
         return "unknown", f"Only {order[0]} was tested on labelled texts."
     if not same:
         return "unknown", "The runs were tested on different texts: their accuracies cannot be compared fairly."
-    near = [name for name in order[1:] if tests[name]["p_holm"] >= 0.05]
+    level = [name for name in order if accuracies[name] == accuracies[order[0]]]
+    if len(level) > 1:
+        return "mixed", f"{', '.join(level)} are right equally often; no other run is right more often."
+    near = [name for name in order[1:] if name not in tests or tests[name]["p_holm"] >= 0.05]
     if near:
         return "mixed", f"{order[0]} is ahead, but these texts do not tell it apart from {', '.join(near)}."
     return "good", f"{order[0]} is clearly ahead of the others (p < 0.05 after Holm's correction)."

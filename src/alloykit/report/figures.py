@@ -62,18 +62,19 @@ def histograms(
     edges = [up_to * i / bins for i in range(bins + 1)]
 
     def paint(axes: Any) -> None:
-        for i, (label, counts) in enumerate(series.items()):
+        drawn = []
+        for i, counts in enumerate(series.values()):
             total = sum(counts) or 1
             shares = [100 * c / total for c in counts]
             line = ("-", "--", ":", "-.")[i % 4]
-            axes.stairs(shares, edges, label=short(label), color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8)
+            drawn.append(axes.stairs(shares, edges, color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8))
             axes.stairs(shares, edges, fill=True, color=SERIES[i % len(SERIES)], alpha=0.12)
         axes.set_xlim(0, up_to)
         axes.set_ylim(bottom=0)
         axes.set_xlabel(xlabel)
         axes.set_ylabel("share of the texts (%)")
         if len(series) > 1:
-            _legend(axes, len(series))
+            _legend(axes, len(series), drawn, list(series))
 
     rows = [
         [f"{edges[b]:.2f} to {edges[b + 1]:.2f}", *(str(counts[b]) for counts in series.values())] for b in range(bins)
@@ -118,19 +119,12 @@ def shares(
     labels = list(table)
 
     def paint(axes: Any) -> None:
-        for y, label in enumerate(labels):
-            left = 0.0
-            for i, teacher in enumerate(teachers):
-                width = 100 * table[label][teacher]
-                axes.barh(
-                    y,
-                    width,
-                    left=left,
-                    height=0.7,
-                    color=SERIES[i % len(SERIES)],
-                    label=short(teacher) if not y else None,
-                )
-                left += width
+        left = [0.0] * len(labels)
+        drawn = []
+        for i, teacher in enumerate(teachers):
+            width = [100 * table[label][teacher] for label in labels]
+            drawn.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=SERIES[i % len(SERIES)]))
+            left = [x + w for x, w in zip(left, width, strict=True)]
         axes.set_yticks(
             range(len(labels)), [short(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
         )
@@ -138,7 +132,7 @@ def shares(
         axes.set_xlim(0, 100)
         axes.set_xlabel(xlabel)
         axes.grid(axis="y", visible=False)
-        _legend(axes, len(teachers))
+        _legend(axes, len(teachers), drawn, teachers)
 
     figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(teachers) - 1) // 3))
     rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
@@ -199,6 +193,13 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
     )
 
 
-def _legend(axes: Any, entries: int) -> None:
-    """Above the axes, where it covers nothing."""
-    axes.figure.legend(loc="outside upper center", ncols=min(3, entries), handlelength=1.6, columnspacing=1.2)
+def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:
+    """Above the axes, where it covers nothing. Names given by users go in with their handles: matplotlib would leave out
+    those that begin with an underscore."""
+    look = {"loc": "outside upper center", "ncols": min(3, entries), "handlelength": 1.6, "columnspacing": 1.2}
+    if handles is None:
+        axes.figure.legend(**look)
+    else:
+        legend = axes.figure.legend(handles, [f"{i}" for i in range(len(handles))], **look)
+        for text, name in zip(legend.get_texts(), names or (), strict=True):
+            text.set_text(short(name))

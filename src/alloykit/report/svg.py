@@ -64,9 +64,11 @@ def inline(figure: Figure, name: str, title: str) -> str:
     for colour, variable in _VARIABLES.items():
         text = text.replace(colour, variable)
     text = re.sub(r"font: (\d+(?:\.\d+)?)px [^;\"]*", r"font-size: \1px", text)
+    text = re.sub(r" ?font-family: [^;\"]*;?", "", text)  # the page's own
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
     width = float(re.search(r'width="([\d.]+)pt"', text)[1])  # type: ignore[index]
     head = f'<svg role="img" aria-labelledby="{name}-title" style="max-width: {width * 4 / 3:.0f}px" '
     text = re.sub(r'^<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', lambda m: head + m[1], text)
     text = re.sub(r'^<svg ([^>]*?)height="[\d.]+pt"([^>]*?)width="[\d.]+pt"', lambda m: head + m[1] + m[2], text)
-    return re.sub(r"(<svg [^>]*>)", rf'\1<title id="{name}-title">{escape(title)}</title>', text, count=1)
+    words = f'<title id="{name}-title">{escape(title)}</title>'
+    return re.sub(r"<svg [^>]*>", lambda m: m[0] + words, text, count=1)

@@ -39,14 +39,20 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     best = max(rivals, key=lambda name: scores[name]["accuracy"]) if rivals else None
     points = [
         f"{who} names {percent(accuracy)} of {found['texts']:,} labelled texts right (95 % interval {percent(low)} to "
-        f"{percent(high)}), so about {_one_in(1 - accuracy)} is wrong."
+        f"{percent(high)}), so about {_wrong(1 - accuracy)}."
     ]
     mood, headline = "good", f"{who} was tested, with nothing to compare it to."
     if best is not None:
         gain = rivals[best]
         clear = gain["p_holm"] < CLEARLY
         called = "the best teacher alone" if best.startswith("teacher ") else f"the {best}"
-        if clear and gain["difference"] > 0:
+        everywhere = all(r["p_holm"] < CLEARLY and r["difference"] > 0 for r in rivals.values())
+        if clear and gain["difference"] > 0 and not everywhere:
+            mood, headline = (
+                "mixed",
+                f"{who} is better than {called}, but these texts do not tell it apart from all others.",
+            )
+        elif clear and gain["difference"] > 0:
             mood, headline = "good", f"{who} is better than anything you could serve without it."
         elif clear:
             mood, headline = "poor", f"Not yet: {called} is better than {who.lower()}."
@@ -92,6 +98,8 @@ def _labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
 def _trust(found: Mapping[str, Any], ours: str) -> list[str]:
     r = found["reliability"][ours]
     over = r["overconfidence"]
+    if abs(over) < 0.03 and r["ece"] >= 0.05:
+        return [f"It is too sure of some texts and not sure enough of others (calibration error {percent(r['ece'])})."]
     if abs(over) < 0.03:
         return [f"Its probabilities can be taken at face value (calibration error {percent(r['ece'])})."]
     word = "surer of itself than it should be" if over > 0 else "less sure of itself than it could be"
@@ -149,12 +157,15 @@ def _warned(metrics: Mapping[str, Any]) -> list[str]:
     return [f"There {'is one warning' if n == 1 else f'are {n} warnings'}: see below."] if n else []
 
 
-def _one_in(share: float) -> str:
-    return f"one in {1 / share:.0f}" if share > 0.005 else "fewer than one in 200"
+def _wrong(share: float) -> str:
+    if share > 0.5:
+        return f"{percent(share, 0)} are wrong"
+    return f"one in {1 / share:.0f} is wrong" if share > 0.005 else "fewer than one in 200 are wrong"
 
 
 def _points(share: float) -> str:
-    return f"{100 * share:+.1f}".replace("-", "−")
+    points = round(100 * share, 1) + 0.0  # no minus zero
+    return f"{points:+.1f}".replace("-", "−")
 
 
 def _p(p: float) -> str:

@@ -1,0 +1,174 @@
+"""The comparison of several runs: who is ahead, whether that is luck, and in what the recipes differ."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import safetensors.torch
+import torch
+from htmltree import Node, parse, rows, section, table_in
+from toyruns import Runs, copied
+
+from alloykit.evaluation.answers import Answers
+from alloykit.evaluation.significance import against
+from alloykit.jobs.report import report
+from alloykit.report import page
+from alloykit.report.compare import render_comparison
+
+Pages = Callable[[str], Node]
+HEAD = "run, method, labels, pool, test texts, accuracy, macro-F1, ensemble, routing, calibration error, behind, p, p (McNemar)"
+
+
+def percent(share: float) -> str:
+    return f"{100 * share:.1f}\u00a0%"
+
+
+def asked(runs: Runs, right: dict[str, list[bool]], ids: dict[str, bytes] | None = None) -> Node:
+    """The comparison of runs that were right on these texts; an empty list is a run that was not tested."""
+    views, answers = [], []
+    for name, hits in right.items():
+        run = page.load(runs.soft if hits else runs.untested) | {"name": name}
+        if hits:
+            run["metrics"]["evaluation"]["scores"]["student"]["accuracy"] = sum(hits) / len(hits)
+        views.append(run)
+        given = (ids or {}).get(name, b"the same texts")
+        answers.append({"ids": given, "labels": np.arange(len(hits)), "right": np.array(hits)} if hits else None)
+    return parse(render_comparison(views, answers))
+
+
+def scores(comparison: Node) -> dict[str, list[str]]:
+    head, *body = rows(table_in(comparison, "Scores"))
+    assert head == HEAD.split(", ")
+    return {row[0]: row[1:] for row in body}
+
+
+def headline(comparison: Node) -> tuple[str, str]:
+    box = comparison.one("main").all("section")[0]
+    return box.attributes["class"].removeprefix("verdict "), box.one("p").words
+
+
+def test_the_table_says_what_the_runs_say(page_of: Pages, runs: Runs) -> None:
+    found = scores(page_of("comparison"))
+    assert list(found) == ["soft", "vanilla", "untested"]
+    for name in ("soft", "vanilla"):
+        metrics = json.loads((runs.root / name / "metrics.json").read_text())
+        tested = metrics["evaluation"]
+        ways = [tested["scores"][way]["accuracy"] for way in ("ensemble", "routing")]
+        shown = [tested["scores"]["student"]["accuracy"], tested["scores"]["student"]["macro_f1"], *ways]
+        shown.append(tested["reliability"]["student"]["ece"])
+        method = "muka (soft)" if name == "soft" else "vanilla_kd"
+        assert found[name][:9] == [method, "5", "160", "60", *map(percent, shown)]
+    assert found["untested"] == ["muka (soft)", "5", "160", "–", "not tested", *7 * ["–"]]
+
+
+def test_verdicts_stand_under_the_runs_names(page_of: Pages) -> None:
+    nodes = section(page_of("comparison"), "Verdicts")
+    assert [node.words for node in nodes if node.tag == "h3"] == ["soft", "vanilla", "untested"]
+    boxes = [node for node in nodes if node.tag == "section"]
+    assert boxes[2].one("p").words == "Nobody has tested this student yet."
+    assert [code.words for code in boxes[2].all("code")] == ["alloykit evaluate RUN --data labelled.csv"]
+
+
+def test_the_best_is_strong_and_the_others_are_tested_against_it(runs: Runs) -> None:
+    right = {
+        "low": [n % 3 == 0 for n in range(60)],
+        "top": [n % 10 != 0 for n in range(60)],
+        "none": [],
+        "mid": [n % 2 == 0 for n in range(60)],
+    }
+    comparison = asked(runs, right)
+    found = scores(comparison)
+    strong = [row.all("th")[0].words for row in comparison.all("tr") if row.attributes.get("class") == "ours"]
+    assert strong == ["top"]
+    assert headline(comparison) == ("good", "top is clearly ahead of the others (p < 0.05 after Holm's correction).")
+    expected = against({n: np.array(r) for n, r in right.items() if r}, "top")
+    for name, t in expected.items():
+        behind = f"{100 * t['difference']:.1f} ({100 * t['low']:.1f} to {100 * t['high']:.1f})"
+        p_values = ["< 0.0001" if t[key] < 0.0001 else f"{t[key]:.4f}" for key in ("p_holm", "mcnemar_p_holm")]
+        assert found[name][9:] == [behind, *p_values]
+    assert found["top"][9:] == found["none"][9:] == ["–", "–", "–"]
+    (picture,) = comparison.all("figure")
+    assert [row[:2] for row in rows(picture.one("table"))[1:]] == [
+        [n, percent(sum(right[n]) / 60)] for n in ("low", "mid", "top")
+    ]
+
+
+def test_runs_that_the_texts_do_not_tell_apart(runs: Runs) -> None:
+    right = {
+        "a": [n % 2 == 0 for n in range(60)],
+        "b": [n % 2 == 0 or n == 1 for n in range(60)],
+        "c": [n == 0 for n in range(60)],
+    }
+    assert headline(asked(runs, right)) == ("mixed", "b is ahead, but these texts do not tell it apart from a.")
+
+
+def test_nobody_is_ahead_of_an_equal(runs: Runs) -> None:
+    comparison = asked(runs, {"a": [True, False] * 30, "b": [False, True] * 30})
+    assert headline(comparison)[0] == "mixed"
+    assert "a is ahead" not in headline(comparison)[1]
+
+
+@pytest.mark.parametrize(
+    ("right", "sentence"),
+    [
+        ({"a": [], "b": []}, "None of these runs was tested on labelled texts."),
+        ({"a": [], "b": [True, False]}, "Only b was tested on labelled texts."),
+    ],
+)
+def test_runs_of_which_too_few_were_tested(runs: Runs, right: dict[str, list[bool]], sentence: str) -> None:
+    comparison = asked(runs, right)
+    assert headline(comparison) == ("unknown", sentence)
+    assert all(row[9:] == ["–", "–", "–"] for row in scores(comparison).values())
+    assert len(comparison.all("figure")) == any(right.values())
+
+
+def answered(folder: Path) -> tuple[Answers, list[str]]:
+    """What a run folder holds of its answers: everything, and the texts' ids."""
+    path = folder / "answers.safetensors"
+    return Answers.load(path), [bytes(row.tolist()).hex() for row in safetensors.torch.load_file(path)["ids"]]
+
+
+def test_other_texts_are_not_compared(runs: Runs, tmp_path: Path) -> None:
+    """Two run folders, one of which was tested on other texts, by way of `report`."""
+    other = copied(runs.vanilla, tmp_path / "other")
+    answers, ids = answered(other)
+    answers.save(other / "answers.safetensors", [*ids[:-1], 32 * "0"])
+    comparison = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
+    mood, sentence = headline(comparison)
+    assert mood == "unknown"
+    assert sentence == "The runs were tested on different texts: their accuracies cannot be compared fairly."
+    assert all(row[9:] == ["–", "–", "–"] for row in scores(comparison).values())
+    answers.save(other / "answers.safetensors", ids)
+    same = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "different texts" not in headline(same)[1]
+    assert sorted(row[9:].count("–") for row in scores(same).values()) == [0, 3]
+
+
+def test_teachers_in_another_order_are_tested_on_the_same_texts(runs: Runs, tmp_path: Path) -> None:
+    """The union's labels have other positions then; the texts and their labels are the same."""
+    other = copied(runs.vanilla, tmp_path / "other")
+    metrics = json.loads((other / "metrics.json").read_text())
+    order = [3, 4, 0, 1, 2]  # delivery's labels first
+    metrics["labels"] = [metrics["labels"][i] for i in order]
+    metrics["teachers"] = dict(reversed(metrics["teachers"].items()))
+    (other / "metrics.json").write_text(json.dumps(metrics))
+    answers, ids = answered(other)
+    answers.labels = torch.tensor([order.index(label) for label in answers.labels.tolist()])
+    answers.probabilities = {way: p[:, order] for way, p in answers.probabilities.items()}
+    answers.save(other / "answers.safetensors", ids)
+    comparison = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "different texts" not in headline(comparison)[1]
+
+
+def test_a_run_whose_answers_are_gone(runs: Runs) -> None:
+    """Its accuracy is known, but it cannot be tested against the others."""
+    views = [page.load(runs.soft) | {"name": name} for name in "abc"]
+    views[1]["metrics"]["evaluation"]["scores"]["student"]["accuracy"] = 0.99
+    right = {"ids": b"", "labels": np.arange(2), "right": np.array([True, False])}
+    comparison = parse(render_comparison(views, [right, None, right]))
+    assert scores(comparison)["b"][4] == percent(0.99)
+    assert "different texts" not in headline(comparison)[1]
