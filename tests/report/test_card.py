@@ -116,8 +116,18 @@ def test_the_licence_that_a_teacher_states(tmp_path: Path, readme: str | None, e
     assert licence(str(tmp_path)) == expected
 
 
-def test_the_licence_of_a_teacher_that_cannot_be_asked() -> None:
-    assert licence("nobody/has-such-a-model") == "unknown"
+def test_the_licence_of_a_teacher_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As far as it was downloaded before: there is no network here."""
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path))
+    place = tmp_path / "models--org--teacher"
+    for path, text in {
+        "refs/main": 40 * "a",
+        f"snapshots/{40 * 'a'}/README.md": "---\nlicense: cc0-1.0\n---\n",
+    }.items():
+        (place / path).parent.mkdir(parents=True)
+        (place / path).write_text(text)
+    assert licence("org/teacher") == "cc0-1.0"
+    assert licence("org/another") == "unknown"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""In what the compared runs' recipes differ, and what the runs are called."""
+"""What the compared runs are called, what is said of each, and in what their recipes differ."""
 
 from __future__ import annotations
 
@@ -16,6 +16,14 @@ from alloykit.report import page
 from alloykit.report.compare import differences
 
 Pages = Callable[[str], Node]
+
+
+def test_verdicts_stand_under_the_runs_names(page_of: Pages) -> None:
+    nodes = section(page_of("comparison"), "Verdicts")
+    assert [node.words for node in nodes if node.tag == "h3"] == ["soft", "vanilla", "untested"]
+    boxes = [node for node in nodes if node.tag == "section"]
+    assert boxes[2].one("p").words == "Nobody has tested this student yet."
+    assert [code.words for code in boxes[2].all("code")] == ["alloykit evaluate RUN --data labelled.csv"]
 
 
 def test_differences_are_the_keys_that_differ() -> None:

@@ -108,30 +108,32 @@ def test_pieces_lie_end_to_end() -> None:
 
 
 def test_reliability_is_what_it_says_against_what_it_is() -> None:
-    bins = [(0.3, 0.2, 50), (0.55, 0.9, 49), (0.9, 0.1, 1)]
+    bins = [(0.3, 0.2, 50), (0.55, 0.9, 46), (0.8, 0.6, 3), (0.9, 0.1, 1)]
     found = {
         "student": {"bins": [{"low": 0, "high": 1, "texts": n, "confidence": c, "accuracy": a} for c, a, n in bins]}
     }
     picture = figures.reliability(found, ["student"], "Caption.")
     (line,) = (points for points in shapes(picture, "stroke", "series-0") if len(points) > 1)  # dots are circles
-    assert line == [pytest.approx((30, 20)), pytest.approx((55, 90))], "of next to no texts there is only a dot"
+    assert line == [pytest.approx((30, 20)), pytest.approx((55, 90)), pytest.approx((80, 60))], (
+        "of next to no texts there is only a dot"
+    )
     assert shapes(picture, "stroke", "ink")[0] == [pytest.approx((0, 0)), pytest.approx((100, 100))]
-    assert len(picture.rows) == 3
+    assert len(picture.rows) == 4
 
 
 def test_training_by_step() -> None:
     history = [
         {"step": 10, "loss": 2.0},
         {"step": 20, "loss": 1.0},
-        {"step": 20, "eval_criterion": 0.5, "eval_standard_error": 0.25},
+        {"step": 10, "eval_criterion": 0.5, "eval_standard_error": 0.25},
     ]
     picture = figures.training(history, 20, "Caption.")
     assert shapes(picture, "stroke", "series-0")[0] == [pytest.approx((10, 2)), pytest.approx((20, 1))]
-    assert [pytest.approx((20, 0.25)), pytest.approx((20, 0.75))] in [
+    assert [pytest.approx((10, 0.25)), pytest.approx((10, 0.75))] in [
         sorted(line) for line in shapes(picture, "stroke", "series-1")
     ]
     assert {round(x, 3) for x, _ in shapes(picture, "stroke", "ink")[0]} == {20}
-    assert picture.rows == [["10", "2.0000", ""], ["20", "1.0000", ""], ["20", "", "0.5000 ± 0.2500"]]
+    assert picture.rows == [["10", "2.0000", ""], ["10", "", "0.5000 ± 0.2500"], ["20", "1.0000", ""]]
     assert "held-out texts" not in [
         t.words for t in parse(figures.training(history[:2], 20, "Caption.").svg).all("text")
     ]
