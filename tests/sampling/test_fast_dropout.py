@@ -13,8 +13,9 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional
 
-from alloykit.knowledge.fast_dropout import ByteDropout, _FastMasks
-from alloykit.knowledge.sampling import StockDropout
+from alloykit.knowledge.sampling import ByteDropout, StockDropout, choose_sampler
+from alloykit.teachers import fast_dropout
+from alloykit.teachers.fast_dropout import FastMasks, all_caught
 from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 
 PASSES = 256
@@ -49,7 +50,7 @@ def test_mean_and_variance_match_stock_dropout(architecture: str, tmp_path: Path
 
 def test_rate_independence_and_scale() -> None:
     x = torch.ones(400, 500)
-    with _FastMasks(0):
+    with FastMasks(0):
         first, second = functional.dropout(x, 0.1, True), functional.dropout(x, 0.1, True)
     a, b = (first == 0).double(), (second == 0).double()
     assert abs(a.mean() - 26 / 256) < 4 * np.sqrt(0.09 / x.numel())
@@ -77,13 +78,95 @@ def test_attention_equals_torch_where_nothing_is_dropped() -> None:
     additive = torch.zeros(2, 1, 5, 5).masked_fill_(torch.arange(5) > 2, float("-inf"))
     for mask in (None, additive, additive == 0):
         plain = functional.scaled_dot_product_attention(q, k, v, mask)
-        with _FastMasks(0):
+        with FastMasks(0):
             ours = functional.scaled_dot_product_attention(q, k, v, mask, dropout_p=1e-4)
         assert torch.allclose(ours, plain, atol=1e-6)
 
 
+@pytest.mark.parametrize("masked", [False, True])
+def test_attention_in_pieces_and_in_one_piece_are_the_same(masked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each piece takes its rows of the mask; with the rate at almost one half, half of the weights are dropped."""
+    generator = torch.Generator().manual_seed(0)
+    q, k = (torch.randn(6, 2, 16, 8, generator=generator) for _ in range(2))
+    eye = torch.eye(16).expand(6, 2, 16, 16)  # the output is the weights themselves
+    mask = (torch.rand(6, 1, 1, 16, generator=generator) > 0.3) if masked else None
+    weights = functional.scaled_dot_product_attention(q, k, eye, mask)
+    for scores in (1, 2 * 16 * 16 * 2, 1 << 19):
+        monkeypatch.setattr(fast_dropout, "SCORES", scores)
+        with FastMasks(1), torch.no_grad():
+            out = functional.scaled_dot_product_attention(q, k, eye, mask, dropout_p=0.5)
+        kept = out != 0
+        assert torch.allclose(out, torch.where(kept, 2 * weights, 0.0), atol=1e-6)
+        share = kept[weights > 0].double().mean()
+        assert abs(share - 0.5) < 4 * 0.5 / np.sqrt(int((weights > 0).sum()))
+
+
+def test_large_and_small_masks_have_the_rate_and_all_streams_differ() -> None:
+    with FastMasks(5):
+        small, large = (
+            functional.dropout(torch.ones(9_999), 0.3, True),
+            functional.dropout(torch.ones(1_000_003), 0.3, True),
+        )
+    for drawn in (small, large):
+        rate = (drawn == 0).double().mean()
+        assert abs(rate - 77 / 256) < 4 * np.sqrt(0.21 / drawn.numel())
+    a = (large == 0).double()
+    step = -(-1_000_003 // 32) * 8
+    for i in range(1, fast_dropout.STREAMS):
+        part = a[i * step : (i + 1) * step]
+        assert abs(float(np.corrcoef(a[: len(part)], part)[0, 1])) < 4 / np.sqrt(len(part))
+
+
+def test_gradients_are_those_of_the_masked_computation() -> None:
+    """Backward through dropout and attention, against plain autograd with the masks that were drawn."""
+    generator = torch.Generator().manual_seed(0)
+    x = torch.randn(5, 7, generator=generator, requires_grad=True)
+    with FastMasks(2):
+        out = functional.dropout(x, 0.4, True)
+    out.sum().backward()
+    assert x.grad is not None
+    assert torch.equal(x.grad, torch.where(out == 0, 0.0, 256 / (256 - 102)))
+
+    q, k = (torch.randn(2, 1, 4, 8, generator=generator, dtype=torch.float64) for _ in range(2))
+    eye = torch.eye(4, dtype=torch.float64).expand(2, 1, 4, 4)
+    q.requires_grad_(True)
+    with FastMasks(2):
+        out = functional.scaled_dot_product_attention(q, k, eye, dropout_p=0.25)
+    (out * torch.arange(4.0, dtype=torch.float64)).sum().backward()
+    again = q.detach().requires_grad_(True)
+    plain = (again / 8**0.5 @ k.transpose(-2, -1)).softmax(-1) * (out != 0) * (256 / 192)
+    (plain * torch.arange(4.0, dtype=torch.float64)).sum().backward()
+    assert q.grad is not None
+    assert again.grad is not None
+    assert torch.allclose(q.grad, again.grad)
+
+
+@pytest.mark.parametrize("architecture", tiny.SIZES)
+def test_every_architecture_listed_is_caught(architecture: str, tmp_path: Path) -> None:
+    teacher, batch = loaded(tmp_path, architecture)
+    assert all_caught(teacher.model, batch)
+    assert choose_sampler(teacher).name == "bytes"
+
+
+def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class OwnDropout(torch.nn.Module):
+        def forward(self, x: Tensor) -> Tensor:
+            return x * torch.bernoulli(torch.full_like(x, 0.9)) if self.training else x
+
+    teacher, batch = loaded(tmp_path, "bert")
+    teacher.model.bert.encoder.layer[1].output.dropout = OwnDropout()
+    assert not all_caught(teacher.model, batch)
+    assert choose_sampler(teacher).name == "stock"
+    assert "speed of stock dropout" in capsys.readouterr().err
+    # Where nothing is dropped at all the masks do not act either, and the check of the variance says what is wrong.
+    still = Teacher.load(teacher.info, dropout=0.0)
+    assert not all_caught(still.model, batch)
+
+
 @pytest.mark.parametrize(("rate", "expected"), [(0.0, 1.0), (1.0, 0.0)])
 def test_extreme_rates(rate: float, expected: float) -> None:
-    with _FastMasks(0):
+    with FastMasks(0):
         assert torch.equal(functional.dropout(torch.ones(9), rate, True), torch.full((9,), expected))
         assert torch.equal(functional.dropout(torch.ones(9), 0.5, False), torch.ones(9))

@@ -10,7 +10,10 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.progress import say
 from alloykit.teachers.dropout import dropout_active
+from alloykit.teachers.fast_dropout import FastMasks, all_caught
+from alloykit.teachers.teacher import Teacher
 
 
 class Sampler(Protocol):
@@ -32,6 +35,28 @@ class StockDropout:
         with dropout_active(model):
             drawn = [model(**batch).logits.float().softmax(-1).cpu() for _ in range(passes)]
         return torch.stack(drawn)
+
+
+class ByteDropout:
+    """Masks from raw random bytes, for CPUs: the distribution of `StockDropout`, other random numbers, more speed."""
+
+    name = "bytes"
+
+    def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        seed = int(torch.randint(2**62, (1,)))
+        with dropout_active(model), FastMasks(seed):
+            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
+        return torch.stack(drawn)
+
+
+def choose_sampler(teacher: Teacher) -> Sampler:
+    """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
+    if teacher.model.device.type != "cpu":
+        return StockDropout()
+    if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
+        return ByteDropout()
+    say(f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
+    return StockDropout()
 
 
 def key(seed: int, teacher: str, shard: int, chunk: int) -> int:

@@ -16,9 +16,8 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
-from alloykit.knowledge.fast_dropout import ByteDropout
 from alloykit.knowledge.reader import find_rows
-from alloykit.knowledge.sampling import Sampler, StockDropout, check_varies, key
+from alloykit.knowledge.sampling import Sampler, check_varies, choose_sampler, key
 from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit, passes_unit
 from alloykit.progress import bar, say
 from alloykit.teachers.teacher import Teacher, TeacherInfo
@@ -79,10 +78,10 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {len(starts) * CHUNK} Monte-Carlo passes), "
         f"{needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
-    sampler = sampler or (ByteDropout() if options.device == "cpu" else StockDropout())
     for info in infos:
         teacher = Teacher.load(info, max_length=options.max_length, dropout=options.dropout, device=options.device)
-        _identify(store, teacher, options, sampler)
+        drawing = sampler or choose_sampler(teacher)
+        _identify(store, teacher, options, drawing)
         missing = todo[info.name]
         reads = sum(
             len(shards[s]) * (1 if ".logits" in unit else CHUNK) for s, units in missing.items() for unit in units
@@ -91,7 +90,7 @@ def sweep(
             with bar(f"teacher {info.name}", reads, "reads") as advance:
                 for s, units in missing.items():
                     if units:
-                        _fill(store, teacher, s, len(shards[s]), lookup[s], units, options, sampler, advance)
+                        _fill(store, teacher, s, len(shards[s]), lookup[s], units, options, drawing, advance)
         del teacher
         gc.collect()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import torch
@@ -9,6 +10,7 @@ from torch import Tensor, nn
 
 from alloykit.methods.base import Context, Lesson, Method, Phase, StudentOutput
 from alloykit.rows import Rows
+from alloykit.teachers.fast_dropout import FastMasks
 
 STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 
@@ -27,11 +29,12 @@ class Amalgam(nn.Module):
 
     def forward(self, rows: dict[str, Any], row: Tensor | None = None, **inputs: Any) -> dict[str, Tensor]:
         needs = self.method.needs
-        out = self.student(
-            **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
-            output_hidden_states=needs.student_hidden_states,
-            output_attentions=needs.student_attentions,
-        )
+        with self._masks():
+            out = self.student(
+                **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
+                output_hidden_states=needs.student_hidden_states,
+                output_attentions=needs.student_attentions,
+            )
         known = Rows.from_batch(rows)
         with torch.no_grad():
             supervision = self.method.supervise(known, self.context)
@@ -42,3 +45,9 @@ class Amalgam(nn.Module):
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}
+
+    def _masks(self) -> AbstractContextManager[Any]:
+        """On a CPU the student's dropout comes from fast masks, seeded by torch's generator: a resumed run draws the same."""
+        if not self.training or next(self.parameters()).device.type != "cpu":
+            return nullcontext()
+        return FastMasks(int(torch.randint(2**62, (1,))))
