@@ -89,7 +89,7 @@ class Stages:
             prepared.store(self.knowledge(pool)),
             prepared.names,
             texts.table["id"],
-            passes=prepared.method.needs.passes,
+            passes=prepared.method.needs.read,
             labels=labels,
         )
         return prepared, source

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
@@ -40,7 +40,20 @@ class LabelOptions(_Block):
 class KnowledgeOptions(_Block):
     seed: int = 0
     """Seed of the Monte-Carlo passes."""
-    tokens_per_batch: int = Field(4096, gt=0)
+    tokens_per_batch: int | None = Field(None, gt=0)
+    """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """What teachers compute in; auto: float32 on a CPU, bfloat16 on a GPU."""
+    int8: bool = False
+    """Teachers' linear layers in 8 bits: faster on a CPU, answers a little different (docs/speed.md says how much)."""
+    compile: bool = False
+    """Teachers through torch.compile: worth its first minute on a GPU and many texts."""
+
+    @model_validator(mode="after")
+    def _one_format(self) -> KnowledgeOptions:
+        if self.int8 and self.precision == "bfloat16":
+            raise ValueError("give either int8 or precision bfloat16, not both")
+        return self
 
 
 class DataBlock(_Block):

@@ -17,11 +17,14 @@ class TeacherRows:
     `logits`: [B, C_i] float32, from the deterministic pass.
     `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
     `passes`: [B] int64, how many passes each text got.
+    `uncertainty`: [B] float32, normalised entropy of the mean over passes, without the bias of few passes
+        (uncertainty/adaptive.py); None where every text got the same number of passes.
     """
 
     logits: Tensor
     probability_sum: Tensor | None = None
     passes: Tensor | None = None
+    uncertainty: Tensor | None = None
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """p_i = softmax(z_i / T), [B, C_i]."""
@@ -60,6 +63,30 @@ class Source(Protocol):
     def __len__(self) -> int: ...
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some texts of a source. `positions`: [n] int64."""
+
+    source: Source
+    positions: Tensor
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
+        return self.source.rows(self.positions[at])
+
+
+def sample(source: Source, size: int, seed: int = 0) -> Sample:
+    """At most `size` texts, drawn without replacement and in their order: all of them where there are no more."""
+    n = len(source)
+    if n <= size:
+        return Sample(source, torch.arange(n))
+    drawn = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:size]
+    return Sample(source, drawn.sort().values)
 
 
 def chunks(source: Source, size: int = 1024) -> Iterator[Rows]:

@@ -32,7 +32,7 @@ def test_every_file_format_gives_the_same_table(tmp_path, name):
     assert texts.table["label"][:] == LABELS
     assert texts.table["id"][:] == [text_id(t) for t in TEXTS]
     assert texts.table["source_row"][:] == list(range(len(TEXTS)))
-    assert [str(f.dtype) for f in texts.table.features.values()] == ["string", "string", "string", "int64"]
+    assert [str(t) for t in texts.table.schema.types] == ["string", "string", "string", "int64"]
     assert (len(texts), texts.total, texts.duplicates, texts.dropped) == (8, 8, 0, {})
     assert texts.has_labels
     assert not texts.is_pair

@@ -69,7 +69,10 @@ def test_a_corrupt_file_is_named_and_repaired_alone(
 
 def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
     flip(copy / "teachers" / "billing" / "00001.logits.safetensors")
-    assert read(Store(copy), ["billing"]).rows([0, 39]).teachers[0].logits.shape == (2, 3)
+    store, healthy = Store(copy), [SENTENCES[0], SENTENCES[39]]
+    assert read(store, ["billing"], healthy).rows([0, 1]).teachers[0].logits.shape == (2, 3)
+    with pytest.raises(AlloyError, match=r"00001.logits"):
+        read(store, ["billing"]).rows([0])
 
 
 @pytest.mark.parametrize("gone", [".json", ".safetensors"])

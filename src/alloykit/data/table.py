@@ -7,16 +7,19 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Integral
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
+
+from alloykit.data.disk import DiskTable, DiskWriter
 from alloykit.data.options import ColumnOptions
 from alloykit.data.readers import Part
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
 
-if TYPE_CHECKING:  # a second to import, and the command line imports this module for its help
-    import datasets
+SHOWN = 5  # row numbers of unusable rows in a message
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,7 +32,7 @@ class Texts:
     total: rows of the input that were read.
     """
 
-    table: datasets.Dataset
+    table: DiskTable
     dropped: dict[str, int]
     duplicates: int
     total: int
@@ -45,11 +48,23 @@ class Texts:
     def is_pair(self) -> bool:
         return "text_pair" in self.table.column_names
 
+    def ids(self) -> np.ndarray[Any, Any]:
+        """The id of each text as bytes, [n, 16] uint8."""
+        found = np.empty((len(self), 16), dtype=np.uint8)
+        for n, batch in enumerate(self.table.batches(["id"], size := 10_000)):
+            part = np.frombuffer(bytes.fromhex("".join(batch["id"])), dtype=np.uint8).reshape(-1, 16)
+            found[n * size : n * size + len(part)] = part
+        return found
+
     def fingerprint(self) -> str:
         """sha256 (64 hex characters) over the ids, and labels if there are any, in order."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         columns = ["id", "label"] if self.has_labels else ["id"]
         digest = hashlib.sha256(",".join(columns).encode())
-        for batch in self.table.select_columns(columns).with_format(None).iter(batch_size=1000):
+        for batch in self.table.batches(columns):
             for row in zip(*(batch[name] for name in columns), strict=True):
                 for value in row:
                     digest.update(_prefixed(value))
@@ -77,12 +92,11 @@ class Collector:
         self.options, self.columns = options, columns
         self.label_names = [name.strip() for name in options.label_names or []]
         self.salt = _salt(options.salt_env)
-        self.bad: dict[str, list[int]] = {}
+        self.bad: dict[str, tuple[int, list[int]]] = {}  # reason -> how many, and the first of them
         self.total = 0
-        fields = ["id", *columns]
-        self.schema = pa.schema([(name, pa.string()) for name in fields] + [("source_row", pa.int64())])
-        self.chunks = [self.schema.empty_table()]
-        self.buffer: list[tuple[Any, ...]] = []
+        names = ["id", *columns]
+        self.rows = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
+        self.ids = bytearray()
 
     def add(self, part: Part, row: Sequence[Any]) -> None:
         values = dict(zip(self.columns, row, strict=True))
@@ -96,47 +110,36 @@ class Collector:
             values["label"] = label
             reason = "missing label" if label is None else _fault("label", label)
         if reason:
-            self.bad.setdefault(reason, []).append(self.total)
+            count, first = self.bad.get(reason, (0, []))
+            self.bad[reason] = (count + 1, [*first, self.total] if count < SHOWN else first)
         else:
-            self.buffer.append((text_id(text, pair, self.salt), *values.values(), self.total))
+            name = text_id(text, pair, self.salt)
+            self.rows.add((name, *values.values(), self.total))
+            self.ids += bytes.fromhex(name)
         self.total += 1
-        if len(self.buffer) >= 10_000:  # Arrow holds texts in a fraction of the memory that Python takes
-            self._flush()
-
-    def _flush(self) -> None:
-        import pyarrow as pa
-
-        columns = [list(column) for column in zip(*self.buffer, strict=True)]
-        if columns:
-            self.chunks.append(pa.table(columns, schema=self.schema))
-        self.buffer = []
 
     def problems(self) -> str:
         """The bad rows in words, without their texts: reports must not leak them."""
         parts = []
-        for reason, rows in self.bad.items():
-            first = ", ".join(map(str, rows[:5])) + (", …" if len(rows) > 5 else "")
-            parts.append(f"{len(rows)} {reason} (row{'s' if len(rows) > 1 else ''} {first})")
-        dropped = sum(map(len, self.bad.values()))
+        for reason, (count, rows) in self.bad.items():
+            first = ", ".join(map(str, rows[:SHOWN])) + (", …" if count > SHOWN else "")
+            parts.append(f"{count} {reason} (row{'s' if count > 1 else ''} {first})")
+        dropped = sum(count for count, _ in self.bad.values())
         return f"{dropped} of {self.total} rows, counted from 0: {'; '.join(parts)}"
 
     def texts(self) -> Texts:
-        import datasets
-        import pyarrow as pa
-        import pyarrow.compute as pc
-
-        self._flush()
-        table = pa.concat_tables(self.chunks)
+        table = self.rows.table()
         if self.bad and self.options.bad_rows == "refuse":
             hint = "Mend them, or set `bad_rows: drop`."
             raise AlloyError(expected="a usable text in every row", got=self.problems(), hint=hint)
         if not len(table):
             got = f"none; unusable were {self.problems()}" if self.bad else "no rows"
             raise AlloyError(expected="at least one usable text", got=got)
+        distinct = len(np.unique(np.frombuffer(self.ids, dtype="S16")))
         return Texts(
-            table=datasets.Dataset(datasets.table.InMemoryTable(table)),
-            dropped={reason: len(rows) for reason, rows in self.bad.items()},
-            duplicates=len(table) - pc.count_distinct(table["id"]).as_py(),
+            table=table,
+            dropped={reason: count for reason, (count, _) in self.bad.items()},
+            duplicates=len(table) - distinct,
             total=self.total,
         )
 

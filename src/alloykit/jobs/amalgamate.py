@@ -10,6 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors.torch
 import torch
 
@@ -18,7 +19,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation import health, supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.observe import student_view, teachers_health
+from alloykit.jobs.observe import LOOKED_AT, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
@@ -29,9 +30,9 @@ from alloykit.methods.base import Context, Shape
 from alloykit.methods.registry import spec_of
 from alloykit.progress import library_bars_off, say
 from alloykit.recipe import Recipe, parse
-from alloykit.rows import LabelsOnly, Source
+from alloykit.rows import LabelsOnly, Source, sample
 from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import split_held_out, subset, tokenize
+from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
 
 
@@ -101,9 +102,10 @@ def run_recipe(
     metrics = describe(prepared)
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
-        metrics["agreement"] = supervision.agreement(source, space, prepared.names)
-        metrics["supervision"] = supervision.summarise(method, source, context, prepared.names)
-        warnings += health.cautions(metrics["health"]) + supervision.cautions(source, space, prepared.names)
+        pool = sample(source, LOOKED_AT)
+        metrics["agreement"] = supervision.agreement(pool, space, prepared.names)
+        metrics["supervision"] = supervision.summarise(method, pool, context, prepared.names)
+        warnings += health.cautions(metrics["health"]) + supervision.cautions(pool, space, prepared.names)
     for warning in warnings:
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:
@@ -146,7 +148,7 @@ def knowledge_of(prepared: Prepared, store: Store) -> Source:
         assert labels is not None
         return LabelsOnly(labels)
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return StoredKnowledge(store, prepared.names, texts.table["id"], passes=method.needs.passes, labels=labels)
+    return StoredKnowledge(store, prepared.names, texts.ids(), passes=method.needs.read, labels=labels)
 
 
 def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -> dict[str, torch.Tensor]:
@@ -170,21 +172,21 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
     length = usable_length(model, tokenizer, options.max_length)
     dataset = tokenize(prepared.texts, tokenizer, length)
-    checks, check_source, positions = None, None, list(range(len(dataset)))
+    checks, check_source, positions = None, None, np.arange(len(dataset))
     if options.select == "unlabelled":
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
-        checks = subset(dataset, held_out)
+        checks = dataset.select(held_out)
     elif options.select == "labelled":
         assert recipe.validation is not None
         checks, check_source = _validation(prepared, tokenizer, length, store)
-    if not positions:
+    if not len(positions):
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
     shapes = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in prepared.infos)
     student_shape = Shape(model.config.hidden_size, model.config.num_hidden_layers)
     context = Context(prepared.space, context.state, student_shape, shapes)
     begun = time.perf_counter()
     fitted = train(
-        model, tokenizer, prepared.method, context, source, subset(dataset, positions), checks, options,
+        model, tokenizer, prepared.method, context, source, dataset.select(positions), checks, options,
         run.folder / "training", check_source=check_source, device=prepared.device,
     )  # fmt: skip
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
@@ -210,8 +212,8 @@ def _validation(prepared: Prepared, tokenizer: Any, length: int, store: Store) -
     if not prepared.method.needs.teachers:
         return dataset, LabelsOnly(labels)
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    passes = prepared.method.needs.passes
-    return dataset, StoredKnowledge(store, prepared.names, texts.table["id"], passes=passes, labels=labels)
+    passes = prepared.method.needs.read
+    return dataset, StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels)
 
 
 def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, cast
 
 import torch
 from torch import Tensor
@@ -20,6 +20,7 @@ from alloykit.methods.base import Method, require
 from alloykit.methods.registry import create
 from alloykit.recipe import InMemory, Recipe
 from alloykit.teachers.dropout import dropout_rates
+from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
 from alloykit.training.student import layers_to_keep
 
@@ -41,6 +42,12 @@ class Prepared:
     def output(self) -> Path:
         return Path(self.recipe.output)
 
+    @property
+    def numbers(self) -> Numbers:
+        """What teachers compute in: by itself float32 on a CPU, bfloat16 on a GPU."""
+        wanted = self.recipe.knowledge
+        return Numbers(_precision(wanted.precision, self.device), wanted.int8, wanted.compile)
+
     def labels(self, texts: Texts) -> Tensor:
         """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
         return label_positions(texts, self.space, self.recipe.labels.aliases)
@@ -52,13 +59,18 @@ class Prepared:
         recipe, needs = self.recipe, self.method.needs
         return SweepOptions(
             passes=needs.passes,
+            adaptive=needs.adaptive,
             dropout=needs.dropout,
             max_length=recipe.training.max_length,
             seed=recipe.knowledge.seed,
-            tokens_per_batch=recipe.knowledge.tokens_per_batch,
+            tokens_per_batch=recipe.knowledge.tokens_per_batch or TOKENS_PER_BATCH[self.device],
             device=self.device,
             part=part,
+            numbers=self.numbers,
         )
+
+
+TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # what keeps the device busy and fits a small one
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
@@ -98,7 +110,14 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             got="none",
             hint="Give them, or select without labels: `select: unlabelled`.",
         )
-    return Prepared(recipe, infos, space, method, texts, pick_device(recipe.device))
+    device = pick_device(recipe.device)
+    if recipe.knowledge.int8 and device != "cpu":
+        raise AlloyError(
+            expected="teachers on a CPU for `knowledge: {int8: true}`",
+            got=f"device {device}",
+            hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
+        )
+    return Prepared(recipe, infos, space, method, texts, device)
 
 
 def check_labelled(prepared: Prepared) -> None:
@@ -122,22 +141,31 @@ def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts
 
 def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
     """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
-    names = [(aliases or {}).get(name, name) for name in texts.table["label"]]
-    unknown = sorted(set(names) - set(space.names))
+    place = {name: position for position, name in enumerate(space.names)}
+    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+    found, unknown = [], set[str]()
+    for batch in texts.table.batches(["label"]):
+        found.append(torch.tensor([place.get(name, -1) for name in batch["label"]]))
+        unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
     if unknown:
         raise AlloyError(
             expected=f"labels of the union ({', '.join(space.names)})",
-            got=", ".join(repr(name) for name in unknown[:5]) + (" and more" if len(unknown) > 5 else ""),
+            got=", ".join(repr(name) for name in sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
             hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
         )
-    place = {name: position for position, name in enumerate(space.names)}
-    return torch.tensor([place[name] for name in names])
+    return torch.cat(found)
 
 
 def pick_device(wanted: str) -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
     return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
+
+
+def _precision(wanted: str, device: str) -> Literal["float32", "bfloat16"]:
+    if wanted == "auto":
+        return "bfloat16" if device == "cuda" else "float32"
+    return cast("Literal['float32', 'bfloat16']", wanted)
 
 
 def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:

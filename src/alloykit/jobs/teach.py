@@ -7,6 +7,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import torch
+
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.predict import Classifier
@@ -21,7 +24,7 @@ from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
 from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import split_held_out, subset, tokenize
+from alloykit.training.dataset import Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
 
 
@@ -69,13 +72,13 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
             tokenize(validation, tokenizer, length),
             LabelsOnly(label_positions(validation, space)),
         )
-        positions = list(range(len(dataset)))
+        positions = np.arange(len(dataset))
     else:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
-        checks, check_source = subset(dataset, held_out), source
+        checks, check_source = dataset.select(held_out), source
     say(f"teacher {folder.name}: {len(positions):,} texts, labels {', '.join(space.names)}")
     fitted = train(
-        model, tokenizer, create("supervised"), Context(space), source, subset(dataset, positions), checks, options,
+        model, tokenizer, create("supervised"), Context(space), source, dataset.select(positions), checks, options,
         folder / "training", check_source=check_source, device=pick_device(recipe.device),
     )  # fmt: skip
     accuracy = (
@@ -108,16 +111,14 @@ def restrict(texts: Texts, labels: list[str] | None) -> Texts:
 
 
 def _accuracy(
-    model: Any, tokenizer: Any, max_length: int, source: LabelsOnly, checks: Any, texts: Texts, recipe: TeachRecipe
+    model: Any, tokenizer: Any, max_length: int, source: LabelsOnly, checks: Tokens, texts: Texts, recipe: TeachRecipe
 ) -> float:
     held = (
         texts if recipe.validation is None else restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
     )
-    rows = list(checks["row"])
-    all_texts = held.table["text"]
-    pairs = [held.table["text_pair"][r] for r in rows] if held.is_pair else None
-    predicted = Classifier(model, tokenizer, max_length).probabilities([all_texts[r] for r in rows], pairs, "check")
-    return float((predicted.argmax(-1) == source.labels[rows]).double().mean())
+    shown = held.table.take(checks.positions)
+    predicted = Classifier(model, tokenizer, max_length).probabilities(shown["text"], shown.get("text_pair"), "check")
+    return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())
 
 
 def _install(model: Any, tokenizer: Any, folder: Path) -> None:

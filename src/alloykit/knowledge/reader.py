@@ -2,117 +2,145 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+import os
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import IO, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from alloykit.data.disk import no_room
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store import CHUNK, Store, logits_unit, passes_unit
+from alloykit.knowledge.index import Ids, RowIndex
+from alloykit.knowledge.store import ADAPTIVE, CHUNK, Passes, Store, adaptive_unit, logits_unit, passes_unit
+from alloykit.progress import bar
 from alloykit.rows import Rows, TeacherRows
+
+BAR_FROM = 100  # shards; fewer are read in a moment
 
 
 class StoredKnowledge:
     """A `Source` over the texts of one table, in the table's order; duplicates read the same row.
 
-    `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
+    `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made, or "adaptive".
     `labels`: [n] int64 or None. AlloyError if anything is missing from the store.
+
+    What the texts need is copied once, row after row, into a temporary file, every checksum being verified on the way;
+    then a text is one read from that file, and memory holds four bytes per text.
     """
 
     def __init__(
         self,
         store: Store,
         teachers: Sequence[str],
-        ids: Sequence[str],
+        ids: Ids,
         *,
-        passes: int = 0,
+        passes: Passes = 0,
         labels: Tensor | None = None,
     ) -> None:
         self.store, self.teachers, self.passes, self.labels = store, tuple(teachers), passes, labels
         shards = store.shards()
-        starts = np.cumsum([0] + [len(shard) for shard in shards])
-        self._row = find_rows(np.concatenate(shards) if shards else np.empty((0, 16), np.uint8), ids)
-        if (self._row < 0).any():
-            self._missing(f"{int((self._row < 0).sum())} of {len(ids)} texts")
-        self._shard = np.searchsorted(starts, self._row, side="right") - 1
-        self._position = self._row - starts[self._shard]
-        self._files: dict[str, dict[str, Tensor]] = {}
-        for shard in np.unique(self._shard):
-            for unit in self._units(int(shard)):
+        self._starts = np.cumsum([0] + [len(shard) for shard in shards])
+        row = RowIndex(shards).find(ids)
+        if (row < 0).any():
+            self._missing(f"{int((row < 0).sum())} of {len(ids)} texts")
+        self._row, place, self._times = np.unique(row, return_inverse=True, return_counts=True)
+        self._place = place.reshape(-1).astype(np.int32)
+        for shard in self._shards():
+            for unit in self._units(shard):
                 if not store.has(unit):
                     self._missing(unit)
 
     def __len__(self) -> int:
-        return len(self._row)
+        return len(self._place)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        shard, position = self._shard[at], torch.from_numpy(self._position[at])
-        parts = [(int(s), torch.from_numpy(np.flatnonzero(shard == s))) for s in np.unique(shard)]
-        teachers = tuple(self._teacher(teacher, parts, position) for teacher in self.teachers)
-        return Rows(teachers, None if self.labels is None else self.labels[torch.from_numpy(at)])
-
-    def _teacher(self, teacher: str, parts: list[tuple[int, Tensor]], position: Tensor) -> TeacherRows:
-        logits = self._gather(parts, position, lambda shard: self._load(logits_unit(teacher, shard))["logits"])
-        if not self.passes:
-            return TeacherRows(logits)
-        total, count = torch.zeros_like(logits), torch.zeros(len(position), dtype=torch.int64)
-        for start in range(0, self.passes, CHUNK):
-            wanted = min(CHUNK, self.passes - start)
-
-            def sums(shard: int, start: int = start, wanted: int = wanted) -> Tensor:
-                unit = self._load(passes_unit(teacher, shard, start))
-                if wanted == CHUNK:
-                    return unit["probability_sum"]
-                if "per_pass" not in unit:
-                    raise AlloyError(
-                        expected=f"a number of passes that is a multiple of {CHUNK} (single passes are not kept here)",
-                        got=str(self.passes),
-                        hint=f"With so many classes set passes to {start or CHUNK} or {start + CHUNK}.",
-                    )
-                return unit["per_pass"][:wanted].sum(0)
-
-            total += self._gather(parts, position, sums)
-            count += wanted
-        return TeacherRows(logits, total, count)
+        values = self._copy.read(self._place[at])
+        teachers, start = [], 0
+        for size in self._copy.sizes:
+            logits = values[:, start : start + size]
+            total = values[:, start + size : start + 2 * size]
+            passes, uncertainty = values[:, start + 2 * size], values[:, start + 2 * size + 1]
+            start += 2 * size + 2
+            teachers.append(
+                TeacherRows(
+                    logits.contiguous(),
+                    total.contiguous() if self.passes else None,
+                    passes.to(torch.int64) if self.passes else None,
+                    uncertainty.contiguous() if self.passes == ADAPTIVE else None,
+                )
+            )
+        return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
 
     def pass_variance(self, teacher: str) -> float | None:
         """Variance of a probability over the Monte-Carlo passes, in the mean over texts and labels. None if single passes
         are not kept or fewer than two were read."""
-        if self.passes < 2:
-            return None
-        total, count = 0.0, 0
-        for shard in np.unique(self._shard):
-            units = [self._load(passes_unit(teacher, int(shard), start)) for start in range(0, self.passes, CHUNK)]
-            if any("per_pass" not in unit for unit in units):
-                return None
-            variance = torch.cat([unit["per_pass"] for unit in units])[: self.passes].double().var(0)
-            mine = variance[torch.from_numpy(self._position[self._shard == shard])]
-            total, count = total + float(mine.sum()), count + mine.numel()
-        return total / count if count else None
+        total = self._copy.variance[self.teachers.index(teacher)]
+        return None if total is None or not len(self) else total / len(self)
 
-    @staticmethod
-    def _gather(parts: list[tuple[int, Tensor]], position: Tensor, array: Callable[[int], Tensor]) -> Tensor:
-        picked = [array(shard)[position[where]] for shard, where in parts]
-        out = picked[0].new_empty(len(position), *picked[0].shape[1:])
-        for (_, where), values in zip(parts, picked, strict=True):
-            out[where] = values
-        return out
+    @cached_property
+    def _copy(self) -> _Copy:
+        """Everything that the texts need, in the order of their rows."""
+        file = tempfile.TemporaryFile(prefix="alloykit-knowledge-")  # noqa: SIM115 - it lives as long as this source
+        shards, variance, sizes = self._shards(), [0.0] * len(self.teachers), [0] * len(self.teachers)
+        known = [True] * len(self.teachers)
+        with bar("reading knowledge", len(shards) if len(shards) >= BAR_FROM else 0, "shards") as advance:
+            for shard in shards:
+                mine = slice(*np.searchsorted(self._row, self._starts[[shard, shard + 1]]))
+                position = torch.from_numpy(self._row[mine] - self._starts[shard])
+                block = []
+                for i, teacher in enumerate(self.teachers):
+                    said = self._said(teacher, shard, position)
+                    sizes[i] = said.logits.shape[-1]
+                    block += [said.logits, said.total, said.passes[:, None], said.uncertainty[:, None]]
+                    known[i] = known[i] and said.variance is not None
+                    if said.variance is not None:
+                        variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
+                try:
+                    file.write(torch.cat(block, -1).contiguous().numpy().data)
+                except OSError as error:
+                    raise no_room("the knowledge", error) from error
+                advance(1 if len(shards) >= BAR_FROM else 0)
+        file.flush()
+        return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+
+    def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
+        logits = self.store.load(logits_unit(teacher, shard))["logits"][position]
+        none = torch.zeros(len(position))
+        if self.passes == ADAPTIVE:
+            unit = {k: v[position] for k, v in self.store.load(adaptive_unit(teacher, shard)).items()}
+            return _Said(logits, unit["probability_sum"], unit["passes"].float(), unit["uncertainty"], unit["variance"])
+        total, single = torch.zeros_like(logits), []
+        for start in range(0, self.passes, CHUNK):
+            wanted, unit = min(CHUNK, self.passes - start), self.store.load(passes_unit(teacher, shard, start))
+            if "per_pass" in unit:
+                single.append(unit["per_pass"][:wanted, position])
+            elif wanted < CHUNK:
+                raise AlloyError(
+                    expected=f"a number of passes that is a multiple of {CHUNK} (single passes are not kept here)",
+                    got=str(self.passes),
+                    hint=f"With so many classes set passes to {start or CHUNK} or {start + CHUNK}.",
+                )
+            total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
+        kept = len(single) * CHUNK >= self.passes > 1
+        variance = torch.cat(single).double().var(0).mean(-1) if kept else None
+        return _Said(logits, total, torch.full_like(none, float(self.passes)), none, variance)
+
+    def _shards(self) -> list[int]:
+        return np.unique(np.searchsorted(self._starts, self._row, side="right") - 1).tolist()  # type: ignore[no-any-return]
 
     def _units(self, shard: int) -> list[str]:
-        starts = range(0, self.passes, CHUNK)
-        return [
-            unit
-            for teacher in self.teachers
-            for unit in (logits_unit(teacher, shard), *(passes_unit(teacher, shard, start) for start in starts))
-        ]
+        def passes(teacher: str) -> list[str]:
+            if self.passes == ADAPTIVE:
+                return [adaptive_unit(teacher, shard)]
+            return [passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)]
 
-    def _load(self, unit: str) -> dict[str, Tensor]:
-        if unit not in self._files:
-            self._files[unit] = self.store.load(unit)
-        return self._files[unit]
+        return [unit for teacher in self.teachers for unit in (logits_unit(teacher, shard), *passes(teacher))]
 
     def _missing(self, what: str) -> None:
         raise AlloyError(
@@ -122,16 +150,30 @@ class StoredKnowledge:
         )
 
 
-def find_rows(known: np.ndarray[Any, Any], ids: Sequence[str]) -> np.ndarray[Any, Any]:
-    """Position of each id among `known` ([n, 16] uint8), −1 where it is not there. [m] int64."""
-    if len(ids) == 0 or len(known) == 0:
-        return np.full(len(ids), -1, dtype=np.int64)
-    wanted = np.frombuffer(bytes.fromhex("".join(ids)), dtype=">u8").reshape(-1, 2)
-    table = np.ascontiguousarray(known).view(">u8").reshape(-1, 2)
-    # One number per id: its place among all distinct ids, known and wanted.
-    both = np.concatenate([table, wanted])
-    _, rank = np.unique(both, axis=0, return_inverse=True)
-    rank = rank.reshape(-1)
-    place = np.full(int(rank.max()) + 1, -1, dtype=np.int64)
-    place[rank[: len(table)]] = np.arange(len(table))
-    return place[rank[len(table) :]]
+@dataclass(frozen=True)
+class _Said:
+    """One teacher's answers for some rows of a shard."""
+
+    logits: Tensor
+    total: Tensor
+    passes: Tensor
+    uncertainty: Tensor
+    variance: Tensor | None
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """Rows of float32 in a file without a name. `sizes`: labels per teacher; `variance`: summed over the texts."""
+
+    file: IO[bytes]
+    sizes: list[int]
+    variance: list[float | None]
+
+    def read(self, places: np.ndarray[Any, Any]) -> Tensor:
+        """[len(places), Σ (2 C_i + 2)] float32."""
+        width = sum(2 * size + 2 for size in self.sizes)
+        out = np.empty((len(places), width), dtype=np.float32)
+        for run in np.split(np.arange(len(places)), np.flatnonzero(np.diff(places) != 1) + 1) if len(places) else []:
+            data = os.pread(self.file.fileno(), 4 * width * len(run), 4 * width * int(places[run[0]]))
+            out[run[0] : run[0] + len(run)] = np.frombuffer(data, dtype=np.float32).reshape(len(run), width)
+        return torch.from_numpy(out)

@@ -22,7 +22,7 @@ class Sampler(Protocol):
     name: str
 
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
-        """softmax(z(x; W_k)) for k = 1..passes: [passes, B, C_i] float32 on the CPU. Draws from torch's default generator."""
+        """softmax(z(x; W_k)) for k = 1..passes: [passes, B, C_i] float32. Draws from torch's default generator."""
         ...
 
 
@@ -33,7 +33,7 @@ class StockDropout:
 
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
         with dropout_active(model):
-            drawn = [model(**batch).logits.float().softmax(-1).cpu() for _ in range(passes)]
+            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
         return torch.stack(drawn)
 
 
@@ -51,7 +51,7 @@ class ByteDropout:
 
 def choose_sampler(teacher: Teacher) -> Sampler:
     """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
-    if teacher.model.device.type != "cpu":
+    if teacher.device.type != "cpu":
         return StockDropout()
     if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
         return ByteDropout()

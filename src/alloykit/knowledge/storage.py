@@ -1,10 +1,8 @@
-"""Files of the store behind any fsspec path; local ones are replaced atomically and memory-mapped."""
+"""Files of the store behind any fsspec path; local ones are replaced atomically."""
 
 from __future__ import annotations
 
 import hashlib
-import tempfile
-from functools import cached_property
 from pathlib import Path
 
 import fsspec
@@ -21,10 +19,6 @@ class Storage:
         self.is_local = (
             "file" in self.fs.protocol if not isinstance(self.fs.protocol, str) else self.fs.protocol == "file"
         )
-
-    @cached_property
-    def _cache(self) -> tempfile.TemporaryDirectory[str]:
-        return tempfile.TemporaryDirectory(prefix="alloykit-store-")
 
     def path(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
@@ -51,13 +45,3 @@ class Storage:
         self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
         self.fs.pipe_file(temporary, data)
         self.fs.mv(temporary, self.path(name))
-
-    def local(self, name: str) -> Path:
-        """A path on this machine that can be memory-mapped: the file itself, or a copy made once."""
-        if self.is_local:
-            return Path(self.path(name))
-        copy = Path(self._cache.name) / name
-        if not copy.exists():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            self.fs.get_file(self.path(name), str(copy))
-        return copy

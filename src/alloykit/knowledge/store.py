@@ -5,6 +5,8 @@
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
     teachers/NAME/00000.logits.safetensors     logits [R, C_i] float32
     teachers/NAME/00000.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+    teachers/NAME/00000.round-0004.safetensors   adaptive passes 4–7 of the texts that need them: rows [r], per_pass [4, r, C_i]
+    teachers/NAME/00000.adaptive.safetensors     what came of all rounds: probability_sum, passes, uncertainty, …
 
 A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
 new teachers add files and touch none.
@@ -14,9 +16,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Literal
 
 import numpy as np
 import safetensors.torch
@@ -24,11 +26,14 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.index import Ids, RowIndex, as_bytes
 from alloykit.knowledge.storage import Storage
 
 FORMAT = 1
 SHARD_ROWS = 1024
 CHUNK = 4  # passes in one unit of work
+ADAPTIVE: Final = "adaptive"
+Passes = int | Literal["adaptive"]
 PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
 
 
@@ -45,7 +50,6 @@ class Store:
             manifest = wanted | {"shard_rows": shard_rows}
             self._write_json("manifest.json", manifest)
         self.shard_rows: int = manifest["shard_rows"]
-        self._verified: set[str] = set()
 
     # Rows
 
@@ -56,15 +60,14 @@ class Store:
             found.append(self.load(f"shards/{len(found):05d}")["ids"].numpy())
         return found
 
-    def add(self, ids: Sequence[str]) -> None:
+    def add(self, ids: Ids) -> None:
         """Give a row to every id that has none yet, in new shards; the first occurrence decides the order."""
-        known = {bytes(row) for shard in self.shards() for row in shard}
-        fresh = [row for row in dict.fromkeys(bytes.fromhex(i) for i in ids) if row not in known]
-        first = len(self.shards())
+        shards, wanted = self.shards(), as_bytes(ids)
+        first = RowIndex([wanted]).find(wanted) == np.arange(len(wanted))
+        fresh = wanted[first & (RowIndex(shards).find(wanted) < 0)]
         for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
-            part = b"".join(fresh[start : start + self.shard_rows])
-            array = torch.from_numpy(np.frombuffer(part, dtype=np.uint8).reshape(-1, 16).copy())
-            self.save(f"shards/{first + n:05d}", {"ids": array})
+            part = torch.from_numpy(fresh[start : start + self.shard_rows])
+            self.save(f"shards/{len(shards) + n:05d}", {"ids": part})
 
     # Who made it
 
@@ -74,8 +77,8 @@ class Store:
         kind: `teacher` (everything) or `sampling` (the passes).
         """
         name = f"teachers/{teacher}/{kind}.json"
-        part = ".passes-" if kind == "sampling" else ".safetensors"
-        made = any(part in file for file in self.storage.names(f"teachers/{teacher}"))
+        part = (".passes-", ".round-") if kind == "sampling" else (".safetensors",)
+        made = any(p in file for p in part for file in self.storage.names(f"teachers/{teacher}"))
         if made and self.storage.exists(name):
             self._compare(f"teacher '{teacher}'", self._read_json(name), identity)
         else:
@@ -113,34 +116,26 @@ class Store:
         return float(sum(self._read_json(f"teachers/{teacher}/{name}").get("seconds", 0.0) for name in names))
 
     def load(self, unit: str) -> dict[str, Tensor]:
-        """A unit's tensors, memory-mapped, after its checksum was verified (once per process). AlloyError if it is corrupt."""
-        path = self.storage.local(f"{unit}.safetensors")
-        if unit not in self._verified:
-            receipt = self._read_json(f"{unit}.json")
-            with path.open("rb") as file:
-                found = hashlib.file_digest(file, "sha256").hexdigest()
-            if found != receipt.get("sha256"):
-                if "sha256" not in receipt:
-                    raise AlloyError(
-                        expected=f"a receipt with a checksum in {self.storage.path(unit)}.json",
-                        got="none",
-                        hint="Delete it and run again: only this part is computed anew.",
-                    )
-                if unit.startswith("shards/"):
-                    raise AlloyError(
-                        expected=f"{unit}.safetensors with SHA-256 {receipt['sha256'][:12]}…",
-                        got=f"{found[:12]}… ({path.stat().st_size} bytes of {receipt['bytes']})",
-                        hint="The file is corrupt, and it says which text stands in which row. "
-                        f"Delete the folder {self.storage.url} and run again.",
-                    )
-                raise AlloyError(
-                    expected=f"{unit}.safetensors with SHA-256 {receipt['sha256'][:12]}…",
-                    got=f"{found[:12]}… ({path.stat().st_size} bytes of {receipt['bytes']})",
-                    hint=f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
-                    "only this part is computed anew.",
-                )
-            self._verified.add(unit)
-        return dict(safetensors.torch.load_file(path))
+        """A unit's tensors, after its checksum was verified. AlloyError if it is corrupt."""
+        receipt, data = self._read_json(f"{unit}.json"), self.storage.read(f"{unit}.safetensors")
+        found, wanted = hashlib.sha256(data).hexdigest(), receipt.get("sha256")
+        if found == wanted:
+            return dict(safetensors.torch.load(data))
+        if wanted is None:
+            raise AlloyError(
+                expected=f"a receipt with a checksum in {self.storage.path(unit)}.json",
+                got="none",
+                hint="Delete it and run again: only this part is computed anew.",
+            )
+        raise AlloyError(
+            expected=f"{unit}.safetensors with SHA-256 {wanted[:12]}…",
+            got=f"{found[:12]}… ({len(data)} bytes of {receipt['bytes']})",
+            hint="The file is corrupt, and it says which text stands in which row. "
+            f"Delete the folder {self.storage.url} and run again."
+            if unit.startswith("shards/")
+            else f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
+            "only this part is computed anew.",
+        )
 
     def _read_json(self, name: str) -> dict[str, Any]:
         try:
@@ -169,3 +164,11 @@ def logits_unit(teacher: str, shard: int) -> str:
 
 def passes_unit(teacher: str, shard: int, start: int) -> str:
     return f"teachers/{teacher}/{shard:05d}.passes-{start:04d}"
+
+
+def round_unit(teacher: str, shard: int, start: int) -> str:
+    return f"teachers/{teacher}/{shard:05d}.round-{start:04d}"
+
+
+def adaptive_unit(teacher: str, shard: int) -> str:
+    return f"teachers/{teacher}/{shard:05d}.adaptive"

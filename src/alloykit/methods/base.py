@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import torch
 from pydantic import BaseModel, ConfigDict
@@ -14,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.rows import Rows, Source
+from alloykit.uncertainty.adaptive import Rule
 
 State = Mapping[str, Tensor]
 
@@ -29,15 +30,21 @@ class Needs:
     """What a method asks for. Checked before anything runs."""
 
     teachers: int = 1  # at least so many
-    passes: int = 0  # Monte-Carlo passes per text and teacher
+    passes: int = 0  # Monte-Carlo passes per text and teacher; the most where a rule decides
+    adaptive: Rule | None = None  # the rule that decides when a text has had enough passes
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
     labels: bool = False  # true labels of the training texts
     student_hidden_states: bool = False
     student_attentions: bool = False
 
+    @property
+    def read(self) -> int | Literal["adaptive"]:
+        """The passes to read from the store."""
+        return "adaptive" if self.adaptive else self.passes
+
     def describe(self) -> str:
         words = ["teacher logits"] if self.teachers else []
-        words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
+        words += [f"{'up to ' if self.adaptive else ''}{self.passes} Monte-Carlo passes"] if self.passes else []
         words += ["labels"] if self.labels else []
         return ", ".join(words)
 

@@ -19,6 +19,7 @@ from alloykit.names import rename
 from alloykit.progress import library_bars_off
 from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import encode, pad, resolve, usable_length
+from alloykit.teachers.numbers import Numbers, in_numbers
 
 
 class TeacherSpec(BaseModel):
@@ -106,15 +107,26 @@ def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
 
 
 class Teacher:
-    """A frozen classifier in eval mode, float32 on a CPU, which takes texts and gives logits."""
+    """A frozen classifier in eval mode, which takes texts and gives logits."""
 
-    def __init__(self, info: TeacherInfo, model: Any, tokenizer: Any, max_length: int) -> None:
-        self.info, self.model, self.tokenizer = info, model, tokenizer
+    def __init__(
+        self, info: TeacherInfo, model: Any, tokenizer: Any, max_length: int, numbers: Numbers | None = None
+    ) -> None:
+        self.info, self.tokenizer, self.numbers = info, tokenizer, numbers or Numbers()
         self.max_length = usable_length(model, tokenizer, max_length)
+        self.device: torch.device = model.device
+        self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
+        self.model = in_numbers(model, self.numbers)
 
     @classmethod
     def load(
-        cls, info: TeacherInfo, *, max_length: int = 128, dropout: float | None = None, device: str = "cpu"
+        cls,
+        info: TeacherInfo,
+        *,
+        max_length: int = 128,
+        dropout: float | None = None,
+        device: str = "cpu",
+        numbers: Numbers | None = None,
     ) -> Teacher:
         """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
         from transformers import AutoConfig, AutoModelForSequenceClassification
@@ -140,7 +152,7 @@ class Teacher:
             )
         tokenizer = load_tokenizer(folder, spec.model, common)
         model.eval().requires_grad_(False)
-        return cls(info, model.to(device), tokenizer, max_length)
+        return cls(info, model.to(device), tokenizer, max_length, numbers)
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
         """Token ids of each text, truncated, not padded."""
@@ -148,15 +160,16 @@ class Teacher:
 
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
         """Pad to the longest and move to the model's device."""
-        return {key: value.to(self.model.device) for key, value in pad(self.tokenizer, encodings).items()}
+        return {key: value.to(self.device, non_blocking=True) for key, value in pad(self.tokenizer, encodings).items()}
 
-    def fingerprint(self) -> dict[str, str]:
-        """SHA-256 of the weights (names, shapes, values) and of the tokenizer."""
-        weights = hashlib.sha256()
-        for key, tensor in sorted(self.model.state_dict().items()):
-            weights.update(f"{key}{tuple(tensor.shape)}{tensor.dtype}".encode())
-            weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-        return {"weights": weights.hexdigest(), "tokenizer": tokenizer_fingerprint(self.tokenizer)}
+
+def weights_fingerprint(model: Any) -> str:
+    """SHA-256 of names, shapes and values of all weights."""
+    weights = hashlib.sha256()
+    for key, tensor in sorted(model.state_dict().items()):
+        weights.update(f"{key}{tuple(tensor.shape)}{tensor.dtype}".encode())
+        weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
+    return weights.hexdigest()
 
 
 def check_weights(folder: str, model: str) -> None:

@@ -2,39 +2,93 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import IO, Any
 
-import datasets
+import numpy as np
 import torch
 
 from alloykit.data import Texts
+from alloykit.data.disk import no_room
+from alloykit.progress import bar
 from alloykit.rows import Source
-from alloykit.teachers.encoder import encode
+from alloykit.teachers.encoder import encode, pad
 from alloykit.training.module import STUDENT_INPUTS
 
+MOST_HELD_OUT = 2_000  # enough for a standard error well below what the checks differ by
+Positions = np.ndarray[Any, Any]
 
-def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> datasets.Dataset:
-    """Columns input_ids (and what else the tokenizer gives) and `row`, the text's position in the table."""
 
-    def tokens(batch: dict[str, list[Any]], rows: list[int]) -> dict[str, Any]:
-        encoded = encode(tokenizer, batch["text"], batch["text_pair"] if texts.is_pair else None, max_length)
-        return {k: [e[k] for e in encoded] for k in STUDENT_INPUTS if k in encoded[0]} | {"row": rows}
+@dataclass(frozen=True)
+class TokenFile:
+    """Tokens of all texts, one after another, in a file without a name. `starts`: [n + 1] int64, counted in tokens.
 
-    progress = datasets.utils.logging.is_progress_bar_enabled()
-    datasets.disable_progress_bars()
-    try:
-        return texts.table.map(
-            tokens,
-            batched=True,
-            with_indices=True,
-            remove_columns=texts.table.column_names,
-            keep_in_memory=True,
-            new_fingerprint=f"{texts.fingerprint()[:32]}-tokens",
-        )
-    finally:
-        if progress:
-            datasets.enable_progress_bars()
+    Per token four bytes of id, then, where the tokenizer tells first and second text apart, one byte of that per token.
+    """
+
+    file: IO[bytes]
+    starts: Positions
+    has_types: bool
+
+    def read(self, text: int) -> dict[str, list[int]]:
+        start, n = int(self.starts[text]), int(self.starts[text + 1] - self.starts[text])
+        size = 5 if self.has_types else 4
+        data = os.pread(self.file.fileno(), size * n, size * start)
+        found = {"input_ids": np.frombuffer(data, np.int32, n).tolist(), "attention_mask": [1] * n}
+        return found | ({"token_type_ids": list(data[4 * n :])} if self.has_types else {})
+
+
+class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
+    """Item i: token ids and `row`, the text's position in the table. `positions`: the texts, [n] int32.
+
+    In memory there are only lengths and positions; the tokens are read from a temporary file.
+    """
+
+    def __init__(self, stored: TokenFile, positions: Positions) -> None:
+        self.stored, self.positions = stored, positions
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def __getitem__(self, i: int) -> dict[str, Any]:
+        row = int(self.positions[i])
+        return self.stored.read(row) | {"row": row}
+
+    @property
+    def lengths(self) -> Positions:
+        """Tokens of each item, [n] int32."""
+        starts = self.stored.starts
+        return (starts[self.positions + 1] - starts[self.positions]).astype(np.int32)
+
+    def select(self, positions: Sequence[int] | Positions) -> Tokens:
+        return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
+
+
+def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
+    """The student's tokens of every text, truncated."""
+    file = tempfile.TemporaryFile(prefix="alloykit-tokens-")  # noqa: SIM115 - it lives as long as the dataset
+    lengths = np.zeros(len(texts) + 1, dtype=np.int64)
+    columns, done, types = ["text", "text_pair"] if texts.is_pair else ["text"], 0, False
+    with bar("tokens of the student", len(texts) if len(texts) > 50_000 else 0) as advance:
+        for batch in texts.table.batches(columns):
+            encoded = encode(tokenizer, batch["text"], batch.get("text_pair"), max_length)
+            types = "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS
+            parts = [
+                np.asarray(e["input_ids"], np.int32).tobytes() + bytes(e["token_type_ids"] if types else ())
+                for e in encoded
+            ]
+            try:
+                file.write(b"".join(parts))
+            except OSError as error:
+                raise no_room("the tokens", error) from error
+            lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
+            done += len(encoded)
+            advance(len(encoded) if len(texts) > 50_000 else 0)
+    file.flush()
+    return Tokens(TokenFile(file, np.cumsum(lengths, out=lengths), types), np.arange(len(texts), dtype=np.int32))
 
 
 class Collator:
@@ -44,22 +98,16 @@ class Collator:
         self.tokenizer, self.source = tokenizer, source
 
     def __call__(self, features: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        inputs = {k: [f[k] for f in features] for k in features[0] if k != "row"}
         rows = torch.tensor([f["row"] for f in features])
-        return dict(self.tokenizer.pad(inputs, return_tensors="pt")) | {
-            "row": rows,
-            "rows": self.source.rows(rows).to_batch(),
-        }
+        tokens = [{k: v for k, v in f.items() if k != "row"} for f in features]
+        return pad(self.tokenizer, tokens) | {"row": rows, "rows": self.source.rows(rows).to_batch()}
 
 
-def split_held_out(n: int, share: float, seed: int) -> tuple[list[int], list[int]]:
-    """Positions for training and for checking, disjoint, ascending. At least 50 to check by, but never over a fifth."""
+def split_held_out(n: int, share: float, seed: int) -> tuple[Positions, Positions]:
+    """Positions for training and for checking, disjoint, ascending, [.] int64. At least 50 to check by, but never over a
+    fifth, and at most 2,000."""
     if share == 0:
-        return list(range(n)), []
-    size = min(max(round(n * share), 50), n // 5)
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).tolist()
-    return sorted(order[size:]), sorted(order[:size])
-
-
-def subset(dataset: datasets.Dataset, positions: Sequence[int]) -> datasets.Dataset:
-    return dataset.select(positions, keep_in_memory=True)
+        return np.arange(n), np.arange(0)
+    size = min(max(round(n * share), 50), n // 5, MOST_HELD_OUT)
+    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
+    return np.sort(order[size:]), np.sort(order[:size])

@@ -49,12 +49,15 @@ class TrainingOptions(BaseModel):
     max_grad_norm: float = Field(1.0, gt=0)
     scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
     seed: int = 0
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """auto: float32 on a CPU, bfloat16 (weights stay in float32) on a GPU."""
+    compile: bool = False
+    """The student through torch.compile: worth its first minute on a GPU and many texts."""
     select: Literal["unlabelled", "labelled", "last"] = "unlabelled"
     """Which checkpoint becomes the student: the earliest within one standard error of the lowest loss on held-out texts
     without labels; the most accurate on labelled validation texts; or simply the last."""
     held_out: float = Field(0.05, ge=0, lt=0.5)
-    """Share of the texts kept out of training to select by."""
+    """Share of the texts kept out of training to select by; at least 50 (never over a fifth), at most 2,000."""
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; 100 if not given, but at most 20 checks in all."""
     report_to: list[Tracker] = []

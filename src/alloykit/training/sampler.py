@@ -18,7 +18,7 @@ class LengthSampler(Sampler[int]):
     """
 
     def __init__(self, lengths: Sequence[int], batch_size: int, seed: int) -> None:
-        self.lengths = torch.as_tensor(list(lengths))
+        self.lengths = torch.as_tensor(lengths)
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 
     def set_epoch(self, epoch: int) -> None:
@@ -31,10 +31,9 @@ class LengthSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         order = torch.randperm(len(self), generator=generator)
-        whole = len(self) // self.batch_size * self.batch_size
-        batches = []
-        for window in order[:whole].split(self.batch_size * WINDOW):
-            batches += window[self.lengths[window].argsort(descending=True, stable=True)].split(self.batch_size)
-        for i in torch.randperm(len(batches), generator=generator).tolist():
-            yield from batches[i].tolist()
-        yield from order[whole:].tolist()
+        batches = len(self) // self.batch_size
+        for window in order[: batches * self.batch_size].split(self.batch_size * WINDOW):
+            window.copy_(window[self.lengths[window].argsort(descending=True, stable=True)])
+        for i in torch.randperm(batches, generator=generator):
+            yield from order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
+        yield from order[batches * self.batch_size :].tolist()

@@ -1,0 +1,51 @@
+"""Reading ahead and writing behind: tokenisation and the disk do not keep the processor waiting."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+T = TypeVar("T")
+U = TypeVar("U")
+WAITING = 4  # results that may wait for the disk
+
+
+def ahead(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+    """prepare(item) for each item, in order; while one is in use, the next is prepared in another thread."""
+    with ThreadPoolExecutor(1, thread_name_prefix="alloykit-ahead") as pool:
+        following: Future[U] | None = None
+        for item in items:
+            current, following = following, pool.submit(prepare, item)
+            if current is not None:
+                yield current.result()
+        if following is not None:
+            yield following.result()
+
+
+class Behind:
+    """Runs what it is given one after another in another thread, at most `WAITING` behind; the first error comes out at the
+    next call or at the end. Leaving the block waits for everything."""
+
+    def __init__(self) -> None:
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="alloykit-behind")
+        self._pending: deque[Future[Any]] = deque()
+
+    def __call__(self, do: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        self._pending.append(self._pool.submit(do, *args, **kwargs))
+        while len(self._pending) > WAITING or (self._pending and self._pending[0].done()):
+            self._pending.popleft().result()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(wait=True, cancel_futures=kind is not None)
+        while self._pending:
+            future = self._pending.popleft()
+            if kind is None:
+                future.result()

@@ -1,0 +1,35 @@
+"""The number format that a frozen model computes in: float32, bfloat16, or 8-bit integers in its linear layers."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import torch
+from torch import nn
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """precision: of weights and activations. int8: linear layers in 8 bits, with each batch's own scale for activations
+    (CPU only), the rest in float32. compile: through torch.compile."""
+
+    precision: Literal["float32", "bfloat16"] = "float32"
+    int8: bool = False
+    compile: bool = False
+
+    @property
+    def name(self) -> str:
+        return "int8" if self.int8 else self.precision
+
+
+def in_numbers(model: Any, numbers: Numbers) -> Any:
+    """The model (or a changed copy of it), ready to compute in these numbers."""
+    if numbers.int8:
+        with warnings.catch_warnings():  # torch announces that this will move to a package of its own
+            warnings.simplefilter("ignore", category=DeprecationWarning)
+            model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+    else:
+        model = model.to(getattr(torch, numbers.precision))
+    return torch.compile(model, dynamic=True) if numbers.compile else model

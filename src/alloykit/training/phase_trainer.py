@@ -1,0 +1,107 @@
+"""transformers' Trainer, adapted: exact accumulation, similar lengths, checks of single texts, methods that act after a step."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from transformers import EvalPrediction, Trainer, TrainerCallback
+
+from alloykit.files import write_json
+from alloykit.methods.base import Method, Step
+from alloykit.rows import Rows
+from alloykit.training.checkpoints import COMPLETE
+from alloykit.training.dataset import Collator
+from alloykit.training.sampler import LengthSampler
+
+
+class PhaseTrainer(Trainer):
+    """Trainer whose loss weighs every text of an accumulated step the same, and whose checks keep single texts' losses."""
+
+    data_collator: Any
+    check_collator: Collator | None = None
+    labelled = False
+    learns_after_steps = False
+
+    def prepare_for(self, method: Method, check_collator: Collator, *, labelled: bool) -> None:
+        """labelled: checks count right answers instead of the method's loss."""
+        self.model_accepts_loss_kwargs = True  # our compute_loss has divided already: no division by accumulation steps
+        self.learns_after_steps = type(method).after_step is not Method.after_step
+        self.check_collator, self.labelled = check_collator, labelled
+
+    def _get_train_sampler(self, train_dataset: Any = None) -> LengthSampler:
+        dataset = train_dataset if train_dataset is not None else self.train_dataset
+        step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
+        return LengthSampler(dataset.lengths, step * self.args.world_size, self.args.seed)
+
+    def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
+        self._batches: list[dict[str, Any]] = []
+        batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
+        texts = torch.tensor(sum(len(batch["row"]) for batch in batches), device=device)
+        return batches, self.accelerator.gather(texts).sum()
+
+    def compute_loss(
+        self, model: nn.Module, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
+    ) -> Any:
+        outputs = model(**inputs)
+        loss = outputs["loss"]
+        if (
+            num_items_in_batch is not None
+        ):  # the mean over all texts of the step, on all devices (DDP averages over them)
+            loss = loss * len(inputs["row"]) * self.accelerator.num_processes / num_items_in_batch
+        if model.training and self.learns_after_steps:
+            self._batches.append(inputs)
+        return (loss, outputs) if return_outputs else loss
+
+    def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
+        mine = self.data_collator
+        self.data_collator = self.check_collator or mine
+        try:
+            return super().get_eval_dataloader(eval_dataset)
+        finally:
+            self.data_collator = mine
+
+    def prediction_step(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
+        inputs = self._prepare_inputs(inputs)
+        with torch.no_grad():
+            out = model(**inputs)
+        values = out["per_text"]
+        if self.labelled:
+            values = (out["logits"].argmax(-1) == inputs["rows"]["labels"]).float()
+        return out["loss"], values, inputs["row"]
+
+    def after_step(self) -> None:
+        """Give the method what the optimiser has just learned from."""
+        if self.learns_after_steps:
+            model = self.accelerator.unwrap_model(self.model)
+            rows = tuple(Rows.from_batch(batch["rows"]) for batch in self._batches)
+            model.method.after_step(
+                Step(model.student, model.modules_of_method, tuple(self._batches), rows, model.context, model.phase)
+            )
+
+
+class Progress(TrainerCallback):
+    """Moves the bar, lets the method act after each step, and marks checkpoints as complete."""
+
+    def __init__(self, advance: Any, trainer: PhaseTrainer) -> None:
+        self.advance, self.trainer = advance, trainer
+
+    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        self.trainer.after_step()
+        self.advance(1)
+
+    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+        if state.is_world_process_zero:
+            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
+            write_json(folder / COMPLETE, {"step": state.global_step})
+
+
+def summarise_checks(prediction: EvalPrediction) -> dict[str, float]:
+    """Mean of the criterion over the held-out texts and its standard error."""
+    values = np.asarray(prediction.predictions, dtype=np.float64)
+    error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
+    return {"criterion": float(values.mean()), "standard_error": float(error)}
