@@ -85,13 +85,17 @@ def sweep(
 
 
 @app.command()
-def plan(recipe: RecipeFile, as_json: AsJson = False) -> None:
-    """What a recipe would run: labels, passes, bytes, time. Runs nothing."""
+def plan(
+    recipe: RecipeFile,
+    probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """What a recipe would run: labels, passes, bytes, time. Writes nothing."""
     from alloykit.jobs.plan import plan as run
     from alloykit.jobs.show import plan_lines
     from alloykit.recipe import Recipe, read_recipe
 
-    found = run(read_recipe(recipe, Recipe))
+    found = run(read_recipe(recipe, Recipe), probe=probe)
     typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(plan_lines(found)))
 
 

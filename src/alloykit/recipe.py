@@ -191,6 +191,7 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
     for problem in error.errors():
         # Union members put their type's name into the path; a reader of YAML has no use for it.
         path = [str(p) for p in problem["loc"] if str(p) not in ("TextsOptions", "InMemory", "bool", "list[str]")]
+        path = [p for p in path if not p.startswith(("literal[", "constrained-"))]
         where = ".".join(path)
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":

@@ -35,7 +35,7 @@ class Pool:
 
     def rows(self, indices):
         at = torch.tensor(list(indices))
-        return Rows(tuple(TeacherRows(*(v[at] for v in vars(t).values())) for t in self.teachers))
+        return Rows(tuple(TeacherRows(t.logits[at], t.probability_sum[at], t.passes[at]) for t in self.teachers))
 
 
 @pytest.fixture(scope="module")

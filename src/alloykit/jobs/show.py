@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import re
+import types
+import typing
 from typing import Any
 
 from alloykit.errors import AlloyError
@@ -66,18 +68,20 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
     texts = plan["texts"]
     dropped = "".join(f", {n:,} dropped ({reason})" for reason, n in texts["dropped"].items())
-    lines.append(
-        f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped}), about {texts['tokens_each']:.0f} tokens each"
-    )
+    lines.append(f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped})")
     for t in plan["teachers"]:
-        lines.append(
-            f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads, about {duration(t['seconds'])}"
-        )
+        line = f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads"
+        if "seconds" in t:
+            line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+        lines.append(line)
     if plan["knowledge_bytes"]:
         lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
-        lines.append(f"student: {plan['student_steps']:,} steps, about {duration(plan['seconds']['training'])}")
-    lines.append(f"in all about {duration(sum(plan['seconds'].values()))} (rough: from this machine's matrix products)")
+        about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
+        lines.append(f"student: {plan['student_steps']:,} steps{about}")
+    if plan["seconds"]:
+        total = duration(sum(plan["seconds"].values()))
+        lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
     lines += [f"caution: {caution}" for caution in plan["cautions"]]
     return [*lines, f"output: {plan['output']}"]
 
@@ -99,7 +103,13 @@ def _meanings(options: type) -> dict[str, str]:
 
 
 def _type(annotation: Any) -> str:
-    text = getattr(annotation, "__name__", None) if isinstance(annotation, type) else str(annotation)
-    text = (text or "").replace("typing.", "")
-    literal = re.fullmatch(r"Literal\[(.*)\]", text)
-    return literal[1].replace("'", "").replace(", ", " | ") if literal else text
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(inside[0])
+    if origin is typing.Literal:
+        return " | ".join(map(str, inside))
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join("None" if part is type(None) else _type(part) for part in inside)
+    if isinstance(annotation, type) and not inside:
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")

@@ -27,9 +27,10 @@ class Numbers:
 def in_numbers(model: Any, numbers: Numbers) -> Any:
     """The model (or a changed copy of it), ready to compute in these numbers."""
     if numbers.int8:
+        each_channel = torch.ao.quantization.per_channel_dynamic_qconfig  # a scale for each output, not one for all
         with warnings.catch_warnings():  # torch announces that this will move to a package of its own
-            warnings.simplefilter("ignore", category=DeprecationWarning)
-            model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear}, dtype=torch.qint8)
+            warnings.simplefilter("ignore")
+            model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear: each_channel})
     else:
         model = model.to(getattr(torch, numbers.precision))
     return torch.compile(model, dynamic=True) if numbers.compile else model

@@ -62,3 +62,6 @@ class TrainingOptions(BaseModel):
     """Steps between checks; 100 if not given, but at most 20 checks in all."""
     report_to: list[Tracker] = []
     """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""
+
+    def in_bfloat16(self, device: str) -> bool:
+        return self.precision == "bfloat16" or (self.precision == "auto" and device == "cuda")

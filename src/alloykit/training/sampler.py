@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any
 
 import torch
 from torch.utils.data import Sampler
@@ -14,10 +15,10 @@ class LengthSampler(Sampler[int]):
     """Positions in random order, sorted by length within windows of `WINDOW` batches, the batches then shuffled.
 
     `batch_size` counts the texts of an optimiser step, so that accumulating small batches sees the same texts per step as
-    one large batch does. The last, smaller batch of an epoch stays last.
+    one large batch does. `lengths`: tokens per text, a sequence or an array. The last, smaller batch of an epoch stays last.
     """
 
-    def __init__(self, lengths: Sequence[int], batch_size: int, seed: int) -> None:
+    def __init__(self, lengths: Any, batch_size: int, seed: int) -> None:
         self.lengths = torch.as_tensor(lengths)
         self.batch_size, self.seed, self.epoch = batch_size, seed, 0
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import safetensors.torch
 from safetensors import SafetensorError
@@ -22,6 +22,7 @@ from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import Amalgam
 from alloykit.training.options import TrainingOptions
 from alloykit.training.phase_trainer import PhaseTrainer, Progress, summarise_checks
+from alloykit.training.schedule import Schedule
 from alloykit.training.selection import Selection
 
 
@@ -103,8 +104,9 @@ class _Phase:
     device: str
 
     def run(self, options: TrainingOptions, fitted: Fitted) -> None:
-        total, every, rule = self._plan(options)
-        args = self._arguments(options, total, every, rule)
+        schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
+        total, rule = schedule.total, options.select if self.checks is not None and len(self.checks) else "last"
+        args = self._arguments(options, schedule, rule)
         selection = Selection(self.folder / "checks", rule)
         trainer = PhaseTrainer(
             model=self.model,
@@ -157,36 +159,29 @@ class _Phase:
                     hint="Free some space, then run the same command again: it goes on from the last complete checkpoint.",
                 ) from error
 
-    def _plan(self, options: TrainingOptions) -> tuple[int, int, Literal["unlabelled", "labelled", "last"]]:
-        """Optimiser steps in all, steps between checks, and the rule that selects."""
-        per_epoch = math.ceil(math.ceil(len(self.dataset) / options.batch_size) / options.accumulate)
-        total = max(1, math.ceil(per_epoch * (self.phase.epochs or options.epochs)))
-        every = options.check_every or max(min(100, math.ceil(total / 3)), math.ceil(total / 20))
-        return total, every, options.select if self.checks is not None and len(self.checks) else "last"
-
-    def _arguments(self, options: TrainingOptions, total: int, every: int, rule: str) -> TrainingArguments:
+    def _arguments(self, options: TrainingOptions, schedule: Schedule, rule: str) -> TrainingArguments:
         return TrainingArguments(
             output_dir=str(self.folder),
             per_device_train_batch_size=options.batch_size,
             per_device_eval_batch_size=max(64, options.batch_size),
             gradient_accumulation_steps=options.accumulate,
-            max_steps=total,
+            max_steps=schedule.total,
             learning_rate=self.phase.learning_rate or options.learning_rate,
-            warmup_steps=math.ceil(options.warmup * total),
+            warmup_steps=math.ceil(options.warmup * schedule.total),
             weight_decay=options.weight_decay,
             max_grad_norm=options.max_grad_norm,
             lr_scheduler_type=options.scheduler,
             seed=options.seed,
             data_seed=options.seed,
-            bf16=options.precision == "bfloat16" or (options.precision == "auto" and self.device == "cuda"),
+            bf16=options.in_bfloat16(self.device),
             torch_compile=options.compile,
             use_cpu=self.device == "cpu",
             eval_strategy="steps" if rule != "last" else "no",
-            eval_steps=every if rule != "last" else None,
+            eval_steps=schedule.every if rule != "last" else None,
             save_strategy="steps",
-            save_steps=every,
+            save_steps=schedule.every,
             save_total_limit=2,
-            logging_steps=max(1, min(10, total // 20), total // 200),
+            logging_steps=max(1, min(10, schedule.total // 20), schedule.total // 200),
             report_to=options.report_to or "none",
             remove_unused_columns=False,
             disable_tqdm=True,

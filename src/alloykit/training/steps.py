@@ -1,0 +1,50 @@
+"""Single training steps and checks of a student, to time them. Nothing that they learn is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+
+from alloykit.methods.base import Needs
+from alloykit.teachers.encoder import pad
+from alloykit.teachers.fast_dropout import FastMasks
+from alloykit.training.options import TrainingOptions
+
+Encodings = Sequence[Mapping[str, list[int]]]
+
+
+class StepProbe:
+    """The student's part of a step: forward, backward, AdamW, in the recipe's numbers. A method's loss costs next to nothing."""
+
+    def __init__(self, model: Any, tokenizer: Any, options: TrainingOptions, needs: Needs, device: str) -> None:
+        self.model, self.tokenizer, self.options, self.device = model.to(device), tokenizer, options, device
+        self.outputs = {
+            "output_hidden_states": needs.student_hidden_states,
+            "output_attentions": needs.student_attentions,
+        }
+        self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-12, fused=True)
+
+    def step(self, encodings: Encodings) -> None:
+        """One optimiser step over these texts, in batches of the recipe's size."""
+        self.model.train()
+        for start in range(0, len(encodings), self.options.batch_size):
+            with FastMasks(0) if self.device == "cpu" else nullcontext():
+                self._logits(encodings[start : start + self.options.batch_size]).logsumexp(-1).mean().backward()
+        torch.nn.utils.clip_grad_norm_(self.model.parameters(), self.options.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+
+    @torch.inference_mode()
+    def check(self, encodings: Encodings) -> None:
+        """The held-out texts' forward pass."""
+        self.model.eval()
+        self._logits(encodings).cpu()
+
+    def _logits(self, encodings: Encodings) -> torch.Tensor:
+        batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
+        with torch.autocast(self.device, torch.bfloat16, enabled=self.options.in_bfloat16(self.device)):
+            logits: torch.Tensor = self.model(**batch, **self.outputs).logits
+        return logits.float()

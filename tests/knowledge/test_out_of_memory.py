@@ -1,0 +1,89 @@
+"""A batch that does not fit is cut, and the answers are the same; a single text that does not fit is an error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+from knowing import SENTENCES, direct, read, table
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge import compute
+from alloykit.knowledge.compute import Budget, plain_pass
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.memory import is_out_of_memory
+from alloykit.teachers.teacher import Teacher, TeacherInfo
+
+
+class Small:
+    """Stands for a device that holds so many padded tokens."""
+
+    def __init__(self, model: Any, tokens: int, error: type[Exception] = torch.OutOfMemoryError) -> None:
+        self.model, self.tokens, self.error = model, tokens, error
+        self.sizes: list[int] = []
+
+    def __call__(self, **batch: Any) -> Any:
+        self.sizes.append(batch["input_ids"].numel())
+        if self.sizes[-1] > self.tokens:
+            raise self.error("DefaultCPUAllocator: can't allocate memory: you tried")
+        return self.model(**batch)
+
+
+@pytest.mark.parametrize("error", [torch.OutOfMemoryError, RuntimeError, MemoryError])
+def test_smaller_batches_give_the_same_answers(
+    billing: TeacherInfo, models: dict[str, Path], error: type[Exception], capsys: pytest.CaptureFixture[str]
+) -> None:
+    teacher = Teacher.load(billing, max_length=32)
+    teacher.model = small = Small(teacher.model, 60, error)  # type: ignore[assignment]
+    budget, seen = Budget(1000), []
+    logits = plain_pass(teacher, teacher.encode(SENTENCES), budget, seen.append)
+    torch.testing.assert_close(logits, direct(models["billing"], SENTENCES), rtol=1e-4, atol=1e-5)
+    assert sum(seen) == len(SENTENCES), "each text is counted once"
+    assert budget.tokens <= 62
+    failed = [size for size in small.sizes if size > 60]
+    assert len(failed) < 6, "once is enough: later batches are smaller from the start"
+    assert "out of memory; going on with batches of" in capsys.readouterr().err
+    plain_pass(teacher, teacher.encode(SENTENCES), budget, seen.append)
+    assert len([size for size in small.sizes if size > 60]) == len(failed), "the budget stays small"
+
+
+def test_one_text_too_long_is_an_error(billing: TeacherInfo) -> None:
+    teacher = Teacher.load(billing, max_length=32)
+    teacher.model = Small(teacher.model, 3)  # type: ignore[assignment]
+    with pytest.raises(AlloyError, match=r"memory for one text of \d+ tokens in teacher 'billing'.*max_length"):
+        plain_pass(teacher, teacher.encode(["refund the card"]), Budget(1000), lambda n: None)
+
+
+def test_other_errors_stay_what_they_are(billing: TeacherInfo) -> None:
+    teacher = Teacher.load(billing, max_length=32)
+
+    def broken(**batch: Any) -> Any:
+        raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
+
+    teacher.model = broken
+    with pytest.raises(RuntimeError, match="mat1"):
+        plain_pass(teacher, teacher.encode(["refund"]), Budget(1000), lambda n: None)
+    assert not is_out_of_memory(ValueError("can't allocate memory"))
+
+
+def test_the_receipt_says_what_batches_it_were(
+    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, failed = compute._all, []
+
+    def once(teacher: Any, encodings: Any, budget: Budget, *rest: Any) -> Any:
+        if not failed:
+            failed.append(True)
+            budget.too_large(teacher, 2, 100)
+        return real(teacher, encodings, budget, *rest)
+
+    monkeypatch.setattr(compute, "_all", once)
+    store = Store(tmp_path / "k", shard_rows=16)
+    sweep([billing], table(tiny.texts(8)), store, SweepOptions(passes=4, max_length=32, tokens_per_batch=256))
+    receipt = store._read_json("teachers/billing/00000.passes-0000.json")
+    assert receipt["tokens_per_batch"] == 128
+    assert len(read(store, ["billing"], tiny.texts(8), passes=4).rows(range(8)).teachers[0].logits) == 8

@@ -1,0 +1,113 @@
+"""Other number formats answer nearly the same; knowledge made in one is not mixed with another's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+
+from alloykit.errors import AlloyError
+from alloykit.jobs.prepare import prepare
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.recipe import Recipe, parse
+from alloykit.teachers import numbers
+from alloykit.teachers.numbers import Numbers
+from alloykit.teachers.teacher import Teacher, TeacherInfo, TeacherSpec, describe
+
+
+@pytest.fixture(scope="module")
+def info(tmp_path_factory: pytest.TempPathFactory) -> TeacherInfo:
+    folder = tmp_path_factory.mktemp("teacher")
+    tiny.classifier(folder, ["a", "b", "c"])
+    return describe(TeacherSpec(model=str(folder)), "t")
+
+
+def logits(info: TeacherInfo, chosen: Numbers) -> torch.Tensor:
+    teacher = Teacher.load(info, numbers=chosen)
+    with torch.inference_mode():
+        return teacher.model(**teacher.batch(teacher.encode(tiny.texts(30)))).logits.float()
+
+
+@pytest.mark.parametrize("chosen", [Numbers(int8=True), Numbers("bfloat16")], ids=lambda n: n.name)
+def test_answers_are_close_but_not_equal(info: TeacherInfo, chosen: Numbers) -> None:
+    exact, other = logits(info, Numbers()), logits(info, chosen)
+    error = (other.softmax(-1) - exact.softmax(-1)).abs().max()
+    assert 0 < error < 0.15
+    assert (other.argmax(-1) == exact.argmax(-1)).double().mean() > 0.9
+
+
+def test_int8_replaces_every_linear_layer(info: TeacherInfo) -> None:
+    model = Teacher.load(info, numbers=Numbers(int8=True)).model
+    linear = [m for m in model.modules() if type(m) is torch.nn.Linear]
+    assert linear == []
+    assert any(
+        "DynamicQuantizedLinear" in type(m).__name__ or "quantized" in type(m).__module__ for m in model.modules()
+    )
+
+
+def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: TeacherInfo) -> None:
+    prints = [Teacher.load(info, numbers=n).fingerprint for n in (Numbers(), Numbers(int8=True), Numbers("bfloat16"))]
+    assert prints[0] == prints[1] == prints[2]
+
+
+@pytest.mark.parametrize("chosen", [Numbers(int8=True), Numbers("bfloat16")], ids=lambda n: n.name)
+def test_a_sweep_with_passes_works_and_is_kept_apart(info: TeacherInfo, chosen: Numbers, tmp_path: Path) -> None:
+    from alloykit.data import load_texts
+
+    texts, store = load_texts(tiny.texts(12)), Store(tmp_path)
+    options = SweepOptions(passes=4, dropout=0.1, max_length=32, numbers=chosen)
+    sweep([info], texts, store, options)
+    assert store.load("teachers/t/00000.passes-0000")["per_pass"].dtype == torch.float32
+    with pytest.raises(AlloyError, match=r"numbers = float32.*numbers = " + chosen.name):
+        sweep([info], texts, store, SweepOptions(passes=4, dropout=0.1, max_length=32))
+
+
+def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def compiled(model: Any, **how: Any) -> Any:
+        asked.append(how)
+        return model
+
+    monkeypatch.setattr(numbers.torch, "compile", compiled)
+    assert torch.equal(logits(info, Numbers(compile=True)), logits(info, Numbers()))
+    assert asked == [{"dynamic": True}]
+
+
+def recipe(info: TeacherInfo, tmp_path: Path, **knowledge: Any) -> Recipe:
+    (tmp_path / "texts.txt").write_text("a\nb\n")
+    return parse(
+        {
+            "teachers": [info.spec.model],
+            "texts": str(tmp_path / "texts.txt"),
+            "method": {"name": "ensemble"},
+            "knowledge": knowledge,
+            "output": str(tmp_path / "run"),
+        },
+        Recipe,
+    )
+
+
+def test_what_auto_means(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    options = prepare(recipe(info, tmp_path)).sweep_options()
+    assert options.numbers == Numbers("float32")
+    assert options.tokens_per_batch == 4096
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    options = prepare(recipe(info, tmp_path)).sweep_options()
+    assert options.numbers == Numbers("bfloat16")
+    assert options.tokens_per_batch == 65_536
+    assert (
+        prepare(recipe(info, tmp_path, precision="float32", tokens_per_batch=9)).sweep_options().tokens_per_batch == 9
+    )
+
+
+def test_contradictions_are_refused(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(AlloyError, match=r"either int8 or precision bfloat16"):
+        recipe(info, tmp_path, int8=True, precision="bfloat16")
+    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
+    with pytest.raises(AlloyError, match=r"teachers on a CPU.*int8"):
+        prepare(recipe(info, tmp_path, int8=True))
