@@ -10,7 +10,18 @@ import os
 from importlib import import_module
 from pathlib import Path
 
-TABLES = {"muka": {"table1": "AG News, 5Abstracts, Google Snippets: two teachers, every method, three pools"}}
+TABLES = {
+    "muka": {"table1": "AG News, 5Abstracts, Google Snippets: two teachers, every method, three pools"},
+    "speed": {
+        "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
+        "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
+        "growth": "time against the number of texts and of teachers",
+        "floor": "where the time goes, and how far it is from the machine's rate of matrix products",
+        "adaptive": "adaptive passes against an independent K = 64",
+        "int8": "int8 teachers: speed and agreement",
+        "memory": "peak resident memory by number of texts",
+    },
+}
 
 
 def main() -> None:

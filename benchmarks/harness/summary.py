@@ -91,11 +91,11 @@ def points(found: dict[str, float] | None) -> str:
     return f"**{text}**" if found["p_holm"] < 0.05 else text
 
 
-def rows(headings: Sequence[str], body: Sequence[Sequence[str]]) -> list[str]:
+def rows(headings: Sequence[Any], body: Sequence[Sequence[Any]]) -> list[str]:
     """A Markdown table."""
     return [
-        "| " + " | ".join(headings) + " |",
+        "| " + " | ".join(map(str, headings)) + " |",
         "|" + "---|" * len(headings),
-        *("| " + " | ".join(row) + " |" for row in body),
+        *("| " + " | ".join(map(str, row)) + " |" for row in body),
         "",
     ]

@@ -39,7 +39,7 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
         tokenizer = load_tokenizer(
             resolve(spec.model), spec.model, {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
         )
-        ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False).input_ids]
+        ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False, verbose=False).input_ids]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
             **health.behaviour(p, source.pass_variance(info.name), info.labels),

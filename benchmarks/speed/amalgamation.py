@@ -1,0 +1,164 @@
+"""(b) A whole amalgamation against the papers' way written by hand, at equal accuracy, and where the factor comes from."""
+
+from __future__ import annotations
+
+import shutil
+import statistics
+import time
+from pathlib import Path
+from typing import Any
+
+import datasets
+import torch
+
+from alloykit.evaluation.predict import Classifier
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.jobs.plan import plan
+from alloykit.jobs.prepare import prepare
+from alloykit.jobs.teach import teach
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.labels import LabelSpace
+from alloykit.progress import say, set_quiet
+from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.training.dataset import Collator, tokenize
+from alloykit.training.options import StudentSpec
+from alloykit.training.sampler import LengthSampler
+from alloykit.training.student import build_student
+from benchmarks.harness.data import AG_NEWS
+from benchmarks.speed import by_hand
+from benchmarks.speed.ladder import ladder
+from benchmarks.speed.measure import Measurement, in_turns
+
+TEXTS, TEST, LENGTH, SEEDS = 600, 1000, 128, (0, 1, 2)
+ENCODER = {"model": "bundled:minilm", "layers": 3, "keep": "even"}
+GROUPS = AG_NEWS.split(2)
+SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])
+
+
+def run(data: Path, work: Path) -> dict[str, Any]:
+    folder = work / "amalgamation"
+    teachers = [_teacher(data, folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
+    texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
+    ways: dict[str, list[dict[str, float]]] = {}
+    for seed in SEEDS:
+        if seed == SEEDS[0]:  # the same computation as the next, but for padding: once is enough
+            ways["by hand, padded to 128"] = [_by_hand(data, teachers, texts, seed, LENGTH)]
+        for name, do in {
+            "by hand, padded to each batch's longest": lambda s=seed: _by_hand(data, teachers, texts, s, None),
+            "alloykit, K = 16": lambda s=seed: _ours(data, folder, teachers, s, 16),
+            "alloykit, adaptive K": lambda s=seed: _ours(data, folder, teachers, s, "adaptive"),
+        }.items():
+            ways.setdefault(name, []).append(do())
+            say(f"{name}, seed {seed}: {ways[name][-1]}")
+    first = {name: found[0]["seconds"] for name, found in ways.items()}
+    slow, better, *ours = first
+    predicted = plan(_recipe(data, folder, teachers, 0, 16))["seconds"]
+    real = ways[ours[0]][0]
+    return {
+        "settings": {"texts": TEXTS, "test": TEST, "length": LENGTH, "encoder": ENCODER, "passes": by_hand.PASSES},
+        "ways": ways,
+        "ratios": {f"{hand} / {mine}": round(first[hand] / first[mine], 2) for hand in (slow, better) for mine in ours},
+        "accuracy": {
+            name: {"mean": statistics.mean(a := [x["accuracy"] for x in found]), "spread": [min(a), max(a)]}
+            for name, found in ways.items()
+        },
+        "collator": _collator(_recipe(data, folder, teachers, 0, 16), real["training"]),
+        "ladder": ladder(teachers, texts, ENCODER, SPACE),
+        "plan": {
+            "predicted": predicted,
+            "measured": {"sweep": real["sweep"], "training": real["training"]},
+        },
+    }
+
+
+def _teacher(data: Path, folder: Path, labels: list[str]) -> Path:
+    source = {
+        "path": str(data / AG_NEWS.name / "train.parquet"),
+        "label": "label",
+        "label_names": list(AG_NEWS.labels),
+        "limit": 1500,
+    }
+    training = {"epochs": 3, "learning_rate": 2e-4, "batch_size": 32, "select": "last", "held_out": 0.0}
+    values = {"model": ENCODER, "data": source, "labels": labels, "training": training, "output": str(folder)}
+    return teach(parse(values, TeachRecipe))
+
+
+def _by_hand(data: Path, teachers: list[Path], texts: list[str], seed: int, pad_to: int | None) -> dict[str, float]:
+    begun = time.perf_counter()
+    student, tokenizer = build_student(StudentSpec.model_validate(ENCODER), SPACE, seed)
+    done = by_hand.amalgamate(teachers, texts, student, tokenizer, pad_to=pad_to, longest=LENGTH, seed=seed)
+    seconds = time.perf_counter() - begun
+    return {
+        "seconds": round(seconds, 1),
+        "sweep": round(done.passes_seconds, 1),
+        "training": round(done.training_seconds, 1),
+        "accuracy": _accuracy(data, Classifier(student, tokenizer, LENGTH)),
+    }
+
+
+def _ours(data: Path, folder: Path, teachers: list[Path], seed: int, passes: int | str) -> dict[str, float]:
+    recipe = _recipe(data, folder, teachers, seed, passes)
+    shutil.rmtree(recipe.output, ignore_errors=True)
+    set_quiet(True)
+    begun = time.perf_counter()
+    done = run_recipe(recipe)  # from nothing to the written report
+    seconds = time.perf_counter() - begun
+    set_quiet(False)
+    parts = done.metrics["seconds"]
+    return {
+        "seconds": round(seconds, 1),
+        "sweep": round(sum(parts["sweep"].values()), 1),
+        "training": parts["training"],
+        "accuracy": _accuracy(data, Classifier.load(done.student, LENGTH)),
+    }
+
+
+def _recipe(data: Path, folder: Path, teachers: list[Path], seed: int, passes: int | str) -> Recipe:
+    training = {
+        "epochs": by_hand.EPOCHS,
+        "learning_rate": by_hand.RATE,
+        "batch_size": by_hand.BATCH,
+        "select": "last",
+        "held_out": 0.0,
+        "seed": seed,
+    }
+    values = {
+        "teachers": [str(t) for t in teachers],
+        "texts": {"path": str(data / AG_NEWS.name / "train.parquet"), "limit": TEXTS},
+        "student": ENCODER,
+        "method": {"name": "muka", "passes": passes},
+        "training": training,
+        "knowledge": {"seed": seed},
+        "output": str(folder / f"run-{passes}"),
+    }
+    return parse(values, Recipe)
+
+
+def _collator(recipe: Recipe, training: float) -> dict[str, float]:
+    """Milliseconds to read and pad a batch and to join it with its knowledge, and that over the time of a training step."""
+    prepared = prepare(recipe)
+    source = StoredKnowledge(prepared.store(), prepared.names, prepared.texts.ids(), passes=by_hand.PASSES)
+    _, tokenizer = build_student(StudentSpec.model_validate(ENCODER), SPACE, 0)
+    dataset = tokenize(prepared.texts, tokenizer, LENGTH)
+    order = list(LengthSampler(dataset.lengths, by_hand.BATCH, 0))
+    batches = [order[i : i + by_hand.BATCH] for i in range(0, len(order), by_hand.BATCH)]
+    collate = Collator(tokenizer, source)
+    times = in_turns({"collate": lambda: [collate([dataset[i] for i in rows]) for rows in batches]}, 5)["collate"]
+    batch = min(times) / len(batches)
+    return {
+        "milliseconds": round(1000 * batch, 2),
+        "of_a_step": round(batch * len(batches) * by_hand.EPOCHS / training, 4),
+    }
+
+
+def _accuracy(data: Path, classifier: Classifier) -> float:
+    test = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "test.parquet")).shuffle(seed=0).select(range(TEST))
+    names = [AG_NEWS.labels[i] for i in test["label"]]
+    set_quiet(True)
+    predicted = classifier.probabilities(list(test["text"])).argmax(-1)
+    set_quiet(False)
+    right = torch.tensor([classifier.labels[int(p)] == name for p, name in zip(predicted, names, strict=True)])
+    return round(float(right.double().mean()), 4)
+
+
+TABLE = Measurement("amalgamation", "a whole amalgamation against the same written by hand", run)

@@ -1,0 +1,119 @@
+"""What every speed measurement shares: its record, the machine it ran on, and times taken in turns so that noise falls on all."""
+
+from __future__ import annotations
+
+import json
+import platform
+import statistics
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from alloykit.files import write_json
+from alloykit.jobs.run import environment
+from alloykit.progress import say
+from benchmarks.harness.profiles import Profile
+from benchmarks.harness.results import RESULTS, commit
+
+Run = Callable[[Path, Path], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """One part of `python -m benchmarks speed`. `run(data, work)` returns its figures; settings are the module's constants."""
+
+    name: str
+    title: str
+    run: Run
+
+    @property
+    def path(self) -> Path:
+        suffix = "-gpu" if device() == "cuda" else ""
+        return RESULTS / "speed" / f"{self.name}{suffix}.json"
+
+    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
+        """Measure, unless figures are there already (with `retry` again)."""
+        if self.path.exists() and not retry:
+            say(f"speed {self.name}: measured already")
+            return
+        say(f"speed {self.name}: {self.title}")
+        begun = time.perf_counter()
+        figures = self.run(data, work / "speed")
+        write_json(
+            self.path,
+            {
+                "command": f"python -m benchmarks speed {self.name}",
+                "commit": commit(),
+                "machine": machine(),
+                "seconds": round(time.perf_counter() - begun),
+                "figures": json.loads(json.dumps(figures)),
+            },
+        )
+
+
+def device() -> str:
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+def machine() -> dict[str, Any]:
+    about = environment()
+    return {
+        "processor": _processor(),
+        "threads": torch.get_num_threads(),
+        "gpu": about["gpu"],
+        "python": about["python"],
+        "torch": about["packages"]["torch"],
+        "transformers": about["packages"]["transformers"],
+    }
+
+
+def in_turns(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, list[float]]:
+    """Seconds of every run in every round, after one round that does not count. All are run in each round."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for n in range(rounds + 1):
+        for name, run in runs.items():
+            begun = time.perf_counter()
+            run()
+            if device() == "cuda":
+                torch.cuda.synchronize()
+            if n:
+                times[name].append(time.perf_counter() - begun)
+    return times
+
+
+def ratio(times: dict[str, list[float]], of: str, to: str) -> dict[str, float]:
+    """How often `to`'s time is `of`'s: the median over the rounds, and their middle half."""
+    each = sorted(a / b for a, b in zip(times[of], times[to], strict=True))
+    quarters = statistics.quantiles(each, n=4) if len(each) > 1 else [each[0]] * 3
+    return {"ratio": round(statistics.median(each), 3), "from": round(quarters[0], 3), "to": round(quarters[2], 3)}
+
+
+def matmul_rate(size: int = 1536, repeats: int = 6, dtype: torch.dtype | None = None) -> float:
+    """Floating-point operations per second of large matrix products: the floor's denominator."""
+    dtype = dtype or (torch.bfloat16 if device() == "cuda" else torch.float32)
+    size = size * 8 if device() == "cuda" else size
+    a, b = (torch.randn(size, size, dtype=dtype, device=device()) for _ in range(2))
+    times = in_turns({"product": lambda: a @ b}, repeats)["product"]
+    return 2 * size**3 / min(times)
+
+
+def encoder_flops(config: Any, tokens: int, longest: int) -> float:
+    """Of one forward pass over so many padded tokens: linear layers and attention; everything else is counted as nothing."""
+    d, inner = config.hidden_size, config.intermediate_size
+    per_token = 2 * (4 * d * d + 2 * d * inner) + 4 * longest * d
+    return float(config.num_hidden_layers * per_token * tokens)
+
+
+def _processor() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        names = [
+            line.split(":", 1)[1].strip() for line in info.read_text().splitlines() if line.startswith("model name")
+        ]
+        if names:
+            return f"{names[0]} ({len(names)} cores)"
+    return platform.processor() or platform.machine()

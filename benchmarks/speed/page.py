@@ -1,0 +1,214 @@
+"""results/speed.md: the figures of results/speed/*.json as one page, in front of them a reader's summary."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from alloykit.files import write_atomic
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.summary import rows
+
+Figures = dict[str, Any]
+
+
+def write() -> None:
+    lines = ["# Speed", "", Path(__file__).with_name("summary.md").read_text(encoding="utf-8").strip(), ""]
+    for name, (title, table) in PARTS.items():
+        lines += [f"## {title}", ""]
+        found = [p for p in (RESULTS / "speed" / f"{name}{suffix}.json" for suffix in ("", "-gpu")) if p.exists()]
+        if not found:
+            lines += ["Not measured yet.", ""]
+        for path in found:
+            made = json.loads(path.read_text(encoding="utf-8"))
+            machine = made["machine"]
+            lines += table(made["figures"])
+            lines += [
+                f"`{made['command']}`, {made['seconds']} s, commit {made['commit']}; {machine['processor']}, "
+                f"{machine['threads']} threads, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
+                "",
+            ]
+    write_atomic(RESULTS / "speed.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _ratio(value: dict[str, float]) -> str:
+    return f"{value['ratio']:.2f} ({value['from']:.2f} to {value['to']:.2f})"
+
+
+def _passes(f: Figures) -> list[str]:
+    names = [n for n in ("ours", "stock") if n in f["lengths"][0]]
+    body = [[r["tokens"], r["texts_per_second_plain"], *(_ratio(r[n]) for n in names)] for r in f["lengths"]]
+    titles = {"ours": "masks from bytes", "stock": "stock dropout"}
+    return [
+        f"{f['model']}, {f['tokens_per_batch']:,} tokens per batch: the speed of a Monte-Carlo pass as a share of the plain "
+        f"pass's (median of {f['rounds']} rounds in turns, and their middle half). The floor asked for is 0.8.",
+        "",
+        *rows(["tokens", "plain, texts/s", *(titles[n] for n in names)], body),
+    ]
+
+
+def _amalgamation(f: Figures) -> list[str]:
+    s = f["settings"]
+    body = []
+    for name, found in f["ways"].items():
+        accuracy, one = f["accuracy"][name], found[0]
+        spread = " to ".join(f"{100 * x:.1f}" for x in accuracy["spread"])
+        body.append(
+            [
+                name,
+                one["seconds"],
+                one["sweep"],
+                one["training"],
+                f"{100 * accuracy['mean']:.1f} ({spread})",
+                len(found),
+            ]
+        )
+    lines = [
+        f"AG News, two teachers of three MiniLM layers, {s['texts']} texts of at most {s['length']} tokens, K = {s['passes']}, "
+        f"three epochs; accuracy on {s['test']} test texts. Times are of seed 0, from the first import of a weight to the "
+        "finished student (with alloykit: to the written report).",
+        "",
+        *rows(["", "seconds", "passes", "training", "accuracy, % (spread)", "seeds"], body),
+        *rows(["ratio of times", ""], [[name, f"{value:.1f} ×"] for name, value in f["ratios"].items()]),
+        f"What each idea contributes ({f['ladder']['texts']} of the texts, {f['ladder']['rounds']} rounds in turns; each line "
+        "has all ideas of the lines above it):",
+        "",
+    ]
+    for part in ("a pass", "training"):
+        steps = f["ladder"][part]
+        lines += rows(
+            [part, "seconds", "faster than the line above"],
+            [[x["with"], x["seconds"], _ratio(x) if "ratio" in x else "–"] for x in steps],
+        )
+    lines += [
+        f"Reading and padding a batch of 32 and joining it with its knowledge takes {f['collator']['milliseconds']} ms, "
+        f"{f['collator']['of_a_step']:.1%} of a training step.",
+        "",
+    ]
+    plan = f["plan"]
+    body = [
+        [
+            part,
+            plan["predicted"][part],
+            plan["measured"][part],
+            f"{100 * (plan['predicted'][part] / plan['measured'][part] - 1):+.0f} %",
+        ]
+        for part in ("sweep", "training")
+    ]
+    return [
+        *lines,
+        "What `alloykit plan` predicted for the run with K = 16:",
+        "",
+        *rows(["", "predicted, s", "measured, s", "error"], body),
+    ]
+
+
+def _growth(f: Figures) -> list[str]:
+    lines = []
+    for what, slope in (("texts", f["slope_texts"]), ("teachers", f["slope_teachers"])):
+        body = [[n, s] for n, s in f[f"by_{what}"].items()]
+        lines += [
+            f"Slope over {what}, log–log: {slope:.2f} (at most 1.05 was asked for).",
+            "",
+            *rows([what, "seconds"], body),
+        ]
+    return lines
+
+
+def _floor(f: Figures) -> list[str]:
+    lines = [
+        f"{f['model']}, {f['texts']} texts of AG News. The floor is the FLOPs of linear layers and attention over the machine's "
+        f"rate of large matrix products, {f['matmul_gflops']:,.0f} GFLOP/s.",
+        "",
+    ]
+    body = [
+        [
+            n,
+            w["seconds"],
+            w["floor_seconds"],
+            f"{w['times_the_floor']:.1f} ×",
+            f"{100 / w['times_the_floor']:.0f} %",
+            f"{w['padding']:.1%}",
+        ]
+        for n, w in f["work"].items()
+    ]
+    lines += rows(["", "seconds", "floor", "times the floor", "of the rate", "padding"], body)
+    kinds = sorted(
+        {k for w in f["work"].values() for k in w["shares"]}, key=lambda k: -f["work"]["training"]["shares"].get(k, 0)
+    )
+    return lines + rows(
+        ["share of the time", *f["work"]],
+        [[k, *(f"{100 * w['shares'].get(k, 0):.0f} %" for w in f["work"].values())] for k in kinds],
+    )
+
+
+def _adaptive(f: Figures) -> list[str]:
+    body = []
+    for name, one in f["sets"].items():
+        for mode in ("hard", "soft"):
+            r = one[mode]
+            body.append([
+                name, mode, one["texts"], one["v"], r["mean_passes"], f"{r['mismatch']['adaptive']:.1%}", f"{r['mismatch']['fixed']:.1%}",
+                f"{100 * r['difference']['to']:+.2f}", f"{100 * r['difference_weighted']['to']:+.2f}",
+                f"{r['weights_off']['adaptive']:.3f} / {r['weights_off']['fixed']:.3f}", "yes" if r["accepted"] else "no",
+            ])  # fmt: skip
+    return [
+        "Routing against an independent run of 64 passes (jackknifed): mismatches of adaptive passes and of a fixed K = 16, the "
+        "upper 95 % bound of their difference in points, plain and weighted by v, and the mean error of the largest teacher weight.",
+        "",
+        *rows(
+            [
+                "set",
+                "mode",
+                "texts",
+                "mean v",
+                "mean passes",
+                "mismatch, adaptive",
+                "mismatch, K = 16",
+                "difference ≤",
+                "weighted ≤",
+                "weights off (adaptive / K = 16)",
+                "accepted",
+            ],
+            body,
+        ),
+    ]
+
+
+def _int8(f: Figures) -> list[str]:
+    body = [
+        [n, f"{t['same_label']:.1%}", t["mean_probability_difference"], t["largest_probability_difference"],
+         t["mean_confidence_difference"], _ratio(t["speed_of_plain_pass"]), _ratio(t["speed_of_monte_carlo_pass"])]
+        for n, t in f["teachers"].items()
+    ]  # fmt: skip
+    return [
+        f"int8 against float32 on {f['texts']:,} test texts of AG News; speed as a multiple of float32's.",
+        "",
+        *rows(
+            ["teacher", "same label", "mean |Δp|", "largest |Δp|", "mean |Δc|", "plain pass", "Monte-Carlo pass"], body
+        ),
+    ]
+
+
+def _memory(f: Figures) -> list[str]:
+    body = [[f"{r['texts']:,}", round(r["peak_mb"]), r["seconds"]] for r in f["runs"]]
+    return [
+        "Peak resident memory of a process that reads, sweeps (two tiny teachers, 4 passes), trains and reports.",
+        "",
+        *rows(["texts", "peak, MB", "seconds"], body),
+        f"Most against fewest texts: {f['growth']:.3f} × (at most 1.1 was asked for).",
+        "",
+    ]
+
+
+PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
+    "passes": ("A Monte-Carlo pass at the speed of a plain one", _passes),
+    "amalgamation": ("A whole amalgamation", _amalgamation),
+    "growth": ("Growth", _growth),
+    "floor": ("Where the time goes, and the floor", _floor),
+    "adaptive": ("Adaptive passes", _adaptive),
+    "int8": ("int8 teachers", _int8),
+    "memory": ("Memory", _memory),
+}

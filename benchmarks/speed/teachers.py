@@ -1,0 +1,19 @@
+"""Teachers for measurements of time alone: the bundled encoder with a head that knows nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alloykit.jobs.amalgamate import save_classifier
+from alloykit.labels import LabelSpace
+from alloykit.training.options import StudentSpec
+from alloykit.training.student import build_student
+
+
+def untrained(folder: Path, labels: list[str], seed: int, layers: int = 6) -> Path:
+    if not (folder / "config.json").exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        spec = StudentSpec(model="bundled:minilm", layers=layers, keep="even")
+        model, tokenizer = build_student(spec, LabelSpace.union([labels], teacher_names=["t"]), seed)
+        save_classifier(model, tokenizer, folder)
+    return folder

@@ -1,0 +1,98 @@
+"""What speed is compared with computes the same as alloykit; times taken in turns and the page made of them."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context
+from alloykit.methods.registry import create
+from alloykit.rows import Rows, TeacherRows
+from benchmarks.speed import by_hand, measure, page
+from benchmarks.speed.measure import Measurement, in_turns, ratio
+
+
+def test_the_loop_by_hand_has_mukas_weights() -> None:
+    generator = torch.Generator().manual_seed(0)
+    p = [torch.randn(40, c, generator=generator).mul(2).softmax(-1) for c in (2, 3)]
+    w, v = by_hand.weights(p)
+    rows = Rows(tuple(TeacherRows(q.log(), 16 * q, torch.full((40,), 16)) for q in p))
+    space = LabelSpace.union([["a", "b"], ["c", "d", "e"]], teacher_names=["1", "2"])
+    expected = create({"name": "muka", "temperature": by_hand.TAU}).supervise(rows, Context(space))
+    assert expected is not None
+    assert expected.teacher_weights is not None
+    torch.testing.assert_close(w, expected.teacher_weights, rtol=1e-4, atol=1e-6)
+    torch.testing.assert_close(v, expected.weights, rtol=1e-4, atol=1e-5)
+
+
+def test_runs_take_turns_and_the_first_round_does_not_count() -> None:
+    order: list[str] = []
+    times = in_turns({"a": lambda: order.append("a"), "b": lambda: order.append("b")}, 3)
+    assert order == ["a", "b"] * 4
+    assert {name: len(t) for name, t in times.items()} == {"a": 3, "b": 3}
+    assert ratio({"x": [2.0, 6.0, 8.0], "y": [1.0, 2.0, 2.0]}, "x", "y")["ratio"] == 3.0
+
+
+def test_a_measurement_is_kept_with_its_machine_and_not_repeated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(measure, "RESULTS", tmp_path)
+    ran: list[Path] = []
+
+    def run(data: Path, work: Path) -> dict[str, Any]:
+        ran.append(work)
+        return {"by": {1: 2.5}}
+
+    one = Measurement("toy", "a toy", run)
+    one.fill(None, tmp_path, tmp_path / "work")  # type: ignore[arg-type]
+    one.fill(None, tmp_path, tmp_path / "work")  # type: ignore[arg-type]
+    assert len(ran) == 1
+    one.fill(None, tmp_path, tmp_path / "work", retry=True)  # type: ignore[arg-type]
+    assert len(ran) == 2
+    kept = json.loads(one.path.read_text())
+    assert kept["figures"] == {"by": {"1": 2.5}}
+    assert kept["command"] == "python -m benchmarks speed toy"
+    assert kept["machine"]["threads"] == torch.get_num_threads()
+
+
+def test_peak_memory_is_of_the_program_and_not_of_who_started_it() -> None:
+    code = "from benchmarks.speed.bounded import peak; print(peak())"
+    hog = bytearray(1_500_000_000)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert 50 < float(done.stdout) < 1000
+    del hog
+
+
+def test_the_page_names_what_was_not_measured_and_every_figure_that_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    page.write()
+    text = (tmp_path / "speed.md").read_text()
+    assert text.count("Not measured yet.") == len(page.PARTS)
+    figures = {"runs": [{"texts": 10_000, "peak_mb": 606.5, "seconds": 11}, {"texts": 1_000_000, "peak_mb": 640.2, "seconds": 800}], "growth": 1.056}  # fmt: skip
+    made = {"command": "python -m benchmarks speed memory", "commit": "abc", "seconds": 1, "figures": figures,
+            "machine": {"processor": "P", "threads": 2, "gpu": None, "torch": "2.13.0"}}  # fmt: skip
+    (tmp_path / "speed").mkdir()
+    (tmp_path / "speed" / "memory.json").write_text(json.dumps(made))
+    page.write()
+    text = (tmp_path / "speed.md").read_text()
+    assert "| 1,000,000 | 640 | 800 |" in text
+    assert "1.056 ×" in text
+    assert "commit abc; P, 2 threads, GPU: none, torch 2.13.0" in text
+
+
+def test_committed_figures_make_the_committed_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not (committed := page.RESULTS / "speed.md").exists():
+        pytest.skip("nothing was measured yet")
+    before = committed.read_text()
+    monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text))
+    page.write()
+    assert (tmp_path / "speed.md").read_text() == before
