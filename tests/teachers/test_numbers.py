@@ -11,6 +11,7 @@ import torch
 
 from alloykit.errors import AlloyError
 from alloykit.jobs.prepare import prepare
+from alloykit.knowledge.sampling import choose_sampler
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import SweepOptions, sweep
 from alloykit.recipe import Recipe, parse
@@ -76,6 +77,8 @@ def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pyte
     monkeypatch.setattr(numbers.torch, "compile", compiled)
     assert torch.equal(logits(info, Numbers(compile=True)), logits(info, Numbers()))
     assert asked == [{"dynamic": True}]
+    assert choose_sampler(Teacher.load(info, dropout=0.1, numbers=Numbers(compile=True))).name == "stock"
+    assert choose_sampler(Teacher.load(info, dropout=0.1)).name == "bytes"
 
 
 def recipe(info: TeacherInfo, tmp_path: Path, **knowledge: Any) -> Recipe:
