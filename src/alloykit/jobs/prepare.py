@@ -53,7 +53,9 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
-        return Store(folder or self.output / "knowledge", salt=salt_of(self.recipe.texts))
+        return Store(
+            folder or self.output / "knowledge", salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device]
+        )
 
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
         recipe, needs = self.recipe, self.method.needs
@@ -71,6 +73,7 @@ class Prepared:
 
 
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # what keeps the device busy and fits a small one
+SHARD_ROWS = {"cpu": 1024, "cuda": 8192}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
