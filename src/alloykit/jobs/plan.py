@@ -6,9 +6,9 @@ import math
 import time
 from typing import Any
 
-from alloykit.jobs.prepare import Prepared, check_labelled, prepare
+from alloykit.jobs.prepare import SHARD_ROWS, Prepared, check_labelled, prepare
 from alloykit.jobs.probe import Measured, probe_student, probe_teacher
-from alloykit.knowledge.store import CHUNK, SHARD_ROWS
+from alloykit.knowledge.store import CHUNK
 from alloykit.knowledge.sweep import bytes_needed
 from alloykit.methods.base import Context
 from alloykit.progress import say
@@ -87,6 +87,6 @@ UNIT_BYTES = 600  # what a file of the store has beside its arrays: names, shape
 def _knowledge_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Of arrays, ids, headers and receipts."""
     adaptive, classes = prepared.method.needs.adaptive is not None, [len(t) for t in prepared.space.teachers]
-    shards = math.ceil(distinct / SHARD_ROWS)
+    shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
     units = shards * (1 + len(classes) * (1 + passes // CHUNK + adaptive))
     return bytes_needed(distinct, classes, passes, adaptive) + units * UNIT_BYTES
