@@ -51,6 +51,15 @@ def test_smaller_batches_give_the_same_answers(
     assert len([size for size in small.sizes if size > 60]) == len(failed), "the budget stays small"
 
 
+def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: TeacherInfo) -> None:
+    teacher = Teacher.load(billing, max_length=32)
+    encodings = teacher.encode(["refund the card"] * 8)
+    length = len(encodings[0]["input_ids"])
+    teacher.model = small = Small(teacher.model, 4 * length)  # type: ignore[assignment]
+    plain_pass(teacher, encodings, Budget(8 * length), lambda n: None)
+    assert small.sizes == [8 * length, 4 * length, 4 * length]
+
+
 def test_one_text_too_long_is_an_error(billing: TeacherInfo) -> None:
     teacher = Teacher.load(billing, max_length=32)
     teacher.model = Small(teacher.model, 3)  # type: ignore[assignment]

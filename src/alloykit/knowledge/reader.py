@@ -48,8 +48,12 @@ class StoredKnowledge:
         row = RowIndex(shards).find(ids)
         if (row < 0).any():
             self._missing(f"{int((row < 0).sum())} of {len(ids)} texts")
-        self._row, place, self._times = np.unique(row, return_inverse=True, return_counts=True)
-        self._place = place.reshape(-1).astype(np.int32)
+        used = np.zeros(int(self._starts[-1]), dtype=bool)
+        used[row] = True
+        # The rows that are asked for, ascending; where each text's is among them; and how many texts ask for it.
+        self._row = np.flatnonzero(used).astype(np.int32)
+        self._place = (np.cumsum(used, dtype=np.int32) - 1)[row]
+        self._times = np.bincount(self._place, minlength=len(self._row))
         for shard in self._shards():
             for unit in self._units(shard):
                 if not store.has(unit):

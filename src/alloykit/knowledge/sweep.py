@@ -282,6 +282,6 @@ def _shards_of(store: Store, ids: np.ndarray[Any, Any], part: tuple[int, int]) -
     starts = np.cumsum([0] + [len(shard) for shard in shards])
     rows = RowIndex(shards).find(ids)
     position = np.full(starts[-1], -1, dtype=np.int32)
-    position[rows[::-1]] = np.arange(len(rows), dtype=np.int32)[::-1]  # of several, the first stays
+    position[rows] = np.arange(len(rows), dtype=np.int32)  # of a text that occurs several times, any will do
     found = {n: position[starts[n] : starts[n + 1]] for n in range(part[0], len(shards), part[1])}
     return {n: at for n, at in found.items() if (at >= 0).any()}
