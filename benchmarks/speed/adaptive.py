@@ -16,9 +16,10 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.knowledge.index import RowIndex
+from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Passes, Store
-from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.knowledge.sweep import sweep
 from alloykit.rows import chunks
 from alloykit.teachers.teacher import TeacherSpec, describe
 from alloykit.uncertainty.adaptive import Rule, jackknifed_entropy

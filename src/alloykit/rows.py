@@ -19,12 +19,18 @@ class TeacherRows:
     `passes`: [B] int64, how many passes each text got.
     `uncertainty`: [B] float32, normalised entropy of the mean over passes, without the bias of few passes
         (uncertainty/adaptive.py); None where every text got the same number of passes.
+    `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
+    `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/live.py);
+    `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
     """
 
     logits: Tensor
     probability_sum: Tensor | None = None
     passes: Tensor | None = None
     uncertainty: Tensor | None = None
+    pooled_states: tuple[Tensor, ...] | None = None
+    token_states: tuple[Tensor, ...] | None = None
+    token_mask: Tensor | None = None
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """p_i = softmax(z_i / T), [B, C_i]."""

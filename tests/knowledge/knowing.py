@@ -13,9 +13,10 @@ from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.data import Texts, load_texts
+from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.knowledge.sweep import sweep
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe
 
 OPTIONS = SweepOptions(passes=4, max_length=32, tokens_per_batch=256)

@@ -11,7 +11,7 @@ import torch
 from knowing import arrays, read, swept
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge import sweep as sweeping
+from alloykit.knowledge import fill as filling
 from alloykit.knowledge.rounds import open_rows, starts_of
 from alloykit.knowledge.store import Store, adaptive_unit, logits_unit, round_unit
 from alloykit.methods.base import Context
@@ -121,8 +121,8 @@ def test_killed_anywhere_it_goes_on_to_the_same_bits(
 def test_a_finished_store_is_not_swept_again(
     store: Store, billing: TeacherInfo, delivery: TeacherInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sweeping, "sampled_passes", lambda *_: pytest.fail("a pass was made"))
-    monkeypatch.setattr(sweeping, "plain_pass", lambda *_: pytest.fail("a pass was made"))
+    monkeypatch.setattr(filling, "sampled_passes", lambda *_: pytest.fail("a pass was made"))
+    monkeypatch.setattr(filling, "plain_pass", lambda *_: pytest.fail("a pass was made"))
     swept(store.storage.url, [billing, delivery], passes=0, adaptive=RULE)
 
 

@@ -15,7 +15,8 @@ from knowing import OPTIONS, SENTENCES, arrays, files, info, read, swept, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import bytes_needed, sweep
+from alloykit.knowledge.sweep import sweep
+from alloykit.knowledge.work import bytes_needed
 from alloykit.teachers.teacher import TeacherInfo
 
 UNITS = ("00001.logits", "00001.passes-0000")

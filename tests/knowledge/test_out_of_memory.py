@@ -13,8 +13,9 @@ from knowing import SENTENCES, direct, read, table
 from alloykit.errors import AlloyError
 from alloykit.knowledge import compute
 from alloykit.knowledge.compute import Budget, plain_pass
+from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.knowledge.sweep import sweep
 from alloykit.memory import is_out_of_memory
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 

@@ -133,7 +133,7 @@ def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
 
 def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
-    monkeypatch.setattr("alloykit.knowledge.sweep.PER_PASS_CLASSES", 2)
+    monkeypatch.setattr("alloykit.knowledge.fill.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)
     assert "per_pass" not in store.load(passes_unit("billing", 0, 0))
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]

@@ -11,9 +11,10 @@ import torch
 
 from alloykit.errors import AlloyError
 from alloykit.jobs.prepare import prepare
+from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import choose_sampler
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import SweepOptions, sweep
+from alloykit.knowledge.sweep import sweep
 from alloykit.recipe import Recipe, parse
 from alloykit.teachers import numbers
 from alloykit.teachers.numbers import Numbers

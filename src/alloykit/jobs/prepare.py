@@ -13,8 +13,8 @@ from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
+from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import SweepOptions
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Method, require
 from alloykit.methods.registry import create

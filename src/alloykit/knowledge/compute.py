@@ -13,6 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import Sampler
 from alloykit.knowledge.store import CHUNK
+from alloykit.losses.hidden import masked_mean
 from alloykit.memory import is_out_of_memory
 from alloykit.progress import say
 from alloykit.teachers.teacher import Teacher
@@ -50,6 +51,20 @@ def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advan
     return _all(teacher, encodings, budget, run, 1, advance)[0]
 
 
+def pooled_states(
+    teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
+) -> Tensor:
+    """Per layer (1 is the first above the embeddings) the mean of a text's token states, [layers, n, d_i] float16."""
+
+    def run(batch: dict[str, Tensor]) -> Tensor:
+        hidden = teacher.model(**batch, output_hidden_states=True).hidden_states
+        return torch.stack([masked_mean(hidden[layer].float(), batch["attention_mask"]) for layer in layers])
+
+    width = int(teacher.info.config.hidden_size)
+    found = _all(teacher, encodings, budget, run, len(layers), lambda n: advance(n // len(layers)), width)
+    return found.to(torch.float16)
+
+
 def sampled_passes(
     teacher: Teacher, encodings: Sequence[Any], budget: Budget, sampler: Sampler, seed: int, advance: Advance
 ) -> Tensor:
@@ -60,9 +75,17 @@ def sampled_passes(
 
 
 @torch.inference_mode()
-def _all(teacher: Teacher, encodings: Sequence[Any], budget: Budget, run: Run, passes: int, advance: Advance) -> Tensor:
+def _all(
+    teacher: Teacher,
+    encodings: Sequence[Any],
+    budget: Budget,
+    run: Run,
+    passes: int,
+    advance: Advance,
+    width: int | None = None,
+) -> Tensor:
     lengths = [len(e["input_ids"]) for e in encodings]
-    out = torch.empty(passes, len(encodings), len(teacher.info.labels), device=teacher.device)
+    out = torch.empty(passes, len(encodings), width or len(teacher.info.labels), device=teacher.device)
     waiting = token_batches(lengths, budget.tokens)[::-1]
     while waiting:
         rows, fits = waiting.pop(), True

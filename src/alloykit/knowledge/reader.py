@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import IO, Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from alloykit.data.disk import no_room
 from alloykit.errors import AlloyError
 from alloykit.knowledge.index import Ids, RowIndex
-from alloykit.knowledge.store import ADAPTIVE, CHUNK, Passes, Store, adaptive_unit, logits_unit, passes_unit
+from alloykit.knowledge.rowfile import RowFile
+from alloykit.knowledge.store import (
+    ADAPTIVE,
+    CHUNK,
+    Passes,
+    Store,
+    adaptive_unit,
+    logits_unit,
+    passes_unit,
+    pooled_unit,
+)
 from alloykit.progress import bar
 from alloykit.rows import Rows, TeacherRows
 
@@ -27,7 +33,7 @@ class StoredKnowledge:
     """A `Source` over the texts of one table, in the table's order; duplicates read the same row.
 
     `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made, or "adaptive".
-    `labels`: [n] int64 or None. AlloyError if anything is missing from the store.
+    `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
 
     What the texts need is copied once, row after row, into a temporary file, every checksum being verified on the way;
     then a text is one read from that file, and memory holds four bytes per text.
@@ -41,8 +47,10 @@ class StoredKnowledge:
         *,
         passes: Passes = 0,
         labels: Tensor | None = None,
+        layers: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
         self.store, self.teachers, self.passes, self.labels = store, tuple(teachers), passes, labels
+        self.layers = {name: tuple((layers or {}).get(name, ())) for name in self.teachers}
         shards = store.shards()
         self._starts = np.cumsum([0] + [len(shard) for shard in shards])
         row = RowIndex(shards).find(ids)
@@ -64,19 +72,21 @@ class StoredKnowledge:
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        values = self._copy.read(self._place[at])
-        teachers, start = [], 0
-        for size in self._copy.sizes:
+        values, pooled = self._copy.file.read(self._place[at]), self._pooled.read(self._place[at])
+        teachers, start, begin = [], 0, 0
+        for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
             total = values[:, start + size : start + 2 * size]
             passes, uncertainty = values[:, start + 2 * size], values[:, start + 2 * size + 1]
             start += 2 * size + 2
+            begin += sum(self._widths[name])
             teachers.append(
                 TeacherRows(
                     logits.contiguous(),
                     total.contiguous() if self.passes else None,
                     passes.to(torch.int64) if self.passes else None,
                     uncertainty.contiguous() if self.passes == ADAPTIVE else None,
+                    self._layers_of(name, pooled, begin),
                 )
             )
         return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
@@ -89,29 +99,55 @@ class StoredKnowledge:
 
     @cached_property
     def _copy(self) -> _Copy:
-        """Everything that the texts need, in the order of their rows."""
-        file = tempfile.TemporaryFile(prefix="alloykit-knowledge-")  # noqa: SIM115 - it lives as long as this source
-        shards, variance, sizes = self._shards(), [0.0] * len(self.teachers), [0] * len(self.teachers)
-        known = [True] * len(self.teachers)
-        with bar("reading knowledge", len(shards) if len(shards) >= BAR_FROM else 0, "shards") as advance:
+        """Logits and passes of the rows that the texts need, in the order of the rows."""
+        file = RowFile("float32")
+        variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
+        for shard, mine, position in self._parts("reading knowledge"):
+            block = []
+            for i, teacher in enumerate(self.teachers):
+                said = self._said(teacher, shard, position)
+                sizes[i] = said.logits.shape[-1]
+                block += [said.logits, said.total, said.passes[:, None], said.uncertainty[:, None]]
+                known[i] = known[i] and said.variance is not None
+                if said.variance is not None:
+                    variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
+            file.write(torch.cat(block, -1))
+        return _Copy(file.finished(), sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+
+    @cached_property
+    def _pooled(self) -> RowFile:
+        """The pooled states of the layers asked for, teacher after teacher, layer after layer."""
+        file = RowFile("float16")
+        if any(self.layers.values()):
+            for shard, _, position in self._parts("reading pooled states"):
+                units = [pooled_unit(name, shard, layer) for name in self.teachers for layer in self.layers[name]]
+                file.write(torch.cat([self.store.load(unit)["pooled"][position] for unit in units], -1))
+        return file.finished()
+
+    @cached_property
+    def _widths(self) -> dict[str, list[int]]:
+        first = next(iter(self._shards()), None)
+        return {
+            name: []
+            if first is None
+            else [self.store.load(pooled_unit(name, first, n))["pooled"].shape[-1] for n in layers]
+            for name, layers in self.layers.items()
+        }
+
+    def _layers_of(self, teacher: str, pooled: Tensor, begin: int) -> tuple[Tensor, ...] | None:
+        if not self.layers[teacher]:
+            return None
+        widths = self._widths[teacher]
+        return tuple(part.contiguous() for part in torch.split(pooled[:, begin : begin + sum(widths)], widths, dim=-1))
+
+    def _parts(self, what: str) -> Iterator[tuple[int, slice, Tensor]]:
+        """Shard, which of the rows asked for are in it, and where they stand in it."""
+        shards = self._shards()
+        with bar(what, len(shards) if len(shards) >= BAR_FROM else 0, "shards") as advance:
             for shard in shards:
-                mine = slice(*np.searchsorted(self._row, self._starts[[shard, shard + 1]]))
-                position = torch.from_numpy(self._row[mine] - self._starts[shard])
-                block = []
-                for i, teacher in enumerate(self.teachers):
-                    said = self._said(teacher, shard, position)
-                    sizes[i] = said.logits.shape[-1]
-                    block += [said.logits, said.total, said.passes[:, None], said.uncertainty[:, None]]
-                    known[i] = known[i] and said.variance is not None
-                    if said.variance is not None:
-                        variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
-                try:
-                    file.write(torch.cat(block, -1).contiguous().numpy().data)
-                except OSError as error:
-                    raise no_room("the knowledge", error) from error
+                mine = slice(*np.searchsorted(self._row, self._starts[[shard, shard + 1]]).tolist())
+                yield shard, mine, torch.from_numpy(self._row[mine] - self._starts[shard])
                 advance(1 if len(shards) >= BAR_FROM else 0)
-        file.flush()
-        return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
 
     def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
         logits = self.store.load(logits_unit(teacher, shard))["logits"][position]
@@ -144,7 +180,10 @@ class StoredKnowledge:
                 return [adaptive_unit(teacher, shard)]
             return [passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)]
 
-        return [unit for teacher in self.teachers for unit in (logits_unit(teacher, shard), *passes(teacher))]
+        def pooled(teacher: str) -> list[str]:
+            return [pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]]
+
+        return [u for t in self.teachers for u in (logits_unit(t, shard), *passes(t), *pooled(t))]
 
     def _missing(self, what: str) -> None:
         raise AlloyError(
@@ -167,17 +206,8 @@ class _Said:
 
 @dataclass(frozen=True)
 class _Copy:
-    """Rows of float32 in a file without a name. `sizes`: labels per teacher; `variance`: summed over the texts."""
+    """`sizes`: labels per teacher; `variance`: of its passes, summed over the texts."""
 
-    file: IO[bytes]
+    file: RowFile
     sizes: list[int]
     variance: list[float | None]
-
-    def read(self, places: np.ndarray[Any, Any]) -> Tensor:
-        """[len(places), Σ (2 C_i + 2)] float32."""
-        width = sum(2 * size + 2 for size in self.sizes)
-        out = np.empty((len(places), width), dtype=np.float32)
-        for run in np.split(np.arange(len(places)), np.flatnonzero(np.diff(places) != 1) + 1) if len(places) else []:
-            data = os.pread(self.file.fileno(), 4 * width * len(run), 4 * width * int(places[run[0]]))
-            out[run[0] : run[0] + len(run)] = np.frombuffer(data, dtype=np.float32).reshape(len(run), width)
-        return torch.from_numpy(out)

@@ -5,6 +5,7 @@
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
     teachers/NAME/00000.logits.safetensors     logits [R, C_i] float32
     teachers/NAME/00000.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+    teachers/NAME/00000.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
     teachers/NAME/00000.round-0004.safetensors   adaptive passes 4–7 of the texts that need them: rows [r], per_pass [4, r, C_i]
     teachers/NAME/00000.adaptive.safetensors     what came of all rounds: probability_sum, passes, uncertainty, …
 
@@ -164,6 +165,10 @@ def logits_unit(teacher: str, shard: int) -> str:
 
 def passes_unit(teacher: str, shard: int, start: int) -> str:
     return f"teachers/{teacher}/{shard:05d}.passes-{start:04d}"
+
+
+def pooled_unit(teacher: str, shard: int, layer: int) -> str:
+    return f"teachers/{teacher}/{shard:05d}.pooled-{layer:02d}"
 
 
 def round_unit(teacher: str, shard: int, start: int) -> str:

@@ -33,6 +33,8 @@ class Needs:
     passes: int = 0  # Monte-Carlo passes per text and teacher; the most where a rule decides
     adaptive: Rule | None = None  # the rule that decides when a text has had enough passes
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
+    pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
+    token_states: bool = False  # of those layers, from teachers kept in memory during training
     labels: bool = False  # true labels of the training texts
     student_hidden_states: bool = False
     student_attentions: bool = False
@@ -45,6 +47,8 @@ class Needs:
     def describe(self) -> str:
         words = ["teacher logits"] if self.teachers else []
         words += [f"{'up to ' if self.adaptive else ''}{self.passes} Monte-Carlo passes"] if self.passes else []
+        words += ["pooled states"] if self.pooled_states else []
+        words += ["token states (teachers stay in memory)"] if self.token_states else []
         words += ["labels"] if self.labels else []
         return ", ".join(words)
 
@@ -65,6 +69,13 @@ class Context:
     state: State = field(default_factory=dict)
     student: Shape | None = None
     teachers: tuple[Shape, ...] = ()
+
+    @property
+    def student_shape(self) -> Shape:
+        """The student's shape. TypeError where there is no student."""
+        if self.student is None:
+            raise TypeError("this method needs a student's shape")
+        return self.student
 
 
 @dataclass(frozen=True)
@@ -164,6 +175,10 @@ class Method:
     def fit(self, pool: Source, context: Context) -> State:
         """Whatever needs the whole pool before training (percentiles, Gaussians, gates), as named tensors."""
         return {}
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        """Per teacher the layers (1 is the first above the embeddings) whose states the method needs."""
+        return tuple(() for _ in context.teachers)
 
     def modules(self, context: Context) -> nn.ModuleDict:
         """Parameters beside the student's: trained and checkpointed with it, absent from the exported student."""

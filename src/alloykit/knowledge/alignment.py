@@ -1,0 +1,90 @@
+"""Which tokens of one tokenizer cover which of another's, by their character spans in the same text (methods need it to compare
+token states of a teacher and a student).
+
+A student token's state is compared with the mean of the teacher tokens that overlap its span; student tokens with none are
+masked out. Tokens of no text (padding, separators) overlap nothing, but the first tokens are each other's where both are
+special: both stand for the whole text. Equal token ids are each other's, special ones too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+
+Span = tuple[int, int, int]
+"""Which text of a pair, first character, character after the last; (-1, 0, 0) for a token of no text."""
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One text's tokens: ids and spans."""
+
+    ids: tuple[int, ...]
+    spans: tuple[Span, ...]
+
+
+def spans_of(tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int) -> list[Tokens]:
+    """Ids and character spans of each text, truncated. AlloyError for a tokenizer that does not tell spans."""
+    if not tokenizer.is_fast:
+        raise AlloyError(
+            expected=f"a fast tokenizer, which says where in the text each token stands, instead of {type(tokenizer).__name__}",
+            got="a slow one",
+            hint="Token states can be compared between fast tokenizers only. Save a fast version beside the model.",
+        )
+    found = []
+    for n, text in enumerate(texts):
+        pair = pairs[n] if pairs is not None else None
+        encoded = tokenizer(text, pair, truncation=True, max_length=max_length, return_offsets_mapping=True)
+        whose = encoded.sequence_ids()
+        spans = tuple(
+            (w, a, b) if w is not None and b > a else (-1, 0, 0)
+            for w, (a, b) in zip(whose, encoded["offset_mapping"], strict=True)
+        )
+        found.append(Tokens(tuple(encoded["input_ids"]), spans))
+    return found
+
+
+def overlaps(student: Tokens, teacher: Tokens) -> list[list[int]]:
+    """Per student token, the positions of the teacher tokens that are compared with it."""
+    if student == teacher:
+        return [[n] for n in range(len(student.ids))]
+    found: list[list[int]] = []
+    first = 0
+    order = [n for n, (whose, _, _) in enumerate(teacher.spans) if whose >= 0]
+    for whose, a, b in student.spans:
+        if whose < 0:
+            found.append([])
+            continue
+        # Spans ascend, so what ends before this token begins cannot overlap a later one.
+        while first < len(order) and (teacher.spans[order[first]][0], teacher.spans[order[first]][2]) <= (whose, a):
+            first += 1
+        mine = []
+        for n in order[first:]:
+            w, c, d = teacher.spans[n]
+            if (w, c) >= (whose, b):
+                break
+            if w == whose and d > a:
+                mine.append(n)
+        found.append(mine)
+    if student.spans and teacher.spans and student.spans[0][0] < 0 and teacher.spans[0][0] < 0:
+        found[0] = [0]
+    return found
+
+
+def alignment(students: Sequence[Tokens], teachers: Sequence[Tokens], sizes: tuple[int, int]) -> Tensor:
+    """[B, L_s, L_t] float32: row l averages the teacher tokens of student token l; a row of zeros where there are none.
+
+    `sizes`: L_s and L_t, the padded lengths (padding on the right).
+    """
+    out = torch.zeros(len(students), *sizes)
+    for b, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
+        for row, columns in enumerate(overlaps(student, teacher)):
+            for column in columns:
+                out[b, row, column] = 1 / len(columns)
+    return out

@@ -1,0 +1,96 @@
+"""One teacher's part of a sweep: compute what is missing, shard by shard, and write it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.ahead import Behind, ahead
+from alloykit.knowledge.compute import Advance, Budget, plain_pass, pooled_states, sampled_passes
+from alloykit.knowledge.options import SweepOptions
+from alloykit.knowledge.sampling import Sampler, check_varies, key
+from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit
+from alloykit.knowledge.work import ShardWork
+from alloykit.teachers.teacher import Teacher
+
+Encodings = list[dict[str, list[int]]]
+
+
+def fill(
+    store: Store,
+    teacher: Teacher,
+    texts: Texts,
+    work: list[ShardWork],
+    options: SweepOptions,
+    sampler: Sampler,
+    advance: Advance,
+) -> None:
+    """Compute the missing units of all shards: the next shard's tokens are made, and the last one's files written, meanwhile."""
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    budget = Budget(options.tokens_per_batch)
+
+    def read(shard: ShardWork) -> tuple[ShardWork, Encodings]:
+        rows = texts.table.take(shard.texts[shard.rows], columns)
+        return shard, teacher.encode(rows["text"], rows.get("text_pair"))
+
+    with Behind() as behind:
+        for shard, encodings in ahead(read, (s for s in work if s.units)):
+            for unit, tensors, seconds in _compute(store, teacher, shard, encodings, options, sampler, budget, advance):
+                _check_finite(tensors, teacher)
+                about = {
+                    "seconds": round(seconds, 3),
+                    "torch": torch.__version__,
+                    "threads": torch.get_num_threads(),
+                    "device": options.device,
+                    "tokens_per_batch": budget.tokens,
+                }
+                behind(store.save, unit, tensors, **about)
+
+
+def _compute(
+    store: Store, teacher: Teacher, shard: ShardWork, encodings: Encodings, options: SweepOptions, sampler: Sampler,
+    budget: Budget, advance: Advance,
+) -> Any:  # fmt: skip
+    """(unit, tensors, seconds) one after another."""
+    name, plain = teacher.info.name, None
+    pooled = {int(u.rsplit("-", 1)[1]): u for u in shard.units if ".pooled-" in u}
+    if pooled:  # one pass gives all layers
+        begun = time.perf_counter()
+        states = pooled_states(teacher, encodings, list(pooled), budget, advance)
+        seconds = (time.perf_counter() - begun) / len(pooled)
+        yield from ((unit, {"pooled": states[n]}, seconds) for n, unit in enumerate(pooled.values()))
+    for unit in shard.units:
+        begun = time.perf_counter()
+        if unit.endswith(".logits"):
+            plain = plain_pass(teacher, encodings, budget, advance)
+            yield unit, {"logits": plain}, time.perf_counter() - begun
+        elif unit not in pooled.values():
+            kind, start = unit.rsplit(".", 1)[1].split("-")
+            seed = key(options.seed, name, shard.number, int(start))
+            sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)
+            if plain is None:
+                plain = store.load(logits_unit(name, shard.number))["logits"]
+            check_varies(plain[torch.from_numpy(shard.rows).long()].softmax(-1), sampled, name)
+            yield unit, _kept(sampled, shard, kind), time.perf_counter() - begun
+
+
+def _kept(sampled: Tensor, shard: ShardWork, kind: str) -> dict[str, Tensor]:
+    """What is stored of a chunk of passes: adaptive ones singly, since later rounds need them; others singly where small."""
+    if kind == "round":
+        return {"rows": torch.from_numpy(shard.rows), "per_pass": sampled}
+    tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((len(shard.rows),), CHUNK, dtype=torch.int32)}
+    return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
+
+
+def _check_finite(tensors: dict[str, Tensor], teacher: Teacher) -> None:
+    if not all(bool(t.isfinite().all()) for t in tensors.values()):
+        raise AlloyError(
+            expected=f"finite outputs from teacher '{teacher.info.name}'",
+            got="NaN or infinity",
+            hint="Its weights are damaged or were saved in too small a number format.",
+        )

@@ -1,0 +1,24 @@
+"""Distances between hidden states, padding left out. One value per text, [B]."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def masked_mse(a: Tensor, b: Tensor, mask: Tensor) -> Tensor:
+    """Mean over a text's real tokens and all widths of (a − b)². a, b [B, L, d]; mask [B, L] → [B]; 0 for a text without any."""
+    each = ((a - b) ** 2).mean(-1)
+    mask = mask.to(each)
+    return (each * mask).sum(-1) / mask.sum(-1).clamp(min=1)
+
+
+def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
+    """Mean over a text's real tokens. [B, L, d], [B, L] → [B, d]."""
+    weights = mask.to(states).unsqueeze(-1)
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+
+
+def mse(a: Tensor, b: Tensor) -> Tensor:
+    """Mean over widths of (a − b)². [B, d] → [B]."""
+    return torch.mean((a - b) ** 2, dim=-1)
