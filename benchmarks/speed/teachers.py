@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.jobs.amalgamate import save_classifier
+from alloykit.jobs.train import save_classifier
 from alloykit.labels import LabelSpace
 from alloykit.training.options import StudentSpec
 from alloykit.training.student import build_student

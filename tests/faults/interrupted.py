@@ -46,7 +46,7 @@ def without_saving(values: dict[str, Any]) -> None:
         raise Crash
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Crash):
-        patch.setattr("alloykit.jobs.amalgamate.save_classifier", crash)
+        patch.setattr("alloykit.jobs.train.save_classifier", crash)
         amalgamate(values)
 
 

@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import safetensors.torch
 import torch
 
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.errors import AlloyError
 from alloykit.evaluation import health, supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.observe import LOOKED_AT, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted, stored
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
+from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
-from alloykit.methods.base import Context, Shape
+from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
-from alloykit.progress import library_bars_off, say
+from alloykit.progress import say
 from alloykit.recipe import Recipe, parse
 from alloykit.rows import LabelsOnly, Source, sample
-from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import split_held_out, tokenize
-from alloykit.training.student import build_student
 
 
 def amalgamate(
@@ -98,7 +93,8 @@ def run_recipe(
     warnings = method.cautions(Context(space))
     store = prepared.store(knowledge)
     source = knowledge_of(prepared, store)
-    context = Context(space, fit_once(run.folder / "state.safetensors", prepared, source, Context(space)))
+    bare = prepared.context
+    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, source, bare))
     metrics = describe(prepared)
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
@@ -148,7 +144,7 @@ def knowledge_of(prepared: Prepared, store: Store) -> Source:
         assert labels is not None
         return LabelsOnly(labels)
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return StoredKnowledge(store, prepared.names, texts.ids(), passes=method.needs.read, labels=labels)
+    return stored(prepared, store, texts, labels)
 
 
 def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -> dict[str, torch.Tensor]:
@@ -161,72 +157,3 @@ def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -
     state = {k: v.contiguous() for k, v in prepared.method.fit(source, context).items()}
     replace_atomic(path, lambda temporary: safetensors.torch.save_file(state, temporary, {"made_of": made_of}))
     return state
-
-
-def train_student(prepared: Prepared, run: Run, source: Source, context: Context, store: Store) -> None:
-    """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
-    from alloykit.training.trainer import train
-
-    recipe, options = prepared.recipe, prepared.recipe.training
-    assert recipe.student is not None
-    model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
-    length = usable_length(model, tokenizer, options.max_length)
-    dataset = tokenize(prepared.texts, tokenizer, length)
-    checks, check_source, positions = None, None, np.arange(len(dataset))
-    if options.select == "unlabelled":
-        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
-        checks = dataset.select(held_out)
-    elif options.select == "labelled":
-        assert recipe.validation is not None
-        checks, check_source = _validation(prepared, tokenizer, length, store)
-    if not len(positions):
-        raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
-    shapes = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in prepared.infos)
-    student_shape = Shape(model.config.hidden_size, model.config.num_hidden_layers)
-    context = Context(prepared.space, context.state, student_shape, shapes)
-    begun = time.perf_counter()
-    fitted = train(
-        model, tokenizer, prepared.method, context, source, dataset.select(positions), checks, options,
-        run.folder / "training", check_source=check_source, device=prepared.device,
-    )  # fmt: skip
-    say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
-    write_json(
-        run.folder / "training.json",
-        {
-            "steps": fitted.steps,
-            "selected_step": fitted.selected_step,
-            "seconds": round(time.perf_counter() - begun, 1),
-            "history": fitted.history,
-        },
-    )
-    save_classifier(model, tokenizer, run.student)
-    shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
-
-
-def _validation(prepared: Prepared, tokenizer: Any, length: int, store: Store) -> tuple[Any, Source]:
-    """Labelled validation texts as checks, with the knowledge that the method's loss asks for."""
-    assert prepared.recipe.validation is not None
-    texts = read(salted(prepared.recipe.validation.data, prepared.recipe), want_labels=True)
-    labels = prepared.labels(texts)
-    dataset = tokenize(texts, tokenizer, length)
-    if not prepared.method.needs.teachers:
-        return dataset, LabelsOnly(labels)
-    sweep(prepared.infos, texts, store, prepared.sweep_options())
-    passes = prepared.method.needs.read
-    return dataset, StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels)
-
-
-def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save under another name, then rename: the folder is there only when it is whole."""
-    temporary = folder.with_name(f".{folder.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    try:
-        with library_bars_off():
-            model.to("cpu").save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
-        os.replace(temporary, folder)
-    except OSError as error:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise AlloyError(
-            expected=f"room to write {folder}", got=str(error), hint="Free some space and run the same command again."
-        ) from error

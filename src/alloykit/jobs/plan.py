@@ -53,6 +53,9 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
         if trains:
             say("measuring the student")
         training = probe_student(prepared) if trains else 0.0
+        if trains and needs.token_states:  # every step asks every teacher
+            epochs = sum(phase.epochs or recipe.training.epochs for phase in prepared.method.phases())
+            training += epochs * n * sum(t["plain_seconds_each"] for t in teachers)
         sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
         seconds = {"sweep": round(sweep, 1), "training": round(training, 1)}
     return {
@@ -77,6 +80,7 @@ def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, f
         "seconds": round(seconds, 1),
         "tokens_each": round(measured.tokens / measured.texts, 1),
         "reads_per_second": round(distinct * (1 + passes) / seconds, 1) if seconds else 0.0,
+        "plain_seconds_each": measured.plain / measured.texts,
         "padding": round(1 - measured.tokens / measured.padded, 3),
     }
 
@@ -88,5 +92,6 @@ def _knowledge_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Of arrays, ids, headers and receipts."""
     adaptive, classes = prepared.method.needs.adaptive is not None, [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
-    units = shards * (1 + len(classes) * (1 + passes // CHUNK + adaptive))
-    return bytes_needed(distinct, classes, passes, adaptive) + units * UNIT_BYTES
+    widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
+    units = shards * (1 + len(classes) * (1 + passes // CHUNK + adaptive) + len(widths))
+    return bytes_needed(distinct, classes, passes, adaptive, widths) + units * UNIT_BYTES

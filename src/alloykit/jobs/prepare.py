@@ -14,9 +14,10 @@ from torch import Tensor
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.options import SweepOptions
+from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Method, require
+from alloykit.methods.base import Context, Method, Shape, require
 from alloykit.methods.registry import create
 from alloykit.recipe import InMemory, Recipe
 from alloykit.teachers.dropout import dropout_rates
@@ -33,6 +34,7 @@ class Prepared:
     method: Method
     texts: Texts
     device: str
+    student_shape: Shape | None = None
 
     @property
     def names(self) -> list[str]:
@@ -41,6 +43,19 @@ class Prepared:
     @property
     def output(self) -> Path:
         return Path(self.recipe.output)
+
+    @property
+    def context(self) -> Context:
+        """Label space, and the shapes of teachers and student."""
+        teachers = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in self.infos)
+        return Context(self.space, student=self.student_shape, teachers=teachers)
+
+    @property
+    def pooled_layers(self) -> dict[str, tuple[int, ...]]:
+        """By teacher, the layers whose pooled states the method asks for."""
+        if not self.method.needs.pooled_states:
+            return {}
+        return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
 
     @property
     def numbers(self) -> Numbers:
@@ -69,6 +84,7 @@ class Prepared:
             device=self.device,
             part=part,
             numbers=self.numbers,
+            layers=self.pooled_layers,
         )
 
 
@@ -87,8 +103,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
         teacher_names=names,
         keep_apart=recipe.labels.keep_apart,
     )
-    if method.phases():
-        _check_student(recipe)
+    student_shape = _check_student(recipe) if method.phases() else None
     try:
         texts = texts if texts is not None else read(recipe.texts, want_labels=method.needs.labels)
     except AlloyError as error:
@@ -120,7 +135,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             got=f"device {device}",
             hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
         )
-    return Prepared(recipe, infos, space, method, texts, device)
+    return Prepared(recipe, infos, space, method, texts, device, student_shape)
 
 
 def check_labelled(prepared: Prepared) -> None:
@@ -159,6 +174,12 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
     return torch.cat(found)
 
 
+def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
+    """What the store says of some texts, as much as the method needs."""
+    passes, layers = prepared.method.needs.read, prepared.pooled_layers
+    return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
+
+
 def pick_device(wanted: str) -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
@@ -183,7 +204,8 @@ def salt_of(source: Any) -> str:
     return os.environ.get(name, "") if name else ""
 
 
-def _check_student(recipe: Recipe) -> None:
+def _check_student(recipe: Recipe) -> Shape:
+    """The student's shape. AlloyError where there is none, or too few layers."""
     if recipe.student is None:
         raise AlloyError(
             expected=f"a `student:` for method '{recipe.method['name']}'",
@@ -194,7 +216,7 @@ def _check_student(recipe: Recipe) -> None:
     info = describe_encoder(
         TeacherSpec(model=spec.model, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
     )
-    layers_to_keep(info.num_hidden_layers, spec)
+    return Shape(info.hidden_size, len(layers_to_keep(info.num_hidden_layers, spec)))
 
 
 def describe_encoder(spec: TeacherSpec) -> Any:

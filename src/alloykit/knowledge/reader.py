@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import torch
@@ -72,21 +73,20 @@ class StoredKnowledge:
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        values, pooled = self._copy.file.read(self._place[at]), self._pooled.read(self._place[at])
-        teachers, start, begin = [], 0, 0
+        values, pooled = self._copy.file.read(self._place[at]), self._pooled_states(at)
+        teachers, start = [], 0
         for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
             total = values[:, start + size : start + 2 * size]
             passes, uncertainty = values[:, start + 2 * size], values[:, start + 2 * size + 1]
             start += 2 * size + 2
-            begin += sum(self._widths[name])
             teachers.append(
                 TeacherRows(
                     logits.contiguous(),
                     total.contiguous() if self.passes else None,
                     passes.to(torch.int64) if self.passes else None,
                     uncertainty.contiguous() if self.passes == ADAPTIVE else None,
-                    self._layers_of(name, pooled, begin),
+                    pooled[name],
                 )
             )
         return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
@@ -134,11 +134,15 @@ class StoredKnowledge:
             for name, layers in self.layers.items()
         }
 
-    def _layers_of(self, teacher: str, pooled: Tensor, begin: int) -> tuple[Tensor, ...] | None:
-        if not self.layers[teacher]:
-            return None
-        widths = self._widths[teacher]
-        return tuple(part.contiguous() for part in torch.split(pooled[:, begin : begin + sum(widths)], widths, dim=-1))
+    def _pooled_states(self, at: np.ndarray[Any, Any]) -> dict[str, tuple[Tensor, ...] | None]:
+        if not any(self.layers.values()):
+            return dict.fromkeys(self.teachers)
+        widths = [width for name in self.teachers for width in self._widths[name]]
+        parts = iter(torch.split(self._pooled.read(self._place[at]), widths, dim=-1))
+        return {
+            name: tuple(next(parts).contiguous() for _ in layers) if layers else None
+            for name, layers in self.layers.items()
+        }
 
     def _parts(self, what: str) -> Iterator[tuple[int, slice, Tensor]]:
         """Shard, which of the rows asked for are in it, and where they stand in it."""

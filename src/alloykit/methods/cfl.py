@@ -90,10 +90,18 @@ class CFL(VanillaKD):
         student = lesson.student
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("cfl needs the student's hidden states and attention mask")
-        last = student.hidden_states[-1].float()
+        last = student.hidden_states[-1].to(_dtype(lesson))
         return last.flatten(0, 1) if self.options.features == "tokens" else masked_mean(last, student.attention_mask)
 
     def _teachers(self, lesson: Lesson) -> list[Tensor]:
+        dtype = _dtype(lesson)
         if self.options.features == "tokens":
-            return [t.token_states[0].float().flatten(0, 1) for t in lesson.rows.teachers if t.token_states is not None]
-        return [t.pooled_states[0].float() for t in lesson.rows.teachers if t.pooled_states is not None]
+            return [
+                t.token_states[0].to(dtype).flatten(0, 1) for t in lesson.rows.teachers if t.token_states is not None
+            ]
+        return [t.pooled_states[0].to(dtype) for t in lesson.rows.teachers if t.pooled_states is not None]
+
+
+def _dtype(lesson: Lesson) -> torch.dtype:
+    """Of the blocks: stored states are float16, and a student may compute in bfloat16."""
+    return next(lesson.modules.parameters()).dtype

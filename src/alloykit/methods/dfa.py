@@ -72,17 +72,18 @@ class DFA(VanillaKD):
 
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         student, blocks = lesson.student, cast("Mapping[str, nn.ModuleList]", lesson.modules)
+        dtype = next(lesson.modules.parameters()).dtype  # a student may compute in bfloat16
         if student.hidden_states is None:
             raise TypeError("dfa needs the student's hidden states")
         mask = torch.stack([t.token_mask for t in lesson.rows.teachers if t.token_mask is not None]).all(0)
         depth = lesson.context.student_shape.layers
         follow, rebuild = [], []
         for layer in range(depth):
-            states = [t.token_states[layer].float() for t in lesson.rows.teachers if t.token_states is not None]
+            states = [t.token_states[layer].to(dtype) for t in lesson.rows.teachers if t.token_states is not None]
             together = torch.cat(states, -1)
             merged = blocks["merge"][layer](together)
             rebuilt = blocks["reconstruct"][layer](merged).split([s.shape[-1] for s in states], -1)
-            own = blocks["project"][layer](student.hidden_states[layer + 1].float())
+            own = blocks["project"][layer](student.hidden_states[layer + 1].to(dtype))
             follow.append(masked_mse(own, merged.detach(), mask))
             rebuild.append(torch.stack([masked_mse(a, b, mask) for a, b in zip(rebuilt, states, strict=True)]).sum(0))
         weight = self.options.feature_weight

@@ -8,6 +8,8 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.methods.base import Method
+from alloykit.methods.cfl import CFL
+from alloykit.methods.dfa import DFA
 from alloykit.methods.ensemble import Ensemble
 from alloykit.methods.muka import Muka
 from alloykit.methods.pseudo_label import PseudoLabel
@@ -22,6 +24,8 @@ BUILT_IN: tuple[type[Method], ...] = (
     Muka,
     VanillaKD,
     UHC,
+    DFA,
+    CFL,
     PseudoLabel,
     Supervised,
     TeacherAlone,

@@ -1,0 +1,95 @@
+"""Pooled states come from the store, token states from living teachers; both are the model's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tiny
+import torch
+from knowing import SENTENCES, files, info, read, swept, table, untouched
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.live import LiveKnowledge
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.teachers.teacher import Teacher, TeacherInfo
+
+LAYERS = {"billing": (1, 3), "delivery": (2,)}
+
+
+@torch.inference_mode()
+def states(folder: Path, text: str, layer: int) -> torch.Tensor:
+    """The model's own token states of one text, alone. [L, d]"""
+    model = AutoModelForSequenceClassification.from_pretrained(folder, dtype=torch.float32).eval()
+    batch = AutoTokenizer.from_pretrained(folder)(text, truncation=True, max_length=32, return_tensors="pt")
+    return model(**batch, output_hidden_states=True).hidden_states[layer][0]
+
+
+def test_pooled_states_are_the_mean_over_real_tokens(
+    billing: TeacherInfo, delivery: TeacherInfo, models: dict[str, Path], tmp_path: Path
+) -> None:
+    store = swept(tmp_path, [billing, delivery], layers=LAYERS)
+    source = StoredKnowledge(store, ["billing", "delivery"], table(SENTENCES).ids(), passes=4, layers=LAYERS)
+    picks = [39, 0, 17, 17]
+    rows = source.rows(picks)
+    for teacher, (name, layers) in zip(rows.teachers, LAYERS.items(), strict=True):
+        assert teacher.pooled_states is not None
+        assert len(teacher.pooled_states) == len(layers)
+        for layer, found in zip(layers, teacher.pooled_states, strict=True):
+            assert found.dtype == torch.float16
+            expected = torch.stack([states(models[name], SENTENCES[i], layer).mean(0) for i in picks])
+            torch.testing.assert_close(found.float(), expected, rtol=2e-3, atol=2e-3)
+    plain = read(store, ["billing", "delivery"], passes=4).rows(picks)
+    assert plain.teachers[0].pooled_states is None
+    assert torch.equal(plain.teachers[1].logits, rows.teachers[1].logits)
+
+
+def test_layers_are_added_to_a_finished_store(billing: TeacherInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing])
+    before = files(tmp_path)
+    store = swept(tmp_path, [billing], layers={"billing": (2,)})
+    assert all(".pooled-02." in name for name in untouched(before, tmp_path))
+    with pytest.raises(AlloyError, match=r"billing/00000.pooled-03 missing"):
+        StoredKnowledge(store, ["billing"], table(SENTENCES).ids(), layers={"billing": (3,)})
+
+
+def test_token_states_of_the_same_tokenizer_are_the_models_own(
+    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path
+) -> None:
+    store = swept(tmp_path, [billing])
+    teacher = Teacher.load(billing, max_length=32)
+    live = LiveKnowledge(read(store, ["billing"]), [teacher], [(1, 3)], table(SENTENCES), teacher.tokenizer, 32)
+    picks = [5, 30, 5]
+    [said] = live.rows(torch.tensor(picks)).teachers
+    assert said.token_states is not None
+    assert said.token_mask is not None
+    assert len(live) == len(SENTENCES)
+    assert torch.equal(said.logits, read(store, ["billing"]).rows(picks).teachers[0].logits)
+    for n, i in enumerate(picks):
+        for layer, found in zip((1, 3), said.token_states, strict=True):
+            expected = states(models["billing"], SENTENCES[i], layer)
+            assert int(said.token_mask[n].sum()) == len(expected)
+            torch.testing.assert_close(found[n, : len(expected)], expected, rtol=1e-4, atol=1e-5)
+            assert not found.requires_grad
+            assert not found.is_inference()
+
+
+def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path: Path) -> None:
+    """The student's tokenizer knows whole words; the teacher's splits one of them."""
+    folder = tiny.classifier(tmp_path / "t", ["a", "b"])
+    teacher = Teacher.load(info(folder), max_length=32)
+    store = swept(tmp_path / "k", [info(folder)], ["the card"])
+    from tokenizers import pre_tokenizers
+
+    words = tiny.tokenizer()
+    words.backend_tokenizer.pre_tokenizer = pre_tokenizers.Split(" card", "isolated")  # "the", " card" (unknown)
+    live = LiveKnowledge(
+        StoredKnowledge(store, ["t"], table(["the card"]).ids()), [teacher], [(3,)], table(["the card"]), words, 32
+    )
+    [said] = live.rows([0]).teachers
+    own = states(folder, "the card", 3)  # [CLS] the card [SEP]
+    assert said.token_states is not None
+    assert said.token_mask is not None
+    assert said.token_mask.tolist() == [[True, True, True, False]]
+    torch.testing.assert_close(said.token_states[0][0, :3], own[:3], rtol=1e-4, atol=1e-5)

@@ -1,0 +1,220 @@
+"""DFA, CFL and their losses against plain loops over lists of floats."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.losses.hidden import masked_mean, masked_mse
+from alloykit.losses.mmd import mmd2
+from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.registry import create
+from alloykit.rows import Rows, TeacherRows
+
+B, L = 3, 4
+SPACE = LabelSpace.union([("a", "b"), ("c", "d", "e")])
+STUDENT, TEACHERS = Shape(8, 2), (Shape(6, 3), Shape(5, 1))
+Lists = list[list[float]]
+
+
+def loop_mmd2(x: Lists, y: Lists) -> float:
+    def unit(rows: Lists) -> Lists:
+        return [[v / math.sqrt(sum(w * w for w in row)) for v in row] for row in rows]
+
+    def distance(a: list[float], b: list[float]) -> float:
+        return sum((p - q) ** 2 for p, q in zip(a, b, strict=True))
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    x, y = unit(x), unit(y)
+    xx = [distance(a, b) for a in x for b in x]
+    yy = [distance(a, b) for a in y for b in y]
+    xy = [distance(a, b) for a in x for b in y]
+    sigma2 = (mean(xx) + mean(yy) + 2 * mean(xy)) / 4
+    total = 0.0
+    for scale in (0.25, 0.5, 1, 2, 4):
+        k = [mean([math.exp(-d / (2 * scale * sigma2)) for d in ds]) for ds in (xx, yy, xy)]
+        total += k[0] + k[1] - 2 * k[2]
+    return total
+
+
+def test_mmd() -> None:
+    g = torch.Generator().manual_seed(0)
+    for n, m in ((3, 3), (5, 2), (1, 1)):
+        x, y = torch.randn(n, 4, generator=g).double(), 1 + torch.randn(m, 4, generator=g).double()
+        assert float(mmd2(x, y)) == pytest.approx(loop_mmd2(x.tolist(), y.tolist()), rel=1e-9)
+    assert float(mmd2(x, x)) == pytest.approx(0.0, abs=1e-12)
+
+
+def test_mmd_gradient_with_the_kernels_width_held() -> None:
+    g = torch.Generator().manual_seed(1)
+    x, y = torch.randn(4, 3, generator=g).double().requires_grad_(), torch.randn(5, 3, generator=g).double()
+    mmd2(x, y).backward()
+    assert x.grad is not None
+    step = 1e-6
+    with torch.no_grad():
+        u, v = (torch.nn.functional.normalize(t, dim=-1) for t in (x, y))
+        sigma2 = (
+            torch.cdist(u, u).square().mean()
+            + torch.cdist(v, v).square().mean()
+            + 2 * torch.cdist(u, v).square().mean()
+        ) / 4
+
+    def held(t: Tensor) -> float:
+        u = torch.nn.functional.normalize(t, dim=-1)
+        k = [torch.cdist(a, b).square() for a, b in ((u, u), (v, v), (u, v))]
+        return float(
+            sum(
+                sum(w * torch.exp(-d / (2 * s * sigma2)).mean() for d, w in zip(k, (1, 1, -2), strict=True))
+                for s in (0.25, 0.5, 1, 2, 4)
+            )
+        )
+
+    for i in range(4):
+        for j in range(3):
+            up, down = x.detach().clone(), x.detach().clone()
+            up[i, j] += step
+            down[i, j] -= step
+            assert float(x.grad[i, j]) == pytest.approx((held(up) - held(down)) / (2 * step), abs=1e-5)
+
+
+def test_masked_means() -> None:
+    g = torch.Generator().manual_seed(0)
+    a, b = torch.randn(2, 3, 4, generator=g).double(), torch.randn(2, 3, 4, generator=g).double()
+    mask = torch.tensor([[1, 0, 1], [0, 0, 0]])
+    expected = sum(float((a[0, t, d] - b[0, t, d]) ** 2) for t in (0, 2) for d in range(4)) / 8
+    assert masked_mse(a, b, mask).tolist() == pytest.approx([expected, 0.0])
+    assert masked_mean(a, mask)[0].tolist() == pytest.approx([float(a[0, 0, d] + a[0, 2, d]) / 2 for d in range(4)])
+
+
+def lesson(name: str, **options: object) -> tuple[Lesson, dict[str, Tensor]]:
+    g = torch.Generator().manual_seed(3)
+    method = create({"name": name, **options})
+    context = Context(SPACE, student=STUDENT, teachers=TEACHERS)
+    masks = [torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]]).bool(), torch.ones(B, L).bool()]
+    masks[1][2, 1] = False
+    layers = STUDENT.layers if name == "dfa" else 1
+    teachers = tuple(
+        TeacherRows(
+            torch.randn(B, len(labels), generator=g).double(),
+            pooled_states=(torch.randn(B, shape.hidden_size, generator=g).half(),),
+            token_states=tuple(torch.randn(B, L, shape.hidden_size, generator=g).double() for _ in range(layers)),
+            token_mask=mask,
+        )
+        for labels, shape, mask in zip(SPACE.teachers, TEACHERS, masks, strict=True)
+    )
+    hidden = tuple(torch.randn(B, L, STUDENT.hidden_size, generator=g).double() for _ in range(STUDENT.layers + 1))
+    logits = torch.randn(B, SPACE.size, generator=g).double()
+    torch.manual_seed(0)
+    modules = method.modules(context).double()
+    own = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
+    rows = Rows(teachers)
+    made = Lesson(StudentOutput(logits, own, hidden), rows, method.supervise(rows, context), modules, context, Phase())
+    return made, method.loss(made)
+
+
+def linear(module: torch.nn.Linear, x: list[float]) -> list[float]:
+    w, b = module.weight.tolist(), module.bias.tolist()
+    return [sum(a * c for a, c in zip(row, x, strict=True)) + bias for row, bias in zip(w, b, strict=True)]
+
+
+def test_dfa() -> None:
+    made, terms = lesson("dfa", feature_weight=0.7)
+    blocks, rows = made.modules, made.rows
+    for b in range(B):
+        follow, rebuild = 0.0, 0.0
+        for layer in range(2):
+            real = [t for t in range(L) if all(bool(r.token_mask[b, t]) for r in rows.teachers)]
+            f, r = 0.0, [0.0, 0.0]
+            for t in real:
+                together = [v for r_ in rows.teachers for v in r_.token_states[layer][b, t].tolist()]
+                merged = linear(blocks["merge"][layer], together)
+                rebuilt = linear(blocks["reconstruct"][layer], merged)
+                own = linear(blocks["project"][layer], made.student.hidden_states[layer + 1][b, t].tolist())
+                f += sum((p - q) ** 2 for p, q in zip(own, merged, strict=True)) / 8
+                r[0] += sum((p - q) ** 2 for p, q in zip(rebuilt[:6], together[:6], strict=True)) / 6
+                r[1] += sum((p - q) ** 2 for p, q in zip(rebuilt[6:], together[6:], strict=True)) / 5
+            follow += f / len(real)
+            rebuild += sum(r) / len(real)
+        assert float(terms["features"][b]) == pytest.approx(0.7 * follow / 2, rel=1e-9)
+        assert float(terms["reconstruction"][b]) == pytest.approx(0.7 * rebuild / 2, rel=1e-9)
+    assert set(terms) == {"kl", "features", "reconstruction"}
+
+
+def test_dfas_merged_states_are_a_target_and_learn_from_reconstruction_alone() -> None:
+    made, terms = lesson("dfa")
+    terms["features"].sum().backward(retain_graph=True)
+    assert all(p.grad is None for p in made.modules["merge"].parameters())
+    assert all(p.grad is not None for p in made.modules["project"].parameters())
+    terms["reconstruction"].sum().backward()
+    assert all(p.grad is not None for p in made.modules["merge"].parameters())
+
+
+@pytest.mark.parametrize(
+    ("student", "teachers", "expected"),
+    [
+        (3, (6, 3), ((2, 4, 6), (1, 2, 3))),
+        (4, (3, 2), ((1, 2, 3, 3), (1, 1, 2, 2))),
+        (2, (12, 1), ((6, 12), (1, 1))),
+    ],
+)
+def test_which_layers_dfa_compares(student: int, teachers: tuple[int, ...], expected: object) -> None:
+    context = Context(SPACE, student=Shape(8, student), teachers=tuple(Shape(8, n) for n in teachers))
+    assert create("dfa").teacher_layers(context) == expected
+
+
+@pytest.mark.parametrize("features", ["pooled", "tokens"])
+def test_cfl(features: str) -> None:
+    made, terms = lesson("cfl", features=features, feature_weight=0.3)
+    blocks, rows, student = made.modules, made.rows, made.student
+
+    def extract(module: torch.nn.Linear, x: list[float]) -> list[float]:
+        a = [max(0.0, v) for v in linear(module, x)]
+        return linear(blocks["extract"][2], [max(0.0, v) for v in linear(blocks["extract"][0], a)])
+
+    last = student.hidden_states[-1]
+    if features == "tokens":
+        own_in = [last[b, t].tolist() for b in range(B) for t in range(L)]
+    else:
+        own_in = [
+            (
+                sum(last[b, t] * student.attention_mask[b, t] for t in range(L)) / student.attention_mask[b].sum()
+            ).tolist()
+            for b in range(B)
+        ]
+    own = [extract(blocks["student"], x) for x in own_in]
+    assert len(own[0]) == 2, "a quarter of the student's width"
+    follow, rebuild = 0.0, [0.0] * B
+    for i, teacher in enumerate(rows.teachers):
+        states = teacher.token_states[0].flatten(0, 1) if features == "tokens" else teacher.pooled_states[0].double()
+        theirs = [extract(blocks["teachers"][i], x) for x in states.tolist()]
+        follow += loop_mmd2(own, theirs)
+        per_text = len(states) // B
+        for n, (common, x) in enumerate(zip(theirs, states.tolist(), strict=True)):
+            back = linear(blocks["decode"][i], common)
+            rebuild[n // per_text] += sum((p - q) ** 2 for p, q in zip(back, x, strict=True)) / len(x) / per_text
+    assert float(terms["features"]) == pytest.approx(0.3 * follow, rel=1e-9)
+    assert terms["reconstruction"].tolist() == pytest.approx([0.3 * r for r in rebuild], rel=1e-9)
+
+
+@pytest.mark.parametrize("name", ["dfa", "cfl"])
+def test_without_features_it_is_vanilla_kd(name: str) -> None:
+    made, terms = lesson(name, feature_weight=0.0, temperature=2.0)
+    plain = create({"name": "vanilla_kd", "temperature": 2.0})
+    expected = plain.loss(
+        Lesson(made.student, made.rows, plain.supervise(made.rows, made.context), made.modules, made.context, Phase())
+    )
+    assert torch.equal(terms["kl"], expected["kl"])
+    assert float(terms["features"].sum()) == float(terms["reconstruction"].sum()) == 0.0
+
+
+@pytest.mark.parametrize("name", ["dfa", "cfl"])
+def test_frozen_blocks_do_not_learn(name: str) -> None:
+    context = Context(SPACE, student=STUDENT, teachers=TEACHERS)
+    assert all(p.requires_grad for p in create(name).modules(context).parameters())
+    assert not any(p.requires_grad for p in create({"name": name, "frozen_blocks": True}).modules(context).parameters())
