@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import tiny
-from random_rows import Pool, context_of, rows_of, space_of
+import torch
+from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 
 from alloykit.data import load_texts
-from alloykit.methods.base import Method
+from alloykit.methods.base import Method, Shape
 from alloykit.methods.registry import create
-from alloykit.training.dataset import tokenize
+from alloykit.rows import Rows
+from alloykit.training.dataset import Tokens, tokenize
 from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.student import build_student
 from alloykit.training.trainer import Fitted, train
@@ -49,19 +52,44 @@ def run(
     texts = load_texts(tiny.texts(n, seed=8))
     assert len(texts) == n
     dataset = tokenize(texts, words, 32)
+    shape = Shape(student.config.hidden_size, student.config.num_hidden_layers)
     held_out = dataset.select(range(n - checks, n)) if checks else None
     fitted = train(
         student,
         words,
         method,
-        context_of(method, rows, space_of(kind)),
-        Pool(rows),
+        replace(context_of(method, rows, space_of(kind)), student=shape),
+        Living(rows, dataset, shape.layers, double) if method.needs.token_states else Pool(rows),
         dataset.select(range(n - checks)),
         held_out,
         TrainingOptions(**(PLAIN | options)),
         folder,
     )
     return student, fitted
+
+
+class Living(Pool):
+    """Random token states of every teacher for as many tokens as the student's batch has."""
+
+    def __init__(self, everything: Rows, dataset: Tokens, layers: int, double: bool) -> None:
+        super().__init__(everything)
+        g = torch.Generator().manual_seed(9)
+        self.lengths = torch.from_numpy(dataset.lengths)
+        shape = (len(dataset), int(self.lengths.max()))
+        self.states = [[torch.randn(*shape, t.hidden_size, generator=g) for _ in range(layers)] for t in TEACHERS]
+        if double:
+            self.states = [[s.double() for s in states] for states in self.states]
+
+    def rows(self, indices: Any) -> Rows:
+        at = torch.as_tensor(list(indices))
+        longest = int(self.lengths[at].max())
+        mask = torch.arange(longest) < self.lengths[at, None]
+        known = super().rows(indices)
+        teachers = tuple(
+            replace(t, token_states=tuple(s[at, :longest] for s in states), token_mask=mask)
+            for t, states in zip(known.teachers, self.states, strict=True)
+        )
+        return Rows(teachers, known.labels)
 
 
 def logged(fitted: Fitted, key: str) -> list[float]:
