@@ -141,8 +141,8 @@ def test_dfa() -> None:
                 r[1] += sum((p - q) ** 2 for p, q in zip(rebuilt[6:], together[6:], strict=True)) / 5
             follow += f / len(real)
             rebuild += sum(r) / len(real)
-        assert float(terms["features"][b]) == pytest.approx(0.7 * follow / 2, rel=1e-9)
-        assert float(terms["reconstruction"][b]) == pytest.approx(0.7 * rebuild / 2, rel=1e-9)
+        assert terms["features"][b].item() == pytest.approx(0.7 * follow / 2, rel=1e-9)
+        assert terms["reconstruction"][b].item() == pytest.approx(0.7 * rebuild / 2, rel=1e-9)
     assert set(terms) == {"kl", "features", "reconstruction"}
 
 
@@ -198,7 +198,7 @@ def test_cfl(features: str) -> None:
         for n, (common, x) in enumerate(zip(theirs, states.tolist(), strict=True)):
             back = linear(blocks["decode"][i], common)
             rebuild[n // per_text] += sum((p - q) ** 2 for p, q in zip(back, x, strict=True)) / len(x) / per_text
-    assert float(terms["features"]) == pytest.approx(0.3 * follow, rel=1e-9)
+    assert terms["features"].item() == pytest.approx(0.3 * follow, rel=1e-9)
     assert terms["reconstruction"].tolist() == pytest.approx([0.3 * r for r in rebuild], rel=1e-9)
 
 
@@ -210,7 +210,7 @@ def test_without_features_it_is_vanilla_kd(name: str) -> None:
         Lesson(made.student, made.rows, plain.supervise(made.rows, made.context), made.modules, made.context, Phase())
     )
     assert torch.equal(terms["kl"], expected["kl"])
-    assert float(terms["features"].sum()) == float(terms["reconstruction"].sum()) == 0.0
+    assert terms["features"].sum().item() == terms["reconstruction"].sum().item() == 0.0
 
 
 @pytest.mark.parametrize("name", ["dfa", "cfl"])
