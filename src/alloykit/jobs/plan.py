@@ -57,7 +57,7 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
             epochs = sum(phase.epochs or recipe.training.epochs for phase in prepared.method.phases())
             training += epochs * n * sum(t["plain_seconds_each"] for t in teachers)
         sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
-        seconds = {"sweep": round(sweep, 1), "training": round(training, 1)}
+        seconds = {"sweep": round(sweep, 3), "training": round(training, 3)}
     return {
         "method": recipe.method,
         "needs": needs.describe(),
@@ -77,7 +77,7 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
 def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, float]:
     seconds = (measured.plain + passes * measured.sampled) * distinct / measured.texts
     return {
-        "seconds": round(seconds, 1),
+        "seconds": round(seconds, 3),
         "tokens_each": round(measured.tokens / measured.texts, 1),
         "reads_per_second": round(distinct * (1 + passes) / seconds, 1) if seconds else 0.0,
         "plain_seconds_each": measured.plain / measured.texts,
