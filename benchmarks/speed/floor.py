@@ -47,6 +47,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
 
     @torch.inference_mode()
     def plain() -> None:
+        model.eval()  # training, which takes its turn before, leaves dropout on
         for rows in plan:
             model(**_batch(tokenizer, encodings, rows))
 
