@@ -187,7 +187,16 @@ def _int8(f: Figures) -> list[str]:
         f"int8 against float32 on {f['texts']:,} test texts of AG News; speed as a multiple of float32's.",
         "",
         *rows(
-            ["teacher", "same label", "mean |Δp|", "largest |Δp|", "mean |Δc|", "plain pass", "Monte-Carlo pass"], body
+            [
+                "teacher",
+                "same label",
+                "mean difference of p",
+                "largest",
+                "mean difference of c",
+                "plain pass",
+                "Monte-Carlo pass",
+            ],
+            body,
         ),
     ]
 
