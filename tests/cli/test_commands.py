@@ -182,6 +182,8 @@ def test_methods_lists_all_of_them_and_shows_one(call: Call) -> None:
     assert set(listed) == set(methods())
     assert all(name in table.out for name in listed)
     assert listed["supervised"]["needs"] == "labels"
+    for name in listed:
+        assert all(option["meaning"] for option in json.loads(call("methods", name, "--json").out)["options"]), name
     shown = json.loads(call("methods", "muka", "--json").out)
     options = {option["name"]: option for option in shown["options"]}
     assert options["temperature"]["default"] == "0.2"

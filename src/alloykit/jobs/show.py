@@ -9,6 +9,7 @@ import typing
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.methods.base import MethodOptions
 from alloykit.methods.registry import create, methods
 from alloykit.names import near
 
@@ -93,12 +94,13 @@ def duration(seconds: float) -> str:
 
 
 def _meanings(options: type) -> dict[str, str]:
-    """The strings that stand below an option in the source."""
+    """The strings that stand below an option in the source, of inherited options too."""
     found: dict[str, str] = {}
-    for match in re.finditer(
-        r'^    (\w+):[^\n]*\n    """(.*?)"""', inspect.getsource(options), re.DOTALL | re.MULTILINE
-    ):
-        found[match[1]] = " ".join(match[2].split())
+    for kind in reversed([kind for kind in options.__mro__ if issubclass(kind, MethodOptions)]):
+        for match in re.finditer(
+            r'^    (\w+):[^\n]*\n    """(.*?)"""', inspect.getsource(kind), re.DOTALL | re.MULTILINE
+        ):
+            found[match[1]] = " ".join(match[2].split())
     return found
 
 

@@ -14,23 +14,19 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mean, mse
 from alloykit.losses.mmd import mmd2
 from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.vanilla_kd import VanillaKD, VanillaKDOptions
+from alloykit.methods.features import FeatureOptions
+from alloykit.methods.vanilla_kd import VanillaKD
 
 
-class CFLOptions(VanillaKDOptions):
+class CFLOptions(FeatureOptions):
     features: Literal["pooled", "tokens"] = "pooled"
     """pooled: one feature per text, the mean over its tokens, from the store; tokens: one per token, padding included, from
     teachers kept in memory, as the public code has it."""
-    feature_weight: float = Field(1.0, ge=0)
-    """Weight of both feature losses beside the distillation loss (ours)."""
-    frozen_blocks: bool = False
-    """Leave A, F and Dec as they were drawn: the handicap of MUKA's public code, whose optimiser never sees them."""
 
 
 class CFL(VanillaKD):

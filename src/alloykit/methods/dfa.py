@@ -17,19 +17,12 @@ from collections.abc import Mapping
 from typing import cast
 
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.vanilla_kd import VanillaKD, VanillaKDOptions
-
-
-class DFAOptions(VanillaKDOptions):
-    feature_weight: float = Field(1.0, ge=0)
-    """Weight of the layers' losses, each averaged over the layers, beside the distillation loss (ours)."""
-    frozen_blocks: bool = False
-    """Leave E, D and P as they were drawn: the handicap of MUKA's public code, whose optimiser never sees them."""
+from alloykit.methods.features import FeatureOptions
+from alloykit.methods.vanilla_kd import VanillaKD
 
 
 class DFA(VanillaKD):
@@ -42,8 +35,8 @@ class DFA(VanillaKD):
         "Chengchao Shen, Xinchao Wang, Jie Song, Li Sun, Mingli Song. Amalgamating Knowledge towards Comprehensive "
         "Classification. AAAI 2019."
     )
-    Options = DFAOptions
-    options: DFAOptions
+    Options = FeatureOptions
+    options: FeatureOptions
 
     @property
     def needs(self) -> Needs:
