@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from alloykit.precision import Precision
+
 
 @dataclass(frozen=True)
 class Profile:
@@ -18,6 +20,7 @@ class Profile:
     teacher: dict[str, Any]
     student: dict[str, Any]
     seeds: tuple[int, ...]  # each seed draws the texts, trains the teachers and trains the students anew
+    precision: Precision = "float32"  # of teachers and students, in training and in the sweep
 
     def described(self) -> dict[str, Any]:
         return asdict(self)

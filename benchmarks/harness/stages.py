@@ -41,7 +41,7 @@ class Stages:
                 "model": self.profile.encoder,
                 "data": self.labelled(texts),
                 "labels": labels,
-                "training": self.profile.teacher | {"max_length": self.profile.max_length, "seed": 100 * self.seed + i},
+                "training": self.training(self.profile.teacher, 100 * self.seed + i),
                 "output": str(folder),
             }
             folders.append(teach(parse(recipe, TeachRecipe)))
@@ -56,12 +56,15 @@ class Stages:
             "texts": self.labelled(texts) if labels else {"path": str(texts)},
             "student": self.profile.encoder,
             "method": method,
-            "training": self.profile.student | {"max_length": self.profile.max_length, "seed": self.seed},
-            "knowledge": {"seed": self.seed},
+            "training": self.training(self.profile.student, self.seed),
+            "knowledge": {"seed": self.seed, "precision": self.profile.precision},
             "evaluate": {"data": self.labelled(self.files.test())},
             "output": str(output),
         }
         return parse(values, Recipe)
+
+    def training(self, settings: dict[str, Any], seed: int) -> dict[str, Any]:
+        return {**settings, "max_length": self.profile.max_length, "precision": self.profile.precision, "seed": seed}
 
     def knowledge(self, pool: str) -> Path:
         """One store for all pools and methods of the same teachers."""

@@ -20,14 +20,16 @@ from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Passes, Store
 from alloykit.knowledge.sweep import sweep
+from alloykit.precision import choose_precision
 from alloykit.rows import chunks
+from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherSpec, describe
 from alloykit.uncertainty.adaptive import Rule, jackknifed_entropy
 from alloykit.uncertainty.entropy import confidence
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.stages import Stages
-from benchmarks.speed.measure import Measurement
+from benchmarks.speed.measure import Measurement, device
 
 TEXTS, TRUTH, FIXED, SEED, TAU = 3000, 64, 16, 0, 0.2
 LIMIT, MOST = 0.003, 8.0
@@ -43,11 +45,15 @@ def _one(data: Path, work: Path, name: str) -> dict[str, Any]:
     stages = Stages(data, work.parent, SETS[name], SMALL, SEED)
     infos = [describe(TeacherSpec(model=str(f)), f.name) for f in stages.teacher_folders("shared")]
     texts = load_texts(str(data / name / "train.parquet"), limit=TEXTS)
-    ids, folder = texts.ids(), work / "adaptive" / name
+    ids, precision = texts.ids(), choose_precision("auto", device())
+    folder = work / "adaptive" / f"{name}-{precision}"
 
     def swept(kind: str, seed: int, **how: Any) -> Store:
         store = Store(folder / kind)
-        sweep(infos, texts, store, SweepOptions(max_length=SMALL.max_length, seed=seed, **how))
+        options = SweepOptions(
+            max_length=SMALL.max_length, seed=seed, device=device(), numbers=Numbers(precision), **how
+        )
+        sweep(infos, texts, store, options)
         return store
 
     names = [info.name for info in infos]

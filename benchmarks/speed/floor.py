@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import time
 from collections import defaultdict
 from collections.abc import Callable
@@ -16,7 +17,9 @@ from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Needs
+from alloykit.precision import choose_precision
 from alloykit.teachers.encoder import encode, pad
+from alloykit.teachers.numbers import Numbers, in_numbers
 from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
@@ -40,32 +43,30 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     lengths = [len(e["input_ids"]) for e in encodings]
     plan = token_batches(lengths, 4096 if device() == "cpu" else 65_536)
     steps = token_batches(lengths, 32 * max(lengths))
-    model.to(device()).eval()
+    precision = choose_precision("auto", device())
+    teacher = in_numbers(copy.deepcopy(model).to(device()).eval(), Numbers(precision))
     sampler = ByteDropout() if device() == "cpu" else StockDropout()
     options = TrainingOptions(batch_size=len(texts))
     probe = StepProbe(model, tokenizer, options, Needs(), device())
 
     @torch.inference_mode()
     def plain() -> None:
-        model.eval()  # training, which takes its turn before, leaves dropout on
         for rows in plan:
-            model(**_batch(tokenizer, encodings, rows))
+            teacher(**_batch(tokenizer, encodings, rows))
 
     @torch.inference_mode()
     def sampled() -> None:
-        model.eval()
         for rows in plan:
-            sampler.sample(model, _batch(tokenizer, encodings, rows), 1)
+            sampler.sample(teacher, _batch(tokenizer, encodings, rows), 1)
 
     def training() -> None:
         for rows in steps:
             probe.step([encodings[i] for i in rows])
 
     runs = {"plain pass": (plain, plan, 1), "Monte-Carlo pass": (sampled, plan, 1), "training": (training, steps, 3)}
-    with torch.autocast(device(), torch.bfloat16, enabled=device() == "cuda"):
-        times = in_turns({name: do for name, (do, _, _) in runs.items()}, ROUNDS)
-        shares = {name: _profile(do) for name, (do, _, _) in runs.items()}
-    rate = matmul_rate()
+    times = in_turns({name: do for name, (do, _, _) in runs.items()}, ROUNDS)
+    shares = {name: _profile(do) for name, (do, _, _) in runs.items()}
+    rate = matmul_rate(precision)
     found = {}
     for name, (_, batches, passes) in runs.items():
         flops = passes * sum(
@@ -79,7 +80,13 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "padding": round(1 - sum(lengths) / padded, 3),
             "shares": shares[name],
         }
-    return {"matmul_gflops": round(rate / 1e9, 1), "texts": TEXTS, "model": "MiniLM, 6 layers", "work": found}
+    return {
+        "precision": precision,
+        "matmul_gflops": round(rate / 1e9, 1),
+        "texts": TEXTS,
+        "model": "MiniLM, 6 layers",
+        "work": found,
+    }
 
 
 def _batch(tokenizer: Any, encodings: list[Any], rows: list[int]) -> dict[str, torch.Tensor]:

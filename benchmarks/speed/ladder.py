@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
+from alloykit.precision import native_bfloat16
 from alloykit.teachers.fast_dropout import FastMasks
+from alloykit.teachers.numbers import Numbers, in_numbers
 from alloykit.training.options import StudentSpec
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
@@ -33,24 +36,29 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
     order = list(LengthSampler(lengths, by_hand.BATCH, 0))
     similar = [order[s : s + by_hand.BATCH] for s in range(0, len(order), by_hand.BATCH)]
 
-    def sweep(sampler: Any, batches: list[list[int]], pad_to: int | None) -> None:
+    native = native_bfloat16(device())
+    low = in_numbers(copy.deepcopy(models[0]), Numbers("bfloat16" if native else "float32"))
+
+    def sweep(sampler: Any, batches: list[list[int]], pad_to: int | None, model: Any = models[0]) -> None:
         with torch.inference_mode():
             for rows in batches:
                 batch = by_hand.tokens(tokenizer, [texts[i] for i in rows], pad_to, LENGTH)
-                sampler.sample(models[0], batch, 1)
+                sampler.sample(model, batch, 1)
 
     student, _ = build_student(StudentSpec.model_validate(encoder), space, 0)
     student.to(device()).train()
     optimizer = torch.optim.AdamW(student.parameters(), lr=1e-9)
 
-    def train(batches: list[list[int]], pad_to: int | None, asks: bool, fast: bool) -> None:
+    def train(batches: list[list[int]], pad_to: int | None, asks: bool, fast: bool, low: bool = False) -> None:
         for rows in batches:
             batch = by_hand.tokens(tokenizer, [texts[i] for i in rows], pad_to, LENGTH)
             with torch.no_grad():
                 for model in models if asks else []:
                     model(**batch)
             with FastMasks(0) if fast and device() == "cpu" else nullcontext():
-                student(**batch).logits.logsumexp(-1).mean().backward()
+                with torch.autocast(device(), torch.bfloat16, enabled=low):
+                    logits = student(**batch).logits
+                logits.float().logsumexp(-1).mean().backward()
             optimizer.step()
             optimizer.zero_grad()
 
@@ -61,6 +69,7 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
             "padded to each batch's longest": lambda: sweep(stock, in_file, None),
             "batches of similar length": lambda: sweep(stock, sorted_, None),
             "masks from bytes": lambda: sweep(ours, sorted_, None),
+            "bfloat16": lambda: sweep(ours, sorted_, None, low),
         },
         ROUNDS,
     )
@@ -71,6 +80,7 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
             "teachers not asked again": lambda: train(in_file, None, False, False),
             "batches of similar length": lambda: train(similar, None, False, False),
             "masks from bytes": lambda: train(similar, None, False, True),
+            "bfloat16": lambda: train(similar, None, False, True, native),
         },
         ROUNDS,
     )

@@ -15,6 +15,7 @@ import torch
 
 from alloykit.files import write_json
 from alloykit.jobs.run import environment
+from alloykit.precision import Precision
 from alloykit.progress import say
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import RESULTS, commit
@@ -92,11 +93,10 @@ def ratio(times: dict[str, list[float]], of: str, to: str) -> dict[str, float]:
     return {"ratio": round(statistics.median(each), 3), "from": round(quarters[0], 3), "to": round(quarters[2], 3)}
 
 
-def matmul_rate(size: int = 1536, repeats: int = 6, dtype: torch.dtype | None = None) -> float:
+def matmul_rate(precision: Precision, size: int = 1536, repeats: int = 6) -> float:
     """Floating-point operations per second of large matrix products: the floor's denominator."""
-    dtype = dtype or (torch.bfloat16 if device() == "cuda" else torch.float32)
     size = size * 8 if device() == "cuda" else size
-    a, b = (torch.randn(size, size, dtype=dtype, device=device()) for _ in range(2))
+    a, b = (torch.randn(size, size, dtype=getattr(torch, precision), device=device()) for _ in range(2))
     times = in_turns({"product": lambda: a @ b}, repeats)["product"]
     return 2 * size**3 / min(times)
 

@@ -39,13 +39,15 @@ def _ratio(value: dict[str, float]) -> str:
 
 def _passes(f: Figures) -> list[str]:
     names = [n for n in ("ours", "stock") if n in f["lengths"][0]]
-    body = [[r["tokens"], r["texts_per_second_plain"], *(_ratio(r[n]) for n in names)] for r in f["lengths"]]
+    body = [
+        [r["precision"], r["tokens"], r["texts_per_second_plain"], *(_ratio(r[n]) for n in names)] for r in f["lengths"]
+    ]
     titles = {"ours": "masks from bytes", "stock": "stock dropout"}
     return [
         f"{f['model']}, {f['tokens_per_batch']:,} tokens per batch: the speed of a Monte-Carlo pass as a share of the plain "
         f"pass's (median of {f['rounds']} rounds in turns, and their middle half). The floor asked for is 0.8.",
         "",
-        *rows(["tokens", "plain, texts/s", *(titles[n] for n in names)], body),
+        *rows(["", "tokens", "plain, texts/s", *(titles[n] for n in names)], body),
     ]
 
 
@@ -120,7 +122,7 @@ def _growth(f: Figures) -> list[str]:
 def _floor(f: Figures) -> list[str]:
     lines = [
         f"{f['model']}, {f['texts']} texts of AG News. The floor is the FLOPs of linear layers and attention over the machine's "
-        f"rate of large matrix products, {f['matmul_gflops']:,.0f} GFLOP/s.",
+        f"rate of large matrix products in {f['precision']}, {f['matmul_gflops']:,.0f} GFLOP/s.",
         "",
     ]
     body = [
@@ -177,18 +179,19 @@ def _adaptive(f: Figures) -> list[str]:
     ]
 
 
-def _int8(f: Figures) -> list[str]:
+def _formats(f: Figures) -> list[str]:
     body = [
-        [n, f"{t['same_label']:.1%}", t["mean_probability_difference"], t["largest_probability_difference"],
+        [n, kind, f"{t['same_label']:.1%}", t["mean_probability_difference"], t["largest_probability_difference"],
          t["mean_confidence_difference"], _ratio(t["speed_of_plain_pass"]), _ratio(t["speed_of_monte_carlo_pass"])]
-        for n, t in f["teachers"].items()
+        for n, kinds in f["teachers"].items() for kind, t in kinds.items()
     ]  # fmt: skip
     return [
-        f"int8 against float32 on {f['texts']:,} test texts of AG News; speed as a multiple of float32's.",
+        f"Against float32 on {f['texts']:,} test texts of AG News; speed as a multiple of float32's.",
         "",
         *rows(
             [
                 "teacher",
+                "format",
                 "same label",
                 "mean difference of p",
                 "largest",
@@ -218,6 +221,6 @@ PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
     "growth": ("Growth", _growth),
     "floor": ("Where the time goes, and the floor", _floor),
     "adaptive": ("Adaptive passes", _adaptive),
-    "int8": ("int8 teachers", _int8),
+    "formats": ("bfloat16 and int8 teachers", _formats),
     "memory": ("Memory", _memory),
 }

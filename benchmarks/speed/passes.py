@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 from typing import Any
 
@@ -9,20 +10,22 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.precision import Precision, native_bfloat16
 from alloykit.teachers.encoder import bundled_minilm
+from alloykit.teachers.numbers import Numbers, in_numbers
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 
 LENGTHS = (32, 64, 128)
 TOKENS = 4096 if device() == "cpu" else 65_536  # per batch: what the sweep uses
 ROUNDS = 9
+PRECISIONS: list[Precision] = ["float32"] * (device() == "cpu") + ["bfloat16"] * native_bfloat16(device())
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    model = AutoModelForSequenceClassification.from_pretrained(str(bundled_minilm()), num_labels=4).eval().to(device())
-    if device() == "cuda":
-        model = model.to(torch.bfloat16)
     rows = []
-    for length in LENGTHS:
+    for precision, length in itertools.product(PRECISIONS, LENGTHS):
+        model = AutoModelForSequenceClassification.from_pretrained(str(bundled_minilm()), num_labels=4)
+        model = in_numbers(model.eval().to(device()), Numbers(precision))
         texts = TOKENS // length
         batch = {
             "input_ids": torch.randint(1000, 20_000, (texts, length), device=device()),
@@ -30,11 +33,12 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         }
         samplers = {"stock": StockDropout()} | ({"ours": ByteDropout()} if device() == "cpu" else {})
         with torch.inference_mode():
-            runs: dict[str, Any] = {"plain": lambda b=batch: model(**b)}
-            runs |= {name: lambda s=s, b=batch: s.sample(model, b, 1) for name, s in samplers.items()}
+            runs: dict[str, Any] = {"plain": lambda m=model, b=batch: m(**b)}
+            runs |= {name: lambda m=model, s=s, b=batch: s.sample(m, b, 1) for name, s in samplers.items()}
             times = in_turns(runs, ROUNDS)
         rows.append(
             {
+                "precision": precision,
                 "tokens": length,
                 "texts_per_second_plain": round(texts / min(times["plain"]), 1),
                 **{name: ratio(times, "plain", name) for name in samplers},

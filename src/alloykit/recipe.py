@@ -43,7 +43,7 @@ class KnowledgeOptions(_Block):
     tokens_per_batch: int | None = Field(None, gt=0)
     """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """What teachers compute in; auto: float32 on a CPU, bfloat16 on a GPU."""
+    """What teachers compute in; auto: bfloat16 on a GPU and on CPUs that multiply in it natively, else float32."""
     int8: bool = False
     """Teachers' linear layers in 8 bits: faster on a CPU, answers a little different (docs/speed.md says how much)."""
     compile: bool = False

@@ -15,10 +15,13 @@ from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import choose_sampler
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
+from alloykit.methods.base import Needs
 from alloykit.recipe import Recipe, parse
 from alloykit.teachers import numbers
 from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import Teacher, TeacherInfo, TeacherSpec, describe
+from alloykit.training.options import TrainingOptions
+from alloykit.training.steps import StepProbe
 
 
 @pytest.fixture(scope="module")
@@ -96,17 +99,45 @@ def recipe(info: TeacherInfo, tmp_path: Path, **knowledge: Any) -> Recipe:
     )
 
 
-def test_what_auto_means(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def machine(monkeypatch: pytest.MonkeyPatch, *, gpu: bool = False, avx512: bool = False, amx: bool = False) -> None:
+    monkeypatch.setattr("torch.cuda.is_available", lambda: gpu)
+    monkeypatch.setattr("torch.cpu._is_avx512_bf16_supported", lambda: avx512)
+    monkeypatch.setattr("torch.cpu._is_amx_tile_supported", lambda: amx)
+
+
+@pytest.mark.parametrize(
+    ("has", "expected"),
+    [({}, "float32"), ({"avx512": True}, "bfloat16"), ({"amx": True}, "bfloat16"), ({"gpu": True}, "bfloat16")],
+)
+def test_what_auto_means(
+    info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has: dict[str, bool], expected: str
+) -> None:
+    machine(monkeypatch, **has)
     options = prepare(recipe(info, tmp_path)).sweep_options()
-    assert options.numbers == Numbers("float32")
-    assert options.tokens_per_batch == 4096
-    monkeypatch.setattr("torch.cuda.is_available", lambda: True)
-    options = prepare(recipe(info, tmp_path)).sweep_options()
-    assert options.numbers == Numbers("bfloat16")
-    assert options.tokens_per_batch == 65_536
-    assert (
-        prepare(recipe(info, tmp_path, precision="float32", tokens_per_batch=9)).sweep_options().tokens_per_batch == 9
-    )
+    assert options.numbers == Numbers(expected)
+    assert options.tokens_per_batch == (65_536 if "gpu" in has else 4096)
+    chosen = prepare(recipe(info, tmp_path, precision="float32", tokens_per_batch=9)).sweep_options()
+    assert (chosen.numbers, chosen.tokens_per_batch) == (Numbers("float32"), 9)
+
+
+def test_int8_rests_on_float32(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    machine(monkeypatch, avx512=True)
+    assert prepare(recipe(info, tmp_path, int8=True)).sweep_options().numbers == Numbers("float32", int8=True)
+
+
+@pytest.mark.parametrize(("wanted", "expected"), [("auto", True), ("bfloat16", True), ("float32", False)])
+def test_the_student_learns_in_the_same_numbers(
+    info: TeacherInfo, monkeypatch: pytest.MonkeyPatch, wanted: str, expected: bool
+) -> None:
+    machine(monkeypatch, avx512=True)
+    model = Teacher.load(info).model.requires_grad_(True)
+    seen: list[torch.dtype] = []
+    model.classifier.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
+    options = TrainingOptions(precision=wanted)
+    probe = StepProbe(model, Teacher.load(info).tokenizer, options, Needs(), "cpu")
+    probe.step(Teacher.load(info).encode(tiny.texts(4)))
+    assert seen == [torch.bfloat16 if expected else torch.float32]
+    assert {p.dtype for p in model.parameters()} == {torch.float32}
 
 
 def test_contradictions_are_refused(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -19,6 +19,7 @@ from alloykit.knowledge.store import Store
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method, Shape, require
 from alloykit.methods.registry import create
+from alloykit.precision import choose_precision
 from alloykit.recipe import InMemory, Recipe
 from alloykit.teachers.dropout import dropout_rates
 from alloykit.teachers.numbers import Numbers
@@ -59,9 +60,10 @@ class Prepared:
 
     @property
     def numbers(self) -> Numbers:
-        """What teachers compute in: by itself float32 on a CPU, bfloat16 on a GPU."""
+        """What teachers compute in."""
         wanted = self.recipe.knowledge
-        return Numbers(_precision(wanted.precision, self.device), wanted.int8, wanted.compile)
+        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
+        return Numbers(precision, wanted.int8, wanted.compile)
 
     def labels(self, texts: Texts) -> Tensor:
         """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
@@ -184,12 +186,6 @@ def pick_device(wanted: str) -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
     return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-
-
-def _precision(wanted: str, device: str) -> Literal["float32", "bfloat16"]:
-    if wanted == "auto":
-        return "bfloat16" if device == "cuda" else "float32"
-    return cast("Literal['float32', 'bfloat16']", wanted)
 
 
 def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import torch
 from torch import nn
+
+from alloykit.precision import Precision
 
 
 @dataclass(frozen=True)
@@ -15,7 +17,7 @@ class Numbers:
     """precision: of weights and activations. int8: linear layers in 8 bits, with each batch's own scale for activations
     (CPU only), the rest in float32. compile: through torch.compile."""
 
-    precision: Literal["float32", "bfloat16"] = "float32"
+    precision: Precision = "float32"
     int8: bool = False
     compile: bool = False
 

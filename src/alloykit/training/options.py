@@ -50,7 +50,7 @@ class TrainingOptions(BaseModel):
     scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
     seed: int = 0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """auto: float32 on a CPU, bfloat16 (weights stay in float32) on a GPU."""
+    """auto: bfloat16 (weights stay in float32) on a GPU and on CPUs that multiply in it natively, else float32."""
     compile: bool = False
     """The student through torch.compile: worth its first minute on a GPU and many texts."""
     select: Literal["unlabelled", "labelled", "last"] = "unlabelled"
@@ -62,6 +62,3 @@ class TrainingOptions(BaseModel):
     """Steps between checks; 100 if not given, but at most 20 checks in all."""
     report_to: list[Tracker] = []
     """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""
-
-    def in_bfloat16(self, device: str) -> bool:
-        return self.precision == "bfloat16" or (self.precision == "auto" and device == "cuda")

@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from alloykit.methods.base import Needs
+from alloykit.precision import choose_precision
 from alloykit.teachers.encoder import pad
 from alloykit.teachers.fast_dropout import FastMasks
 from alloykit.training.options import TrainingOptions
@@ -45,6 +46,7 @@ class StepProbe:
 
     def _logits(self, encodings: Encodings) -> torch.Tensor:
         batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
-        with torch.autocast(self.device, torch.bfloat16, enabled=self.options.in_bfloat16(self.device)):
+        low = choose_precision(self.options.precision, self.device) == "bfloat16"
+        with torch.autocast(self.device, torch.bfloat16, enabled=low):
             logits: torch.Tensor = self.model(**batch, **self.outputs).logits
         return logits.float()

@@ -15,6 +15,7 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 from alloykit.errors import AlloyError
 from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Context, Method, Phase
+from alloykit.precision import choose_precision
 from alloykit.progress import bar, say
 from alloykit.rows import Source
 from alloykit.training.checkpoints import last_complete_checkpoint
@@ -173,7 +174,7 @@ class _Phase:
             lr_scheduler_type=options.scheduler,
             seed=options.seed,
             data_seed=options.seed,
-            bf16=options.in_bfloat16(self.device),
+            bf16=choose_precision(options.precision, self.device) == "bfloat16",
             torch_compile=options.compile,
             use_cpu=self.device == "cpu",
             eval_strategy="steps" if rule != "last" else "no",

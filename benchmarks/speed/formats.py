@@ -1,0 +1,72 @@
+"""Teachers in bfloat16 and in int8: how fast, and how far their answers are from float32's."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import load_texts
+from alloykit.knowledge.compute import Budget, plain_pass
+from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.progress import say
+from alloykit.teachers.numbers import Numbers
+from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.uncertainty.entropy import confidence
+from benchmarks.harness.data import AG_NEWS
+from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.stages import Stages
+from benchmarks.speed.measure import Measurement, device, in_turns, ratio
+
+Times = dict[str, list[float]]
+TEXTS, TIMED, ROUNDS = 2000, 128, 5
+FORMATS = [Numbers(), Numbers("bfloat16")] + ([Numbers(int8=True)] if device() == "cpu" else [])
+
+
+def run(data: Path, work: Path) -> dict[str, Any]:
+    folders = Stages(data, work.parent, AG_NEWS, SMALL, 0).teacher_folders("shared")
+    texts = load_texts(str(data / AG_NEWS.name / "test.parquet"), limit=TEXTS).table["text"]
+    found = {}
+    for folder in folders:
+        info = describe(TeacherSpec(model=str(folder)), folder.name)
+        each = {n.name: Teacher.load(info, device=device(), numbers=n) for n in FORMATS}
+        p = {}
+        for name, teacher in each.items():
+            logits = plain_pass(teacher, teacher.encode(texts), Budget(4096), lambda n: None)
+            p[name] = logits.softmax(-1)
+        plain, passes = _times(each, sorted(texts, key=len)[len(texts) // 2 :][:TIMED])
+        found[folder.name] = {
+            name: _agreement(p["float32"], p[name])
+            | {
+                "speed_of_plain_pass": ratio(plain, "float32", name),
+                "speed_of_monte_carlo_pass": ratio(passes, "float32", name),
+            }
+            for name in list(each)[1:]
+        }
+        say(f"{folder.name}: {found[folder.name]}")
+    return {"texts": TEXTS, "teachers": found}
+
+
+def _agreement(exact: Tensor, other: Tensor) -> dict[str, float]:
+    """Of probabilities, [n, C_i] each."""
+    return {
+        "same_label": round(float((exact.argmax(-1) == other.argmax(-1)).double().mean()), 4),
+        "mean_probability_difference": round(float((exact - other).abs().mean()), 5),
+        "largest_probability_difference": round(float((exact - other).abs().max()), 4),
+        "mean_confidence_difference": round(float((confidence(exact) - confidence(other)).abs().mean()), 5),
+    }
+
+
+def _times(each: dict[str, Teacher], texts: list[str]) -> tuple[Times, Times]:
+    """Of a plain and of a Monte-Carlo pass, in each format."""
+    batch = each["float32"].batch(each["float32"].encode(texts))
+    sampler = ByteDropout() if device() == "cpu" else StockDropout()
+    with torch.inference_mode():
+        plain = in_turns({n: lambda t=t: t.model(**batch) for n, t in each.items()}, ROUNDS)
+        passes = in_turns({n: lambda t=t: sampler.sample(t.model, batch, 1) for n, t in each.items()}, ROUNDS)
+    return plain, passes
+
+
+TABLE = Measurement("formats", "bfloat16 and int8 teachers: speed and agreement", run)
