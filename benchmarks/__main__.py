@@ -11,7 +11,23 @@ from importlib import import_module
 from pathlib import Path
 
 TABLES = {
-    "muka": {"table1": "AG News, 5Abstracts, Google Snippets: two teachers, every method, three pools"},
+    "encoders": {
+        "chinese": "a small BERT for Chinese: train it, and say how good it is",
+        "bpe": "a small RoBERTa with byte-level BPE",
+        "multilingual": "a small BERT for English and Chinese",
+    },
+    "muka": {
+        "table1": "two teachers, every method, three pools",
+        "table2": "MUKA without dropout passes and without re-weighting",
+        "table3": "three, four and five teachers",
+        "table4": "teachers of other depth, width, architecture and tokenizer",
+        "table5": "teachers of different data sets and languages",
+        "fig3": "uncertainty of right and wrong teachers",
+        "fig4": "supervision against a model trained with all labels",
+        "fig5": "labels of wrongly routed texts",
+        "fig6": "the temperature of MUKA-Soft",
+        "checkpoint": "the checkpoint chosen with labels, without, and not at all",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
@@ -36,7 +52,7 @@ def main() -> None:
     parser.add_argument("paper", choices=TABLES)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="all of the paper's if none is named")
     parser.add_argument("--profile", default="small", help="small (two cores) or paper (a GPU and the hub)")
-    parser.add_argument("--dataset", action="append", help="only these data sets")
+    parser.add_argument("--setting", action="append", help="only these data sets, or other settings of the table")
     parser.add_argument("--pool", action="append", help="only these pools")
     parser.add_argument("--method", action="append", help="only these methods")
     parser.add_argument("--seed", action="append", type=int, help="only these seeds")
@@ -54,7 +70,7 @@ def main() -> None:
 
         table = import_module(f"benchmarks.{args.paper}.{name}").TABLE
         if not args.page:
-            only = {"dataset": args.dataset, "pool": args.pool, "method": args.method, "seed": args.seed}
+            only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
             table.fill(PROFILES[args.profile], args.data, args.work, retry=args.retry, **only)
     import_module(f"benchmarks.{args.paper}.page").write()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -14,24 +15,36 @@ from alloykit.methods.base import Context
 from alloykit.methods.registry import create
 from alloykit.rows import chunks
 from benchmarks.harness.results import commit, letters
-from benchmarks.harness.stages import Stages
+from benchmarks.harness.stages import Stages, texts_of
 
 TEACHERS = "teachers"  # the pseudo-method whose cell holds what needs no student
 
 
-def run_cell(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """Run it from whatever stages are finished; the run folder is removed, the stages stay."""
+Analysis = Callable[[Stages, str], dict[str, Any]]
+
+
+def run_cell(
+    stages: Stages, pool: str, spec: dict[str, Any], analyses: Mapping[str, Analysis] | None = None
+) -> dict[str, Any]:
+    """Run it from whatever stages are finished; the run folder is removed, the stages stay.
+
+    `spec` is a recipe's `method:` block, to which `training` may be added, or names an analysis.
+    """
     begun = time.perf_counter()
     knowledge = stages.ready(pool)
     swept = time.perf_counter()
-    found = _teachers(stages, pool) if spec["name"] == TEACHERS else _method(stages, pool, spec, knowledge)
+    analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
+    found = analysis(stages, pool) if analysis else _method(stages, pool, spec, knowledge)
     seconds = {"shared_stages": round(swept - begun, 1), "cell": round(time.perf_counter() - swept, 1)}
     return {"status": "done", "commit": commit(), **found, "seconds": seconds}
 
 
 def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> dict[str, Any]:
     name = "-".join([pool, *(str(v) for v in _flat(spec))]).replace("/", "-")
-    run = run_recipe(stages.recipe(pool, spec, stages.folder / "runs" / name), knowledge=knowledge)
+    spec = dict(spec)
+    training = spec.pop("training", {})
+    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, **training)
+    run = run_recipe(recipe, knowledge=knowledge)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING
     found = _scores(answers, way, run.metrics["evaluation"]["scores"][way])
@@ -46,7 +59,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
 
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     """Every teacher alone and their ensemble on the test texts; how sure the teachers are of own, others' and foreign texts."""
-    texts = stages.read(stages.files.test(), labelled=True)
+    texts = texts_of(stages.test(), want_labels=True)
     prepared, source = stages.said(pool, texts)
     space = prepared.space
     answers = of_teachers(source, prepared.labels(texts), prepared.method, Context(space), prepared.names)
@@ -73,8 +86,8 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
 
 def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
     """Every teacher's maximum probability on the pool's texts without a label; None if it has none."""
-    texts = stages.read(stages.files.pool(pool), labelled=False)
-    known = set(stages.read(stages.files.pool(pool), labelled=True).table["id"])
+    texts = texts_of(stages.pool(pool), want_labels=False)
+    known = set(texts_of(stages.pool(pool), want_labels=True).table["id"])
     prepared, source = stages.said(pool, texts)
     unknown = torch.tensor([i not in known for i in texts.table["id"]])
     if not bool(unknown.any()):
@@ -86,8 +99,8 @@ def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
 
 def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     """How well the method's target names the pool's own texts, and how much weight foreign ones get."""
-    texts = stages.read(stages.files.pool(pool), labelled=False)
-    labelled = stages.read(stages.files.pool(pool), labelled=True)
+    texts = texts_of(stages.pool(pool), want_labels=False)
+    labelled = texts_of(stages.pool(pool), want_labels=True)
     prepared, everything = stages.said(pool, texts, spec)
     state = create(spec).fit(everything, Context(prepared.space))
     context = Context(prepared.space, state)

@@ -1,4 +1,4 @@
-"""Data sets, the parts that a seed draws from them, and the pools that students learn from."""
+"""Data sets, and the parts that a seed draws from them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,18 @@ FOREIGN_SHARE = 0.25
 
 @dataclass(frozen=True)
 class DataSet:
-    """A labelled set. `labels`: names in the order of the integer labels, which is the order of MUKA's Table 7."""
+    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, if otherwise."""
 
     name: str
     title: str
     labels: tuple[str, ...]
+    order: tuple[str, ...] = ()
 
     def split(self, teachers: int) -> list[list[str]]:
         """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
-        size = len(self.labels) // teachers
-        cuts = [i * size for i in range(teachers)] + [len(self.labels)]
-        return [list(self.labels[a:b]) for a, b in pairwise(cuts)]
+        labels, size = self.order or self.labels, len(self.labels) // teachers
+        cuts = [i * size for i in range(teachers)] + [len(labels)]
+        return [list(labels[a:b]) for a, b in pairwise(cuts)]
 
 
 AG_NEWS = DataSet("ag_news", "AG News", ("World", "Sports", "Business", "Sci/Tech"))
@@ -46,7 +47,13 @@ SNIPPETS = DataSet(
         "Sports",
     ),
 )
-SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS)}
+THUCNEWS = DataSet(  # titles; society and stocks stand where the paper's set has Furniture and Fashion
+    "thucnews_titles",
+    "THUCNews titles",
+    ("finance", "realty", "stocks", "education", "science", "society", "politics", "sports", "game", "entertainment"),
+    ("sports", "entertainment", "society", "realty", "education", "stocks", "politics", "game", "science", "finance"),
+)
+SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS)}
 
 # What a pool is: the students' unlabelled texts.
 POOLS = {
@@ -57,7 +64,7 @@ POOLS = {
 
 
 class Files:
-    """The parts of a data set for one seed, written once as Parquet files under `folder`."""
+    """The parts of a data set for one seed, written once as Parquet files under `folder`: text, and the label's name."""
 
     def __init__(self, data: Path, folder: Path, dataset: DataSet, profile: Profile, seed: int) -> None:
         self.data, self.folder, self.dataset, self.profile, self.seed = data, folder, dataset, profile, seed
@@ -78,50 +85,59 @@ class Files:
 
     def foreign(self, n: int) -> datasets.Dataset:
         """n Wikipedia sentences, other ones for every seed."""
-        table = _read(self.data / FOREIGN / "train.parquet")
+        table = read(self.data / FOREIGN / "train.parquet")
         rows = random.Random(f"foreign {self.seed}").sample(range(len(table)), n)
         return table.select(rows).select_columns(["text"])
 
     def test(self) -> Path:
         """The test texts: the same for every seed."""
-        table = _read(self.data / self.dataset.name / "test.parquet")
+        table = read(self.data / self.dataset.name / "test.parquet")
         n = min(self.profile.test or len(table), len(table))
         return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
+
+    def validation(self) -> Path:
+        """As many labelled texts as the rule without labels holds out of a pool (the paper: 5 % of the training texts)."""
+        table, n = read(self.data / self.dataset.name / "validation.parquet"), len(self._orders("shared")[0])
+        rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), round(0.05 * n)))
+        return self._part("validation", rows, "validation")
 
     def _halved(self, pool: str) -> bool:
         return self.profile.texts is None and pool == "disjoint"
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:
         """Rows of the training file: the teachers' own, and as many others."""
-        n = len(_read(self.data / self.dataset.name / "train.parquet"))
+        n = len(read(self.data / self.dataset.name / "train.parquet"))
         order = random.Random(f"texts {self.seed}").sample(range(n), n)
         size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
         return order[:size], order[size : 2 * size]
 
+    def _named(self, rows: list[int], file: str) -> dict[str, list[str | None]]:
+        table = read(self.data / self.dataset.name / f"{file}.parquet").select(rows)
+        return {"text": list(table["text"]), "label": [self.dataset.labels[i] for i in table["label"]]}
+
     def _part(self, name: str, rows: list[int], file: str = "train") -> Path:
         target = self.folder / f"{name}.parquet"
         if not target.exists():
-            _write(_read(self.data / self.dataset.name / f"{file}.parquet").select(rows), target)
+            write(self._named(rows, file), target)
         return target
 
     def _mixed(self, rows: list[int], foreign: int) -> Path:
         target = self.folder / "foreign.parquet"
         if not target.exists():
-            own = _read(self.data / self.dataset.name / "train.parquet").select(rows)
-            texts = [*own["text"], *self.foreign(foreign)["text"]]
+            own = self._named(rows, "train")
+            texts: list[str | None] = [*own["text"], *self.foreign(foreign)["text"]]
             labels = [*own["label"], *[None] * foreign]
             order = random.Random(f"mixed {self.seed}").sample(range(len(texts)), len(texts))
-            mixed = {"text": [texts[i] for i in order], "label": [labels[i] for i in order]}
-            _write(datasets.Dataset.from_dict(mixed), target)
+            write({"text": [texts[i] for i in order], "label": [labels[i] for i in order]}, target)
         return target
 
 
-def _read(path: Path) -> datasets.Dataset:
+def read(path: Path) -> datasets.Dataset:
     return datasets.Dataset.from_parquet(str(path), keep_in_memory=True)
 
 
-def _write(table: datasets.Dataset, target: Path) -> None:
+def write(columns: dict[str, list[str | None]], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary = target.with_suffix(".tmp")
-    table.to_parquet(str(temporary))
+    datasets.Dataset.from_dict(columns).to_parquet(str(temporary))
     temporary.replace(target)

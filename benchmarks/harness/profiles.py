@@ -1,11 +1,15 @@
-"""How large an experiment is. `small` fits two cores; `paper` is what the papers did, and wants a GPU and the hub."""
+"""How large a table is run: `small` finishes on two cores, `paper` needs a GPU and the hub."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
 from alloykit.precision import Precision
+
+TRAINED = "trained:"  # encoders made by `python -m benchmarks encoders NAME`
 
 
 @dataclass(frozen=True)
@@ -15,32 +19,60 @@ class Profile:
     name: str
     texts: int | None  # per part of the training file (teachers' texts, pool); None: all there are
     test: int | None  # texts of the test file; None: all
-    encoder: dict[str, Any]  # of teachers and students alike
+    encoders: dict[str, dict[str, Any]]  # by role
     max_length: int
     teacher: dict[str, Any]
     student: dict[str, Any]
     seeds: tuple[int, ...]  # each seed draws the texts, trains the teachers and trains the students anew
     precision: Precision = "float32"  # of teachers and students, in training and in the sweep
 
-    def described(self) -> dict[str, Any]:
-        return asdict(self)
+    def described(self, roles: Iterable[str]) -> dict[str, Any]:
+        """With the encoders of some roles."""
+        return asdict(self) | {"encoders": {role: self.encoders[role] for role in sorted(roles)}}
+
+    def encoder(self, role: str, work: Path) -> dict[str, Any]:
+        """A role's `model:` block."""
+        block = self.encoders[role]
+        if not block["model"].startswith(TRAINED):
+            return block
+        name = block["model"].removeprefix(TRAINED)
+        folder = work / "encoders" / name
+        if not (folder / "config.json").exists():
+            raise SystemExit(
+                f"The encoder '{name}' is not there yet. Train it first: python -m benchmarks encoders {name}"
+            )
+        return block | {"model": str(folder)}
 
 
 SMALL = Profile(
     name="small",  # 1,500 texts and 32 tokens, so that a data set with three seeds takes under an hour on two cores
     texts=1500,
     test=1000,
-    encoder={"model": "bundled:minilm", "layers": 3, "keep": "even"},
+    encoders={
+        "english": {"model": "bundled:minilm", "layers": 3, "keep": "even"},
+        "english-large": {"model": "bundled:minilm"},
+        "english-bpe": {"model": "trained:bpe"},
+        "chinese": {"model": "trained:chinese"},
+        "chinese-other": {"model": "trained:chinese", "layers": 2},
+        "multilingual": {"model": "trained:multilingual"},
+    },
     max_length=32,
     teacher={"epochs": 3, "learning_rate": 2e-4, "batch_size": 32, "select": "last", "held_out": 0.0},
     student={"epochs": 3, "learning_rate": 2e-4, "batch_size": 32},
     seeds=(0, 1, 2),
 )
-PAPER = Profile(  # MUKA §4.1
+PAPER = Profile(  # MUKA §4.1, §4.4
     name="paper",
     texts=None,
     test=None,
-    encoder={"model": "google-bert/bert-base-uncased"},
+    encoders={
+        "english": {"model": "google-bert/bert-base-uncased"},
+        "english-large": {"model": "google-bert/bert-large-uncased"},
+        "english-bpe": {"model": "FacebookAI/roberta-base"},
+        "chinese": {"model": "hfl/chinese-bert-wwm-ext"},
+        "chinese-other": {"model": "hfl/chinese-roberta-wwm-ext-large"},
+        "multilingual": {"model": "google-bert/bert-base-multilingual-cased"},
+    },
     max_length=128,
     teacher={"epochs": 3, "learning_rate": 2e-5, "batch_size": 64, "select": "last", "held_out": 0.0},
     student={"epochs": 3, "learning_rate": 2e-5, "batch_size": 32, "check_every": 100},

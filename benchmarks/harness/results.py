@@ -9,9 +9,10 @@ from typing import Any
 
 from filelock import FileLock
 
-from alloykit.files import digest, write_atomic
+from alloykit.files import write_atomic
 
 RESULTS = Path(__file__).parents[1] / "results"
+OPEN = ("settings", "methods", "encoders")  # parts of a configuration to which a later run may add
 ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
 
 
@@ -24,9 +25,10 @@ class Record:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         self.lock = FileLock(self.path.parent / f".{table}.lock")
         found = self._read()
-        if found["cells"] and digest(found["configuration"]) != digest(_plain(configuration)):
+        if found["cells"] and (other := _differs(found["configuration"], _plain(configuration))):
             raise SystemExit(
-                f"{self.path} holds results of another configuration. Commit it elsewhere or remove it, then run again."
+                f"{self.path} holds results of another configuration: {other} differs. Commit it elsewhere or remove it, "
+                "then run again."
             )
 
     def cells(self) -> dict[str, dict[str, Any]]:
@@ -36,6 +38,7 @@ class Record:
         """Put a cell down, beside whatever other processes have added meanwhile."""
         with self.lock:
             found = self._read()
+            found["configuration"] = _joined(found["configuration"], _plain(self.configuration))
             found["cells"][key] = _plain(cell)
             found["cells"] = dict(sorted(found["cells"].items()))
             head = json.dumps({k: v for k, v in found.items() if k != "cells"}, indent=1)[:-2]
@@ -48,6 +51,27 @@ class Record:
         if not self.path.exists():
             return {"configuration": _plain(self.configuration), "cells": {}}
         return dict(json.loads(self.path.read_text(encoding="utf-8")))
+
+
+def _differs(old: dict[str, Any], new: dict[str, Any]) -> str | None:
+    """Where two configurations contradict each other. One may have settings, methods and encoders that the other lacks."""
+    for key in old.keys() & new.keys():
+        if isinstance(old[key], dict) and isinstance(new[key], dict) and key in OPEN:
+            named = [n for n in old[key].keys() & new[key].keys() if old[key][n] != new[key][n]]
+            if named:
+                return f"{key}.{named[0]}"
+        elif isinstance(old[key], dict) and isinstance(new[key], dict):
+            if inside := _differs(old[key], new[key]):
+                return f"{key}.{inside}"
+        elif old[key] != new[key]:
+            return key
+    missing = (old.keys() ^ new.keys()) - set(OPEN)
+    return min(missing) if missing else None
+
+
+def _joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
+    both = {key: _joined(old[key], new[key]) for key in old.keys() & new.keys() if isinstance(old[key], dict)}
+    return old | new | both
 
 
 def letters(labels: list[int]) -> str:

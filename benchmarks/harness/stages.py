@@ -1,4 +1,4 @@
-"""What cells share: teachers are trained once per data set and seed, and read each text once."""
+"""What cells share: teachers are trained once per setting and seed, and read each text once."""
 
 from __future__ import annotations
 
@@ -6,74 +6,115 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.jobs.prepare import Prepared, prepare
+from alloykit.jobs.prepare import Prepared, prepare, stored
 from alloykit.jobs.teach import teach
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sweep import sweep
 from alloykit.recipe import Recipe, TeachRecipe, parse
-from benchmarks.harness.data import DataSet, Files
+from benchmarks.harness.data import SETS, Files, read, write
 from benchmarks.harness.profiles import Profile
+from benchmarks.harness.settings import Setting
 
 
 class Stages:
-    """The shared stages of one data set and seed; `folder` keeps them between calls."""
+    """The shared stages of one setting and seed; folders under `work` keep them between calls."""
 
     def __init__(
-        self, data: Path, work: Path, dataset: DataSet, profile: Profile, seed: int, teachers: int = 2, passes: int = 16
+        self, data: Path, work: Path, setting: Setting, profile: Profile, seed: int, *, passes: int = 16
     ) -> None:
-        self.passes = passes
-        self.dataset, self.profile, self.seed = dataset, profile, seed
-        self.folder = work / profile.name / dataset.name / f"seed{seed}"
-        self.files = Files(data, self.folder / "texts", dataset, profile, seed)
-        self.groups = dataset.split(teachers)
-        self._taught: dict[Path, list[Path]] = {}
+        self.passes, self.work = passes, work
+        self.setting, self.profile, self.seed = setting, profile, seed
+        root = work / f"{profile.name}-{profile.precision}"
+        self.folder = root / setting.name / f"seed{seed}"
+        self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
+        texts = root / "texts"
+        self.files = {
+            name: Files(data, texts / name / f"seed{seed}", SETS[name], profile, seed) for name in setting.datasets
+        }
+        self._taught: dict[str, list[Path]] = {}
         self._swept: set[str] = set()
 
     def teacher_folders(self, pool: str) -> list[Path]:
         """Fine-tune the teachers that this pool's students learn from, or find them finished."""
-        texts = self.files.teachers(pool)
-        if texts in self._taught:
-            return self._taught[texts]
-        folders = []
-        for i, labels in enumerate(self.groups):
-            folder = self.folder / texts.stem / f"teacher{i + 1}"
-            recipe = {
-                "model": self.profile.encoder,
-                "data": self.labelled(texts),
-                "labels": labels,
-                "training": self.training(self.profile.teacher, 100 * self.seed + i),
-                "output": str(folder),
-            }
-            folders.append(teach(parse(recipe, TeachRecipe)))
-        self._taught[texts] = folders
-        return folders
+        key = self._teachers(pool)
+        if key not in self._taught:
+            self._taught[key] = [self._teacher(i, pool) for i in range(len(self.setting.teachers))]
+        return self._taught[key]
 
-    def recipe(self, pool: str, method: dict[str, Any], output: Path) -> Recipe:
-        labels = method["name"] == "supervised"
-        texts = self.files.pool(pool)
+    def _teacher(self, i: int, pool: str) -> Path:
+        plan = self.setting.teachers[i]
+        recipe = {
+            "model": self.profile.encoder(plan.encoder, self.work),
+            "data": labelled(self.files[plan.dataset].teachers(pool)),
+            "labels": list(plan.labels),
+            "training": self.training(self.profile.teacher, 100 * self.seed + i),
+            "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
+        }
+        return teach(parse(recipe, TeachRecipe))
+
+    def recipe(self, pool: str, method: dict[str, Any], output: Path, **training: Any) -> Recipe:
+        texts = self.pool(pool)
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
-            "texts": self.labelled(texts) if labels else {"path": str(texts)},
-            "student": self.profile.encoder,
+            "texts": labelled(texts) if method["name"] == "supervised" else {"path": str(texts)},
+            "labels": {"keep_apart": self.setting.keep_apart},
+            "student": self.profile.encoder(self.setting.student, self.work),
             "method": method,
-            "training": self.training(self.profile.student, self.seed),
+            "training": self.training(self.profile.student, self.seed) | training,
             "knowledge": {"seed": self.seed, "precision": self.profile.precision},
-            "evaluate": {"data": self.labelled(self.files.test())},
+            "evaluate": {"data": labelled(self.test())},
             "output": str(output),
         }
+        if training.get("select") == "labelled":
+            values["validation"] = {"data": labelled(self.validation())}
         return parse(values, Recipe)
 
     def training(self, settings: dict[str, Any], seed: int) -> dict[str, Any]:
         return {**settings, "max_length": self.profile.max_length, "precision": self.profile.precision, "seed": seed}
 
+    def pool(self, pool: str) -> Path:
+        """The students' texts, of all data sets; labels carry the union's names."""
+        return self._joined(pool, {name: files.pool(pool) for name, files in self.files.items()})
+
+    def test(self) -> Path:
+        return self._joined("test", {name: files.test() for name, files in self.files.items()})
+
+    def validation(self) -> Path:
+        return self._joined("validation", {name: files.validation() for name, files in self.files.items()})
+
+    def oracle(self, pool: str) -> Path:
+        """A model of the student's kind that learned all labels from the labelled texts of a pool."""
+        recipe = {
+            "model": self.profile.encoder(self.setting.student, self.work),
+            "data": labelled(self.pool(pool)),
+            "training": self.training(self.profile.teacher, self.seed),
+            "output": str(self.folder / f"oracle-{pool}"),
+        }
+        return teach(parse(recipe, TeachRecipe))
+
+    def _joined(self, name: str, parts: dict[str, Path]) -> Path:
+        target = self.folder / "texts" / f"{name}.parquet"
+        if not target.exists():
+            columns: dict[str, list[str | None]] = {"text": [], "label": []}
+            for dataset, path in parts.items():
+                table = read(path)
+                columns["text"] += table["text"]
+                columns["label"] += [y and self.setting.union_name(dataset, y) for y in table["label"]]
+            write(columns, target)
+        return target
+
+    def _teachers(self, pool: str) -> str:
+        """A name for the texts that this pool's teachers learn from."""
+        return next(iter(self.files.values())).teachers(pool).stem
+
     def knowledge(self, pool: str) -> Path:
         """One store for all pools and methods of the same teachers."""
-        return self.folder / self.files.teachers(pool).stem / "knowledge"
+        return self.shared / self._teachers(pool) / "knowledge"
 
     def ready(self, pool: str) -> Path:
         """Let the teachers read all that this pool's cells ask for: the pool and the test texts."""
-        for path in () if pool in self._swept else (self.files.pool(pool), self.files.test()):
-            prepared = self.prepared(pool, self.read(path, labelled=False))
+        for path in () if pool in self._swept else (self.pool(pool), self.test()):
+            prepared = self.prepared(pool, texts_of(path, want_labels=False))
             store = prepared.store(self.knowledge(pool))
             sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
         self._swept.add(pool)
@@ -88,20 +129,13 @@ class Stages:
         """What the teachers said about texts that `ready` has swept, with labels where the texts have them."""
         prepared = self.prepared(pool, texts, method)
         labels = prepared.labels(texts) if texts.has_labels else None
-        source = StoredKnowledge(
-            prepared.store(self.knowledge(pool)),
-            prepared.names,
-            texts.table["id"],
-            passes=prepared.method.needs.read,
-            labels=labels,
-        )
-        return prepared, source
+        return prepared, stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
 
-    def read(self, path: Path, labelled: bool) -> Texts:
-        """The texts of a part; with `labelled` only those that have a label."""
-        return load_texts(
-            TextsOptions(**(self.labelled(path) if labelled else {"path": str(path)})), want_labels=labelled
-        )
 
-    def labelled(self, path: Path) -> dict[str, Any]:
-        return {"path": str(path), "label": "label", "label_names": list(self.dataset.labels)}
+def texts_of(path: Path, *, want_labels: bool) -> Texts:
+    """The texts of a part; with `want_labels` only those that have a label."""
+    return load_texts(TextsOptions(**(labelled(path) if want_labels else {"path": str(path)})), want_labels=want_labels)
+
+
+def labelled(path: Path) -> dict[str, Any]:
+    return {"path": str(path), "label": "label"}

@@ -16,20 +16,20 @@ from benchmarks.harness.results import numbers
 
 @dataclass(frozen=True)
 class Part:
-    """The cells of one data set and pool. Missing and failed cells are simply not there."""
+    """The cells of one setting and pool. Missing and failed cells are simply not there."""
 
     cells: dict[str, dict[str, Any]]
-    dataset: str
+    setting: str
     pool: str
 
     def seeds(self, method: str) -> list[int]:
         """The seeds for which a method has a result."""
-        mark = (self.dataset, self.pool)
+        mark = (self.setting, self.pool)
         split = [key.split("/") for key, cell in self.cells.items() if cell["status"] == "done"]
-        return sorted(int(seed) for dataset, pool, seed, name in split if (dataset, pool) == mark and name == method)
+        return sorted(int(seed) for setting, pool, seed, name in split if (setting, pool) == mark and name == method)
 
     def cell(self, seed: int, method: str) -> dict[str, Any]:
-        return self.cells[f"{self.dataset}/{self.pool}/{seed}/{method}"]
+        return self.cells[f"{self.setting}/{self.pool}/{seed}/{method}"]
 
     def values(self, method: str, *path: str) -> list[float]:
         """A number of every seed's cell, found along `path`."""

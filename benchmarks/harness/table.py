@@ -4,58 +4,65 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from alloykit.jobs.run import environment
+from alloykit.precision import Precision
 from alloykit.progress import say
-from benchmarks.harness.cells import run_cell
-from benchmarks.harness.data import SETS
+from benchmarks.harness.cells import Analysis, run_cell
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import Record
+from benchmarks.harness.settings import Setting
 from benchmarks.harness.stages import Stages
 
 
 @dataclass(frozen=True)
 class Cell:
     pool: str
-    dataset: str
+    setting: str
     seed: int
     method: str
 
     @property
     def key(self) -> str:
-        return f"{self.dataset}/{self.pool}/{self.seed}/{self.method}"
+        return f"{self.setting}/{self.pool}/{self.seed}/{self.method}"
 
 
 @dataclass(frozen=True)
 class Table:
-    """data set × pool × seed × method. `grid`: which methods each pool gets, in the order in which they run."""
+    """setting × pool × seed × method. `grid`: which methods each pool gets, in the order in which they run."""
 
     paper: str
     name: str
     title: str
-    datasets: tuple[str, ...]
+    settings: tuple[Setting, ...]
     grid: Mapping[str, Sequence[str]]
     methods: Mapping[str, dict[str, Any]]
-    teachers: int = 2
     passes: int = 16  # Monte-Carlo passes of the shared sweep: as many as the hungriest method needs
+    precision: Precision = "bfloat16"
+    limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
+    analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def cells(self, profile: Profile, **only: Sequence[Any]) -> Iterator[Cell]:
-        """All cells, pool by pool; `only` keeps some values of pool, dataset, seed or method."""
+        """All cells, pool by pool; `only` keeps some values of pool, setting, seed or method."""
         for pool, methods in self.grid.items():
-            for dataset in self.datasets:
+            for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
                 for seed in profile.seeds:
                     for method in methods:
-                        cell = Cell(pool, dataset, seed, method)
+                        cell = Cell(pool, setting.name, seed, method)
                         if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
                             yield cell
 
     def configuration(self, profile: Profile) -> dict[str, Any]:
         """What a result depends on: compared with what a results file was made with."""
-        sets = {name: {"labels": SETS[name].labels, "split": SETS[name].split(self.teachers)} for name in self.datasets}
-        return {"profile": profile.described(), "datasets": sets, "methods": dict(self.methods)}
+        roles = {role for setting in self.settings for role in setting.roles}
+        settings = {setting.name: setting.described() for setting in self.settings}
+        return {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
+
+    def sized(self, profile: Profile) -> Profile:
+        return replace(profile, precision=self.precision)
 
     def record(self, profile: Profile) -> Record:
         name = self.name if profile.name == "small" else f"{self.name}-{profile.name}"
@@ -72,12 +79,11 @@ class Table:
                 continue
             say(f"[{n}/{len(cells)}] {cell.key}")
             try:
-                part = (cell.dataset, cell.seed)
+                part = (cell.setting, cell.seed)
                 if part not in stages:
-                    stages[part] = Stages(
-                        data, work, SETS[cell.dataset], profile, cell.seed, self.teachers, self.passes
-                    )
-                found = run_cell(stages[part], cell.pool, self.methods[cell.method])
+                    setting = next(s for s in self.settings if s.name == cell.setting)
+                    stages[part] = Stages(data, work, setting, self.sized(profile), cell.seed, passes=self.passes)
+                found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()
                 found = {"status": "failed", "error": f"{type(error).__name__}: {error}"}

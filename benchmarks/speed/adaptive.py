@@ -26,11 +26,12 @@ from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherSpec, describe
 from alloykit.uncertainty.adaptive import Rule, jackknifed_entropy
 from alloykit.uncertainty.entropy import confidence
-from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.settings import split
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, device
 
+SETS = ("ag_news", "abstracts5", "google_snippets")
 TEXTS, TRUTH, FIXED, SEED, TAU = 3000, 64, 16, 0, 0.2
 LIMIT, MOST = 0.003, 8.0
 BOOTSTRAP = 2000
@@ -42,7 +43,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
 
 
 def _one(data: Path, work: Path, name: str) -> dict[str, Any]:
-    stages = Stages(data, work.parent, SETS[name], SMALL, SEED)
+    stages = Stages(data, work.parent, split(name, 2), SMALL, SEED)
     infos = [describe(TeacherSpec(model=str(f)), f.name) for f in stages.teacher_folders("shared")]
     texts = load_texts(str(data / name / "train.parquet"), limit=TEXTS)
     ids, precision = texts.ids(), choose_precision("auto", device())

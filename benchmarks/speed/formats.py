@@ -17,6 +17,7 @@ from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 from alloykit.uncertainty.entropy import confidence
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.settings import split
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 
@@ -26,7 +27,7 @@ FORMATS = [Numbers(), Numbers("bfloat16")] + ([Numbers(int8=True)] if device() =
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    folders = Stages(data, work.parent, AG_NEWS, SMALL, 0).teacher_folders("shared")
+    folders = Stages(data, work.parent, split(AG_NEWS.name, 2), SMALL, 0).teacher_folders("shared")
     texts = load_texts(str(data / AG_NEWS.name / "test.parquet"), limit=TEXTS).table["text"]
     found = {}
     for folder in folders:

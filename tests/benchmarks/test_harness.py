@@ -6,15 +6,21 @@ import json
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 
 import datasets
 import pytest
 
+from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import DataSet, Files
+from benchmarks.harness.profiles import PAPER as PAPER_PROFILE
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import Record, letters, numbers
+from benchmarks.harness.settings import Setting, TeacherPlan, split
+from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
+from benchmarks.muka import table1, table2, table3, table4, table5
 from benchmarks.muka.table1 import PAPER, TABLE
 
 LABELS = ("a", "b", "c", "d", "e")
@@ -53,6 +59,8 @@ def test_labels_are_cut_as_the_papers_appendix_says() -> None:
     assert [len(part) for part in ten.split(3)] == [3, 3, 4]
     assert [label for part in ten.split(3) for label in part] == list("0123456789")
     assert SET.split(2) == [["a", "b"], ["c", "d", "e"]]
+    other = DataSet("other", "Other", LABELS, order=("e", "d", "c", "b", "a"))
+    assert other.split(2) == [["e", "d"], ["c", "b", "a"]]
 
 
 def test_pools_are_what_they_are_called(data: Path, tmp_path: Path) -> None:
@@ -98,6 +106,69 @@ def test_a_record_keeps_what_others_wrote_and_refuses_another_configuration(tmp_
         Record("paper", "table", {"size": 2, "labels": ("a", "b")}, tmp_path)
 
 
+def test_a_later_run_may_add_settings_methods_and_encoders_but_change_none(tmp_path: Path) -> None:
+    def configuration(**methods: dict[str, object]) -> dict[str, object]:
+        return {"profile": {"texts": 5, "encoders": {m: {"model": m} for m in methods}}, "methods": methods}
+
+    Record("paper", "table", configuration(a={"passes": 1}), tmp_path).add("one", {"status": "done"})
+    Record("paper", "table", configuration(b={"passes": 2}), tmp_path).add("two", {"status": "done"})
+    kept = json.loads((tmp_path / "paper" / "table.json").read_text())
+    assert kept["configuration"] == configuration(a={"passes": 1}, b={"passes": 2})
+    assert list(kept["cells"]) == ["one", "two"]
+    with pytest.raises(SystemExit, match=r"another configuration: methods\.b differs"):
+        Record("paper", "table", configuration(b={"passes": 3}), tmp_path)
+    with pytest.raises(SystemExit, match=r"another configuration: profile\.texts differs"):
+        Record("paper", "table", {"profile": {"texts": 6}}, tmp_path)
+
+
+def test_a_setting_of_two_sets_joins_equal_names_or_keeps_them_apart(
+    data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (data / "other").mkdir()
+    for part in ("train", "test"):
+        rows = {"text": [f"other {part} {i}" for i in range(40)], "label": [i % 2 for i in range(40)]}
+        datasets.Dataset.from_dict(rows).to_parquet(str(data / "other" / f"{part}.parquet"))
+    monkeypatch.setitem(data_module.SETS, "toy", SET)
+    monkeypatch.setitem(data_module.SETS, "other", DataSet("other", "Other", ("b", "z")))
+    plans = (TeacherPlan("toy", LABELS), TeacherPlan("other", ("b", "z")))
+    merged = Setting("merged", "Merged", plans)
+    apart = Setting("apart", "Apart", plans, keep_apart=True, teachers_of="merged")
+    assert merged.space.names == ("a", "b", "c", "d", "e", "z")
+    assert apart.space.names == ("a", "teacher1/b", "c", "d", "e", "teacher2/b", "z")
+    names = {"merged": {"toy": "b", "other": "b"}, "apart": {"toy": "teacher1/b", "other": "teacher2/b"}}
+    pools = {}
+    for setting in (merged, apart):
+        stages = Stages(data, tmp_path / "work", setting, PROFILE, 0)
+        table = datasets.Dataset.from_parquet(str(stages.pool("shared")), keep_in_memory=True)
+        said = {(row["text"].split("/")[0].split()[0], row["label"]) for row in table}
+        assert {who for who, label in said if label == names[setting.name][who]} == {"toy", "other"}
+        assert {label for _, label in said} == set(setting.space.names)
+        pools[setting.name] = list(table["text"])
+        assert stages.knowledge("shared").parts[-5:-3] == (f"{PROFILE.name}-float32", "merged")
+    assert pools["merged"] == pools["apart"], "the same texts, so that they share their knowledge"
+    with pytest.raises(KeyError, match="other: c"):
+        merged.union_name("other", "c")
+
+
+def test_an_encoder_that_was_not_trained_yet_is_asked_for(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="python -m benchmarks encoders chinese"):
+        SMALL.encoder("chinese", tmp_path)
+    (tmp_path / "encoders" / "chinese").mkdir(parents=True)
+    (tmp_path / "encoders" / "chinese" / "config.json").write_text("{}")
+    assert SMALL.encoder("chinese-other", tmp_path) == {"model": str(tmp_path / "encoders" / "chinese"), "layers": 2}
+    assert SMALL.encoder("english", tmp_path)["model"] == "bundled:minilm"
+
+
+@pytest.mark.parametrize("module", [table1, table2, table3, table4, table5], ids=lambda m: m.TABLE.name)
+def test_what_the_paper_states_is_about_methods_and_settings_of_the_table(module: ModuleType) -> None:
+    settings = {s.name for s in module.TABLE.settings}
+    known = set(module.TABLE.methods) | {"ensemble"} | {f"teacher{i}" for i in range(1, 6)}
+    assert set(module.PAPER) <= known
+    assert {s for row in module.PAPER.values() for s in row} <= settings
+    roles = {role for s in module.TABLE.settings for role in s.roles}
+    assert roles <= set(SMALL.encoders) & set(PAPER_PROFILE.encoders)
+
+
 def test_letters_and_numbers_are_inverse() -> None:
     assert letters([0, 9, 10, 35]) == "09az"
     assert numbers("09az") == [0, 9, 10, 35]
@@ -105,9 +176,9 @@ def test_letters_and_numbers_are_inverse() -> None:
 
 def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     every = list(TABLE.cells(SMALL))
-    assert len({cell.key for cell in every}) == len(every) == 3 * 3 * (10 + 8 + 8)
+    assert len({cell.key for cell in every}) == len(every) == 3 * (4 * 14 + 3 * 8 + 3 * 8)
     assert [cell.pool for cell in every] == sorted((c.pool for c in every), key=["shared", "disjoint", "foreign"].index)
-    some = list(TABLE.cells(SMALL, dataset=["ag_news"], seed=[1], pool=None, method=["uhc"]))
+    some = list(TABLE.cells(SMALL, setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
     assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
 
@@ -117,7 +188,7 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
 ) -> None:
     ran: list[str] = []
 
-    def cell(stages: object, pool: str, spec: dict[str, str]) -> dict[str, object]:
+    def cell(stages: object, pool: str, spec: dict[str, str], analyses: object) -> dict[str, object]:
         ran.append(f"{pool} {spec['name']}")
         if spec["name"] == "uhc":
             raise ValueError("no luck")
@@ -126,7 +197,7 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
     monkeypatch.setattr(table_module, "run_cell", cell)
     monkeypatch.setattr(table_module, "Record", lambda *a: Record(*a, folder=tmp_path))
     methods = {"uhc": {"name": "uhc"}, "muka": {"name": "muka"}}
-    small = Table("paper", "table", "Table", ("ag_news",), {"shared": ("uhc", "muka")}, methods)
+    small = Table("paper", "table", "Table", (split("ag_news", 2),), {"shared": ("uhc", "muka")}, methods)
     profile = replace(SMALL, seeds=(0,))
     for retry in (False, False, True):
         small.fill(profile, tmp_path, tmp_path / "work", retry=retry)

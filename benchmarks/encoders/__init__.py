@@ -1,0 +1,1 @@
+"""Small encoders that no package carries: other languages, another architecture and another kind of vocabulary."""

@@ -1,0 +1,7 @@
+"""RoBERTa for English with a byte-level BPE vocabulary, on general text: news of other agencies, novels, Wikipedia."""
+
+from benchmarks.encoders.run import EncoderRun
+from benchmarks.encoders.train import Plan
+
+PLAN = Plan("bpe", {"wikitext2": None, "english_misc": 40_000, "wiki_sentences": 40_000}, 8000, epochs=4, bpe=True)
+TABLE = EncoderRun(PLAN, "RoBERTa, 4 layers of 256, byte-level BPE, general English", ("ag_news",))

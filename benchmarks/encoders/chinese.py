@@ -1,0 +1,7 @@
+"""BERT for Chinese, on THUCNews titles."""
+
+from benchmarks.encoders.run import EncoderRun
+from benchmarks.encoders.train import Plan
+
+PLAN = Plan("chinese", {"thucnews_titles": None}, vocabulary=8000, epochs=12)
+TABLE = EncoderRun(PLAN, "BERT, 4 layers of 256, WordPiece, THUCNews titles", ("thucnews_titles",))

@@ -1,0 +1,9 @@
+"""BERT for English and Chinese with one vocabulary, on Wikipedia sentences and THUCNews titles."""
+
+from benchmarks.encoders.run import EncoderRun
+from benchmarks.encoders.train import Plan
+
+PLAN = Plan("multilingual", {"thucnews_titles": None, "wiki_sentences": 50_000}, vocabulary=14_000, epochs=6)
+TABLE = EncoderRun(
+    PLAN, "BERT, 4 layers of 256, WordPiece, English Wikipedia and THUCNews titles", ("thucnews_titles", "ag_news")
+)

@@ -1,0 +1,62 @@
+"""`python -m benchmarks encoders NAME`: train an encoder if it is not there, and report how large and how good it is."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from alloykit.evaluation.predict import Classifier
+from alloykit.files import read_json, write_json
+from alloykit.jobs.teach import teach
+from alloykit.progress import say
+from alloykit.recipe import TeachRecipe, parse
+from benchmarks.encoders.train import Plan, train
+from benchmarks.harness.data import SETS, Files, read
+from benchmarks.harness.profiles import Profile
+from benchmarks.harness.results import RESULTS, commit
+from benchmarks.harness.stages import labelled
+from benchmarks.speed.measure import machine
+
+
+@dataclass(frozen=True)
+class EncoderRun:
+    """`probes`: sets on which the encoder is fine-tuned with all labels, to say how good it is."""
+
+    plan: Plan
+    title: str
+    probes: tuple[str, ...]
+
+    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
+        """Train and probe, unless that was done (with `retry` again)."""
+        folder, result = work / "encoders" / self.plan.name, RESULTS / "encoders" / f"{self.plan.name}.json"
+        if retry or not (folder / "config.json").exists():
+            shutil.rmtree(folder, ignore_errors=True)
+            unfinished = folder.with_name(folder.name + ".part")
+            say(f"encoder {self.plan.name}: {self.title}")
+            trained = train(self.plan, data, unfinished)
+            write_json(unfinished / "trained.json", {"commit": commit(), "machine": machine(), **trained})
+            unfinished.rename(folder)
+        about = {"command": f"python -m benchmarks encoders {self.plan.name}", "plan": asdict(self.plan)}
+        probes = {name: self._probe(name, profile, data, work) for name in self.probes}
+        write_json(result, about | {"trained": read_json(folder / "trained.json"), "probes": probes})
+
+    def _probe(self, name: str, profile: Profile, data: Path, work: Path) -> dict[str, Any]:
+        """Accuracy on test texts after fine-tuning on as many texts as a table's teachers learn from, with all labels."""
+        files = Files(data, work / "encoders" / "texts" / name, SETS[name], profile, 0)
+        output = work / "encoders" / f"{self.plan.name}-on-{name}"
+        shutil.rmtree(output, ignore_errors=True)
+        recipe = {
+            "model": {"model": str(work / "encoders" / self.plan.name)},
+            "data": labelled(files.teachers("shared")),
+            "training": {**profile.teacher, "max_length": profile.max_length},
+            "output": str(output),
+        }
+        classifier = Classifier.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
+        test = read(files.test())
+        said = [classifier.labels[int(i)] for i in classifier.probabilities(list(test["text"])).argmax(-1)]
+        right = torch.tensor([a == b for a, b in zip(said, test["label"], strict=True)])
+        return {"texts": profile.texts, "test": len(test), "accuracy": round(float(right.double().mean()), 4)}

@@ -1,0 +1,12 @@
+"""Fig. 3: how far uncertainty tells a teacher that knows a text from one that does not, with and without dropout."""
+
+from __future__ import annotations
+
+from benchmarks.harness.table import Table
+from benchmarks.muka.analyses import ANALYSES
+from benchmarks.muka.table1 import SETTINGS
+
+TABLE = Table(
+    "muka", "fig3", "Fig. 3: uncertainty of right and wrong teachers", SETTINGS, {"shared": ("uncertainty",)},
+    {"uncertainty": {"name": "uncertainty"}}, analyses=ANALYSES,
+)  # fmt: skip

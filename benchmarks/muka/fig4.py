@@ -1,0 +1,12 @@
+"""Fig. 4: how far the supervision is from what a model trained with all labels says."""
+
+from __future__ import annotations
+
+from benchmarks.harness.table import Table
+from benchmarks.muka.analyses import ANALYSES
+from benchmarks.muka.table1 import SETTINGS
+
+TABLE = Table(
+    "muka", "fig4", "Fig. 4: quality of the supervision", SETTINGS, {"shared": ("supervision",)},
+    {"supervision": {"name": "supervision"}}, analyses=ANALYSES,
+)  # fmt: skip

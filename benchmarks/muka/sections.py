@@ -1,0 +1,118 @@
+"""Parts of the page that every table has: accuracies beside the paper's, paired comparisons, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.harness.profiles import PROFILES
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.summary import Part, load, points, rows, spread
+from benchmarks.harness.table import Table
+from benchmarks.muka.methods import TITLES
+
+Cells = dict[str, Any]
+Stated = Mapping[str, Mapping[str, tuple[float, float]]]  # method → setting → the paper's mean and standard deviation
+OURS = ("muka-soft", "muka-hard")
+
+
+def cells_of(table: Table) -> Cells:
+    path = RESULTS / "muka" / f"{table.name}.json"
+    return dict(load(path)["cells"]) if path.exists() else {}
+
+
+def note(name: str) -> list[str]:
+    """What was written by hand about a table, if anything."""
+    path = Path(__file__).with_name("notes") / f"{name}.md"
+    return [path.read_text(encoding="utf-8").strip(), ""] if path.exists() else []
+
+
+def made(table: Table, cells: Cells) -> list[str]:
+    """The command, the code, the machine and the numbers' format behind a table."""
+    done = [c for c in cells.values() if c["status"] == "done"]
+    commits = ", ".join(sorted({c["commit"] for c in done}))
+    kinds = sorted({tuple(str(v) for v in c["environment"].values()) for c in done})
+    machines = "; ".join(
+        f"Python {p}, torch {t}, transformers {f}, {n} thread(s), GPU: {'none' if g == 'None' else g}"
+        for p, t, f, n, g in kinds
+    )
+    return [
+        f"`python -m benchmarks muka {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.",
+        "",
+    ]
+
+
+def accuracies(table: Table, cells: Cells, pool: str, stated: Stated | None = None) -> list[str]:
+    """mean ± standard deviation over seeds, with the paper's number beside each setting that it has."""
+    settings = [s for s in table.settings if any(key.startswith(f"{s.name}/{pool}/") for key in cells)]
+    papers = {s.name: stated is not None and any(s.name in row for row in stated.values()) for s in settings}
+    headings, body = ["accuracy, %"], []
+    for s in settings:
+        headings += [s.title] + (["paper"] if papers[s.name] else [])
+    for method, title in TITLES.items():
+        row, any_value = [title.strip()], False
+        for s in settings:
+            values = values_of(Part(cells, s.name, pool), method)
+            any_value |= bool(values)
+            row.append(spread(values) if values or _wanted(table, method) else "–")
+            if papers[s.name]:
+                told = (stated or {}).get(method, {}).get(s.name)
+                row.append("–" if told is None else f"{told[0]} ± {told[1]}")
+        if any_value:
+            body.append(row)
+    return rows(headings, body)
+
+
+def _wanted(table: Table, method: str) -> bool:
+    return method in table.methods
+
+
+def values_of(part: Part, method: str) -> list[float]:
+    """Accuracies by seed, of a student, of a teacher (as `teacherN`) or of the ensemble."""
+    if method == "ensemble":
+        return part.values("teachers", "ensemble", "accuracy")
+    if method.startswith("teacher"):
+        seeds = part.seeds("teachers")
+        if not seeds or method not in part.cell(seeds[0], "teachers")["teachers"]:
+            return []
+        return part.values("teachers", "teachers", method, "accuracy")
+    return part.values(method, "accuracy")
+
+
+def comparisons(table: Table, cells: Cells, pool: str, rivals: Sequence[str], ours: Sequence[str] = OURS) -> list[str]:
+    """Each of `ours` less each rival, for every setting."""
+    lines = []
+    for mine in ours:
+        compared = {s.name: Part(cells, s.name, pool).compare(mine, rivals) for s in table.settings}
+        settings = [s for s in table.settings if compared[s.name]]
+        if not settings:
+            continue
+        lines += [
+            f"{TITLES[mine]} less each rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 "
+            "after Holm's correction within the column; p of a paired t-test over seeds behind the semicolon):",
+            "",
+        ]
+        body = [
+            [TITLES[rival].strip(), *(_compared(compared[s.name].get(rival)) for s in settings)]
+            for rival in rivals
+            if any(rival in compared[s.name] for s in settings)
+        ]
+        lines += rows([f"{TITLES[mine]} −", *(s.title for s in settings)], body)
+    return lines
+
+
+def _compared(one: dict[str, float] | None) -> str:
+    return points(one) + (f"; {one['t_test']:.3f}" if one and one["t_test"] == one["t_test"] else "")
+
+
+def gaps(table: Table, cells: Cells) -> list[str]:
+    """Failed cells, and cells of the grid that have no outcome yet."""
+    lines = [f"- failed: {key}: {cell['error']}" for key, cell in cells.items() if cell["status"] == "failed"]
+    every = list(table.cells(PROFILES["small"]))
+    missing = [cell for cell in every if cell.key not in cells]
+    for setting, pool in sorted({(cell.setting, cell.pool) for cell in missing}):
+        names = [f"{c.method} {c.seed}" for c in missing if (c.setting, c.pool) == (setting, pool)]
+        whole = len(names) == sum((c.setting, c.pool) == (setting, pool) for c in every)
+        lines.append(f"- not run: {setting}, {pool}: {'all of it' if whole else ', '.join(names)}")
+    return [*lines, ""] if lines else []
