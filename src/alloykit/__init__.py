@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
     from alloykit.jobs.amalgamate import amalgamate as amalgamate
+    from alloykit.jobs.distill import distill as distill
     from alloykit.jobs.evaluate import evaluate as evaluate
     from alloykit.jobs.predict import predict as predict
     from alloykit.jobs.run import Run as Run
@@ -30,6 +31,7 @@ _HOMES = {
     "Method": "methods.base",
     "Run": "jobs.run",
     "amalgamate": "jobs.amalgamate",
+    "distill": "jobs.distill",
     "evaluate": "jobs.evaluate",
     "load_texts": "data",
     "predict": "jobs.predict",

@@ -50,21 +50,37 @@ def demo(
 def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
     """Teachers and unlabelled texts in, one student out. The main job."""
     from alloykit.jobs.amalgamate import run_recipe
-    from alloykit.jobs.evaluate import table
     from alloykit.recipe import Recipe, read_recipe
 
-    run = run_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, overwrite=overwrite)
-    if "evaluation" in run.metrics:
-        _print(table(run.metrics["evaluation"]))
-    typer.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
-    typer.echo(f"report: {run.report}")
+    _show(run_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, overwrite=overwrite))
 
 
 @app.command()
-def teach(recipe: RecipeFile) -> None:
+def distill(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
+    """Teachers of one task and labelled texts in, one fast student out."""
+    from alloykit.jobs.distill import distill_recipe
+    from alloykit.recipe import DistillRecipe, read_recipe
+
+    _show(distill_recipe(read_recipe(recipe, DistillRecipe), knowledge=knowledge, overwrite=overwrite))
+
+
+@app.command()
+def teach(
+    recipe: RecipeFile,
+    together: Annotated[
+        bool, typer.Option("--together", help="Several `models:` at once, under one shared head.")
+    ] = False,
+) -> None:
     """Fine-tune a teacher on labelled texts of some labels."""
+    from alloykit.recipe import TeachRecipe, TogetherRecipe, read_recipe
+
+    if together:
+        from alloykit.jobs.teach_together import teach_together
+
+        for folder in teach_together(read_recipe(recipe, TogetherRecipe)):
+            typer.echo(f"teacher: {folder}")
+        return
     from alloykit.jobs.teach import teach as run
-    from alloykit.recipe import TeachRecipe, read_recipe
 
     typer.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe))}")
 
@@ -187,6 +203,16 @@ def _method_view(shown: list[dict[str, str]] | dict[str, Any], name: str | None)
     for option in shown["options"]:
         out.add_row(option["name"], option["default"], option["type"], option["meaning"])
     return out
+
+
+def _show(run: Any) -> None:
+    """A finished run: its scores, and where things are."""
+    from alloykit.jobs.evaluate import table
+
+    if "evaluation" in run.metrics:
+        _print(table(run.metrics["evaluation"]))
+    typer.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
+    typer.echo(f"report: {run.report}")
 
 
 def _print(renderable: Any) -> None:

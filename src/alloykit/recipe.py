@@ -139,7 +139,57 @@ class TeachRecipe(_Block):
         return {"batch_size": 64, "select": "labelled"} | value if isinstance(value, dict) else value
 
 
-Kind = TypeVar("Kind", Recipe, TeachRecipe)
+class TogetherRecipe(_Block):
+    """`teach --together`: several encoders fine-tuned under one head. Defaults are MT-BERT's (§3.1): 2e-6, batch 64."""
+
+    models: list[StudentSpec] = Field(min_length=2)
+    names: list[str] | None = None
+    """Folders under `output`, one per model; the last part of each model's path if not given."""
+    data: TextsOptions
+    labels: list[str] | None = None
+    """Only texts of these labels; all labels of the data if not given."""
+    validation: DataBlock | None = None
+    """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
+    width: int | None = Field(None, gt=0)
+    """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
+    training: TrainingOptions = TrainingOptions(batch_size=64, learning_rate=2e-6)
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    output: str
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
+
+    @field_validator("training", mode="before")
+    @classmethod
+    def _defaults(cls, value: Any) -> Any:
+        return {"batch_size": 64, "learning_rate": 2e-6} | value if isinstance(value, dict) else value
+
+    @model_validator(mode="after")
+    def _check(self) -> TogetherRecipe:
+        if self.training.select == "labelled":
+            raise ValueError(
+                "training.select: 'labelled' is for one model; here the loss of all is what selects. Leave it out"
+            )
+        if len(set(self.model_names)) != len(self.models):
+            raise ValueError("names: give one different name for each model")
+        if any(Path(name).name != name or name in ("", ".", "..") for name in self.model_names):
+            raise ValueError("names: give plain folder names")
+        return self
+
+    @property
+    def model_names(self) -> list[str]:
+        return self.names or [Path(spec.model).name.replace(":", "-") for spec in self.models]
+
+
+class DistillRecipe(Recipe):
+    """`distill`: teachers that know the same labels, and labelled texts, in; one student out."""
+
+    method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
+
+
+Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe)
 
 
 def read_recipe(path: Path, kind: type[Kind]) -> Kind:

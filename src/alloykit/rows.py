@@ -22,6 +22,7 @@ class TeacherRows:
     `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
     `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/live.py);
     `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
+    `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
     """
 
     logits: Tensor
@@ -31,6 +32,7 @@ class TeacherRows:
     pooled_states: tuple[Tensor, ...] | None = None
     token_states: tuple[Tensor, ...] | None = None
     token_mask: Tensor | None = None
+    attention_scores: tuple[Tensor, ...] | None = None
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """p_i = softmax(z_i / T), [B, C_i]."""
@@ -47,20 +49,23 @@ class TeacherRows:
 class Rows:
     """B texts: every teacher's answers, and the true labels where there are any.
 
-    `labels`: [B] int64 positions in the union of labels, or None.
+    `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
     """
 
     teachers: tuple[TeacherRows, ...]
     labels: Tensor | None = None
+    text_states: Tensor | None = None
 
     def to_batch(self) -> dict[str, Any]:
         """A nest of dicts and lists of tensors, which loaders and `accelerate` move between devices."""
         teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]
-        return {"teachers": teachers} | ({} if self.labels is None else {"labels": self.labels})
+        rest = {"labels": self.labels, "text_states": self.text_states}
+        return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None}
 
     @classmethod
     def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
-        return cls(tuple(TeacherRows(**t) for t in batch["teachers"]), batch.get("labels"))
+        teachers = tuple(TeacherRows(**t) for t in batch["teachers"])
+        return cls(teachers, batch.get("labels"), batch.get("text_states"))
 
 
 class Source(Protocol):

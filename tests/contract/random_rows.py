@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -15,7 +16,7 @@ SETS = {
     "disjoint": (("a", "b", "c"), ("d", "e"), ("f", "g", "h", "i", "j")),
     "overlapping": (("a", "b", "c"), ("c", "d"), ("e", "f", "g", "h", "i")),
 }
-TOKENS = 4
+TOKENS, HEADS = 4, 2
 STUDENT = Shape(hidden_size=8, layers=2)
 TEACHERS = (Shape(12, 3), Shape(8, 4), Shape(16, 2))
 
@@ -35,8 +36,11 @@ MUKA: list[dict[str, Any]] = [
     {"direction": "reverse", "smoothing": 0.01},
     {"direction": "reverse", "smoothing": 0.01, "mode": "hard"},
 ]
+WITH: dict[str, dict[str, Any]] = {"pkd": {"which": 1}}  # the teacher that is as wide as the student
 SPECS: list[dict[str, Any]] = [
-    *({"name": name} for name in methods()),  # a method that is new in the registry is tried at once
+    *(
+        {"name": name} | WITH.get(name, {}) for name in methods()
+    ),  # a method that is new in the registry is tried at once
     *({"name": "muka", **options} for options in MUKA),
     {"name": "vanilla_kd", "temperature": 2.0},
     {"name": "dfa", "temperature": 2.0, "feature_weight": 0.5},
@@ -49,6 +53,13 @@ SPECS: list[dict[str, Any]] = [
     {"name": "routing", "of": {"name": "muka", "mode": "hard", "confidence": "mixture"}},
     {"name": "routing", "of": "ensemble"},
     {"name": "teacher", "which": 2},
+    {"name": "kd", "which": 2, "alpha": 0.2, "temperature": 5.0},
+    {"name": "w_ensemble", "weights": [1.0, 2.0, 0.0]},
+    {"name": "mt_bert", "hidden": False, "weighted": False},
+    {"name": "distilbert", "which": 1},
+    {"name": "pkd", "which": 1, "patience": "last"},
+    *({"name": "rl_kd", "pretrain_epochs": 0, "reward": f"reward{n}"} for n in (1, 2, 3)),
+    {"name": "rl_kd", "pretrain_epochs": 0, "schedule": "algorithm2", "score": "paper", "baseline": False},
 ]
 
 
@@ -73,8 +84,8 @@ def take(rows: Rows, at: list[int]) -> Rows:
             return tuple(v[index] for v in value)
         return None if value is None else value[index]
 
-    teachers = tuple(TeacherRows(*(some(v) for v in vars(t).values())) for t in rows.teachers)
-    return Rows(teachers, None if rows.labels is None else rows.labels[index])
+    teachers = tuple(TeacherRows(**{k: some(v) for k, v in vars(t).items()}) for t in rows.teachers)
+    return Rows(teachers, some(rows.labels), some(rows.text_states))
 
 
 def space_of(kind: str) -> LabelSpace:
@@ -93,21 +104,34 @@ def rows_of(kind: str, b: int = 12, seed: int = 0, loudness: float = 2.0, passes
         noise = torch.randn(passes, b, len(labels), generator=g)
         sampled = torch.softmax(loudness * logits + noise, -1)
         pooled = (torch.randn(b, shape.hidden_size, generator=states).half(),)
-        tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers))
+        tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers + 1))
         mask = torch.rand(b, TOKENS, generator=states) > 0.3
+        scores = tuple(torch.randn(b, HEADS, TOKENS, TOKENS, generator=states) for _ in range(STUDENT.layers))
         said = (loudness * logits, sampled.sum(0), torch.full((b,), passes), None)
-        teachers.append(TeacherRows(*said, pooled, tokens, mask))
-    return Rows(tuple(teachers), torch.randint(space_of(kind).size, (b,), generator=g))
+        teachers.append(TeacherRows(*said, pooled, tokens, mask, scores))
+    seen = torch.randn(b, 6, generator=states).half()
+    return Rows(tuple(teachers), torch.randint(space_of(kind).size, (b,), generator=g), seen)
 
 
-def context_of(method: Method, rows: Rows, space: LabelSpace) -> Context:
-    bare = Context(space, student=STUDENT, teachers=TEACHERS)
-    return Context(space, dict(method.fit(Pool(rows), bare)), STUDENT, TEACHERS)
+def asked_for(method: Method, rows: Rows) -> Rows:
+    """Only as many layers of each teacher as the method asks for."""
+    layers = method.teacher_layers(Context(space_of("disjoint"), student=STUDENT, teachers=TEACHERS))
+    teachers = []
+    for said, wanted in zip(rows.teachers, layers, strict=True):
+        states = said.token_states[: len(wanted)] if said.token_states else None
+        teachers.append(replace(said, token_states=states))
+    return replace(rows, teachers=tuple(teachers))
+
+
+def context_of(method: Method, rows: Rows, space: LabelSpace, teachers: tuple[Shape, ...] = TEACHERS) -> Context:
+    bare = Context(space, student=STUDENT, teachers=teachers, validation=Pool(rows))
+    return replace(bare, state=dict(method.fit(Pool(rows), bare)))
 
 
 def made(spec: dict[str, Any], kind: str, b: int = 12, **draw: Any) -> tuple[Method, Rows, Context]:
     """The method, rows of b texts, and a context fitted on a pool of at least twelve that has them in front."""
-    method, pool = create(spec), rows_of(kind, max(b, 12), **draw)
+    method = create(spec)
+    pool = asked_for(method, rows_of(kind, max(b, 12), **draw))
     return method, take(pool, list(range(b))), context_of(method, pool, space_of(kind))
 
 
@@ -119,8 +143,9 @@ def student_logits(rows: Rows, context: Context, seed: int = 1, scale: float = 2
 def losses(method: Method, rows: Rows, context: Context, logits: torch.Tensor) -> dict[str, torch.Tensor]:
     torch.manual_seed(0)  # the same modules at every call
     modules = method.modules(context).to(logits.dtype)
-    student = student_output(logits)
-    return method.loss(Lesson(student, rows, method.supervise(rows, context), modules, context, Phase()))
+    student, phase = student_output(logits), (*method.phases(), Phase())[0]
+    lesson = Lesson(student, rows, method.supervise(rows, context), modules, context, phase, logits.detach)
+    return method.loss(lesson)
 
 
 def student_output(logits: torch.Tensor) -> StudentOutput:
@@ -131,4 +156,6 @@ def student_output(logits: torch.Tensor) -> StudentOutput:
     hidden = tuple(torch.tanh(0.1 * own @ m).view(len(logits), TOKENS, STUDENT.hidden_size) for m in mix)
     mask = torch.ones(len(logits), TOKENS, dtype=torch.long)
     mask[:, -1] = 0
-    return StudentOutput(logits, mask, hidden)
+    paired = [torch.randn(2, HEADS * TOKENS * TOKENS, generator=g).to(logits) for _ in range(STUDENT.layers)]
+    scores = tuple(torch.tanh(0.1 * own @ m).view(len(logits), HEADS, TOKENS, TOKENS) for m in paired)
+    return StudentOutput(logits, mask, hidden, scores)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import torch
-from tokenizers import Tokenizer, models, pre_tokenizers, processors
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
 from transformers import PreTrainedTokenizerFast
 
 from alloykit.errors import AlloyError
@@ -112,3 +112,87 @@ def test_a_slow_tokenizer_is_refused() -> None:
 
     with pytest.raises(AlloyError, match="fast tokenizer"):
         spans_of(Slow(), ["a"], None, 8)
+
+
+TEXTS = [
+    "the courier was late again",
+    "naïve café, déjà vu",  # precomposed
+    "nai\u0308ve cafe\u0301 de\u0301ja\u0300 vu",  # combining marks
+    "lost 📦 parcel 👩‍👩‍👧 gone",  # an emoji that is one character, and one that is five
+    "我的包裹丢了 refund 请",
+    "ＡＢＣ ﬁne ½",  # full width and a ligature, which some normalisers expand
+    "  spaces   and\ttabs ",
+    "supercalifragilistic",
+]
+
+
+def trained(kind: str) -> PreTrainedTokenizerFast:
+    """A tokenizer of each family, trained on the texts."""
+    if kind == "byte-level BPE":
+        model = Tokenizer(models.BPE(unk_token=None))
+        model.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        trainer = trainers.BpeTrainer(vocab_size=400, special_tokens=["[PAD]", "[CLS]", "[SEP]"],
+                                      initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False)  # fmt: skip
+    elif kind == "WordPiece":
+        model = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+        model.normalizer = normalizers.BertNormalizer()
+        model.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer = trainers.WordPieceTrainer(
+            vocab_size=150, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"], show_progress=False
+        )
+    else:
+        model = Tokenizer(models.Unigram())
+        model.normalizer = normalizers.NFKC()
+        model.pre_tokenizer = pre_tokenizers.Metaspace()
+        trainer = trainers.UnigramTrainer(vocab_size=90, special_tokens=["[PAD]", "[UNK]", "[CLS]", "[SEP]"], unk_token="[UNK]",
+                                          show_progress=False)  # fmt: skip
+    model.train_from_iterator(TEXTS * 3, trainer)
+    model.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]", pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=[(t, model.token_to_id(t)) for t in ("[CLS]", "[SEP]")],
+    )  # fmt: skip
+    return PreTrainedTokenizerFast(tokenizer_object=model, pad_token="[PAD]", cls_token="[CLS]", sep_token="[SEP]")
+
+
+KINDS = ("byte-level BPE", "WordPiece", "Unigram")
+
+
+@pytest.mark.parametrize("mine", KINDS)
+@pytest.mark.parametrize("theirs", KINDS)
+@pytest.mark.parametrize("length", [64, 6], ids=["whole", "cut short"])
+def test_families_of_tokenizers_meet_wherever_their_characters_do(mine: str, theirs: str, length: int) -> None:
+    """Against the definition: two tokens meet if they share a character; each row is the mean over its counterparts."""
+    a, b = trained(mine), trained(theirs)
+    own, other = spans_of(a, TEXTS, None, length), spans_of(b, TEXTS, None, length)
+    weights = alignment(own, other, (max(len(t.ids) for t in own), max(len(t.ids) for t in other)))
+    met = 0
+    for n, text in enumerate(TEXTS):
+        if own[n] == other[n]:
+            continue  # the same tokens are each other's, separators too
+        for i, (w, start, end) in enumerate(own[n].spans):
+            assert 0 <= start <= end <= len(text)
+            if w < 0:
+                continue
+            shared = [
+                j for j, (v, c, d) in enumerate(other[n].spans) if v == w and set(range(start, end)) & set(range(c, d))
+            ]
+            met += len(shared)
+            row = weights[n, i]
+            assert torch.nonzero(row).flatten().tolist() == shared, (text, text[start:end])
+            if shared:
+                assert row.sum() == pytest.approx(1)
+                assert row[shared[0]] == pytest.approx(1 / len(shared))
+    assert met > (30 if length == 64 else 10) or mine == theirs
+
+
+def test_one_emoji_is_many_bytes_and_all_of_them_mean_it() -> None:
+    byte, word = trained("byte-level BPE"), trained("Unigram")
+    text = TEXTS[3]
+    (own,), (other,) = spans_of(byte, [text], None, 64), spans_of(word, [text], None, 64)
+    at = text.index("📦")
+    pieces = [i for i, (w, a, b) in enumerate(own.spans) if w == 0 and a <= at < b]
+    whole = [j for j, (w, a, b) in enumerate(other.spans) if w == 0 and a <= at < b]
+    assert pieces
+    assert len(whole) == 1
+    rows = alignment([own], [other], (len(own.ids), len(other.ids)))[0]
+    assert all(rows[i, whole[0]] > 0 for i in pieces)

@@ -14,7 +14,8 @@ from alloykit.data import load_texts
 from alloykit.methods.base import Method, Shape
 from alloykit.methods.registry import create
 from alloykit.rows import Rows
-from alloykit.training.dataset import Tokens, tokenize
+from alloykit.teachers.attention import write_out_attention
+from alloykit.training.dataset import Collator, Tokens, tokenize
 from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.student import build_student
 from alloykit.training.trainer import Fitted, train
@@ -54,12 +55,15 @@ def run(
     dataset = tokenize(texts, words, 32)
     shape = Shape(student.config.hidden_size, student.config.num_hidden_layers)
     held_out = dataset.select(range(n - checks, n)) if checks else None
+    context = replace(context_of(method, rows, space_of(kind)), student=shape)
+    layers = [len(asked) for asked in method.teacher_layers(context)]
+    if method.needs.student_attention_scores:
+        write_out_attention(student)
     fitted = train(
         student,
-        words,
+        Collator(words, Living(rows, dataset, layers, double) if method.needs.token_states else Pool(rows)),
         method,
-        replace(context_of(method, rows, space_of(kind)), student=shape),
-        Living(rows, dataset, shape.layers, double) if method.needs.token_states else Pool(rows),
+        context,
         dataset.select(range(n - checks)),
         held_out,
         TrainingOptions(**(PLAIN | options)),
@@ -69,16 +73,22 @@ def run(
 
 
 class Living(Pool):
-    """Random token states of every teacher for as many tokens as the student's batch has."""
+    """Random token states, and attention scores, of every teacher for as many tokens as the student's batch has."""
 
-    def __init__(self, everything: Rows, dataset: Tokens, layers: int, double: bool) -> None:
+    def __init__(self, everything: Rows, dataset: Tokens, layers: list[int], double: bool) -> None:
         super().__init__(everything)
         g = torch.Generator().manual_seed(9)
         self.lengths = torch.from_numpy(dataset.lengths)
         shape = (len(dataset), int(self.lengths.max()))
-        self.states = [[torch.randn(*shape, t.hidden_size, generator=g) for _ in range(layers)] for t in TEACHERS]
+        self.states = [
+            [torch.randn(*shape, t.hidden_size, generator=g) for _ in range(n)]
+            for t, n in zip(TEACHERS, layers, strict=True)
+        ]
+        across = (len(dataset), 4, shape[1], shape[1])
+        self.scores = [[torch.randn(*across, generator=g) for _ in range(max(0, n - 1))] for n in layers]
         if double:
             self.states = [[s.double() for s in states] for states in self.states]
+            self.scores = [[s.double() for s in scores] for scores in self.scores]
 
     def rows(self, indices: Any) -> Rows:
         at = torch.as_tensor(list(indices))
@@ -86,10 +96,15 @@ class Living(Pool):
         mask = torch.arange(longest) < self.lengths[at, None]
         known = super().rows(indices)
         teachers = tuple(
-            replace(t, token_states=tuple(s[at, :longest] for s in states), token_mask=mask)
-            for t, states in zip(known.teachers, self.states, strict=True)
+            replace(
+                t,
+                token_states=tuple(s[at, :longest] for s in states),
+                token_mask=mask,
+                attention_scores=tuple(s[at, :, :longest, :longest] for s in scores),
+            )
+            for t, states, scores in zip(known.teachers, self.states, self.scores, strict=True)
         )
-        return Rows(teachers, known.labels)
+        return replace(known, teachers=teachers)
 
 
 def logged(fitted: Fitted, key: str) -> list[float]:

@@ -13,7 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.progress import bar
 from alloykit.teachers.encoder import encode, pad, usable_length
-from alloykit.teachers.teacher import check_weights, load_or_explain, load_tokenizer
+from alloykit.teachers.teacher import check_weights, load_classifier, load_or_explain, load_tokenizer
 
 
 class Classifier:
@@ -26,7 +26,7 @@ class Classifier:
 
     @classmethod
     def load(cls, folder: Path, max_length: int = 128, device: str = "cpu") -> Classifier:
-        from transformers import AutoModelForSequenceClassification
+        from transformers import AutoConfig
 
         if not (folder / "config.json").exists():
             raise AlloyError(
@@ -35,12 +35,9 @@ class Classifier:
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
         check_weights(str(folder), str(folder))
-        model = load_or_explain(
-            lambda: AutoModelForSequenceClassification.from_pretrained(
-                folder, dtype=torch.float32, use_safetensors=True, trust_remote_code=False
-            ),
-            str(folder),
-        )
+        common = {"trust_remote_code": False}
+        config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), str(folder))
+        model = load_classifier(str(folder), config, str(folder), common)
         return cls(model.to(device), load_tokenizer(str(folder), str(folder), {}), max_length)
 
     @torch.inference_mode()

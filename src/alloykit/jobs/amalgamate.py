@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -12,33 +12,35 @@ from typing import Any
 import safetensors.torch
 import torch
 
-from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.data import Texts
 from alloykit.evaluation import health, supervision
 from alloykit.files import digest, replace_atomic, write_json
+from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.observe import LOOKED_AT, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted, stored
+from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
+from alloykit.jobs.sizes import sizes
+from alloykit.jobs.sources import Validation, knowledge_of, validation_of, with_text_states
 from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
 from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
 from alloykit.progress import say
-from alloykit.recipe import Recipe, parse
-from alloykit.rows import LabelsOnly, Source, sample
+from alloykit.recipe import Recipe
+from alloykit.rows import Source, sample
 
 
 def amalgamate(
-    teachers: Sequence[str | Path | Mapping[str, Any]],
+    teachers: Teachers,
     texts: str | Path | Sequence[str] | Mapping[str, Any] | Any,
     student: str | Path | Mapping[str, Any] | None = None,
     method: str | Mapping[str, Any] = "muka",
     *,
     output: str | Path,
     evaluate: Any = None,
+    validation: Any = None,
     overwrite: bool = False,
     **blocks: Any,
 ) -> Run:
@@ -46,55 +48,44 @@ def amalgamate(
 
     teachers: folders, hub ids or dictionaries as in the recipe. texts: a file, a folder, a list of strings or pairs, a
     `datasets.Dataset`, or the recipe's `texts:` block as a dictionary. student: an encoder and, in a dictionary, its
-    layers. evaluate: labelled texts of the same kinds as `texts`. blocks: the recipe's other keys (`training={…}`, …).
+    layers. evaluate, validation: labelled texts of the same kinds as `texts`. blocks: the recipe's other keys (`training={…}`, …).
     Returns the run with `.student` (a folder), `.metrics` and `.predict`. Raises AlloyError for anything to be mended.
     """
-    tables: dict[str, Texts] = {}
-
-    def block(name: str, source: Any, want_labels: bool) -> Any:
-        if isinstance(source, (str, Path, Mapping, TextsOptions)):
-            return source
-        tables[name] = load_texts(source, want_labels=want_labels)
-        return {"in_memory": tables[name].fingerprint()}
-
-    needs_labels = (method if isinstance(method, str) else method.get("name")) == "supervised"
-    values: dict[str, Any] = {
-        "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
-        "texts": block("texts", texts, needs_labels),
-        "student": str(student) if isinstance(student, Path) else student,
-        "method": method,
-        "output": str(output),
-        **blocks,
-    }
-    if evaluate is not None:
-        values["evaluate"] = {"data": block("evaluate", evaluate, True)}
-    recipe = parse(values, Recipe, "the arguments")
-    return run_recipe(recipe, texts=tables.get("texts"), test=tables.get("evaluate"), overwrite=overwrite)
+    recipe, tables = from_python(Recipe, teachers, texts, student, method, output, evaluate, validation, blocks)
+    return run_recipe(recipe, tables=tables, overwrite=overwrite)
 
 
 def run_recipe(
     recipe: Recipe,
     *,
-    texts: Texts | None = None,
-    test: Texts | None = None,
+    tables: Mapping[str, Texts] | None = None,
     knowledge: str | Path | None = None,
     overwrite: bool = False,
+    check: Callable[[Prepared], None] | None = None,
 ) -> Run:
-    """Run a recipe to its end; every finished part that is already in the output folder is taken as it is."""
-    begun = time.perf_counter()
-    prepared = prepare(recipe, texts)
+    """Run a recipe to its end; every finished part that is already in the output folder is taken as it is.
+
+    tables: the texts that are in memory, by `texts`, `evaluate` and `validation`. check: more to hold before anything is written.
+    """
+    begun, tables = time.perf_counter(), tables or {}
+    prepared = prepare(recipe, tables.get("texts"))
     check_labelled(prepared)
-    if test is not None:
-        prepared.labels(test)
+    if check is not None:
+        check(prepared)
+    for name in ("evaluate", "validation"):
+        if name in tables:
+            prepared.labels(tables[name])
     recipe = pinned(prepared)
     run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
     method, space = prepared.method, prepared.space
     say(f"labels: {space.size} from {len(prepared.infos)} teachers ({', '.join(space.names)})")
     warnings = method.cautions(Context(space))
     store = prepared.store(knowledge)
-    source = knowledge_of(prepared, store)
-    bare = prepared.context
-    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, source, bare))
+    source = knowledge_of(prepared, store, prepared.texts)
+    validation = validation_of(prepared, store, tables.get("validation"))
+    bare = replace(prepared.context, validation=None if validation is None else validation.source)
+    taught = with_text_states(prepared, source, run)
+    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation))
     metrics = describe(prepared)
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
@@ -105,14 +96,16 @@ def run_recipe(
     for warning in warnings:
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:
-        train_student(prepared, run, source, context, store)
+        train_student(prepared, run, taught, context, validation)
     if run.has_student:
         metrics["student"] = student_view(prepared, run.student, source, context)
+        metrics["models"] = sizes(prepared, run)
     training = run.read("training.json").get("seconds")
     seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}
     metrics |= {"warnings": warnings, "seconds": seconds | {"this call": round(time.perf_counter() - begun, 1)}}
     write_json(run.folder / "metrics.json", metrics)
     if recipe.evaluate is not None:
+        test = tables.get("evaluate")
         data = test if test is not None else read(salted(recipe.evaluate.data, recipe), want_labels=True)
         evaluate_run(prepared, run, context, store, data)
     write_report(run)
@@ -124,6 +117,7 @@ def describe(prepared: Prepared) -> dict[str, Any]:
     space, texts = prepared.space, prepared.texts
     return {
         "method": spec_of(prepared.method),
+        "learns_from_labels": prepared.method.needs.labels,
         "labels": list(space.names),
         "teachers": {name: list(labels) for name, labels in zip(prepared.names, space.teachers, strict=True)},
         "texts": {"used": len(texts), "duplicates": texts.duplicates, **texts.dropped},
@@ -136,20 +130,14 @@ def pinned(prepared: Prepared) -> Recipe:
     return prepared.recipe.model_copy(update={"teachers": specs})
 
 
-def knowledge_of(prepared: Prepared, store: Store) -> Source:
-    """Sweep what is missing, and read it with the texts' labels where there are any."""
-    texts, method = prepared.texts, prepared.method
-    labels = prepared.labels(texts) if method.needs.labels else None
-    if not method.needs.teachers:
-        assert labels is not None
-        return LabelsOnly(labels)
-    sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return stored(prepared, store, texts, labels)
-
-
-def fit_once(path: Path, prepared: Prepared, source: Source, context: Context) -> dict[str, torch.Tensor]:
+def fit_once(
+    path: Path, prepared: Prepared, source: Source, context: Context, validation: Validation | None
+) -> dict[str, torch.Tensor]:
     """What the method fits to the pool, computed once and kept with the fingerprint of what it was fitted to."""
-    made_of = digest([spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers)])
+    made_of = digest([
+        spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers),
+        None if validation is None else validation.texts.fingerprint(),
+    ])  # fmt: skip
     if path.exists():
         with suppress(safetensors.SafetensorError), safetensors.safe_open(path, framework="pt") as file:
             if (file.metadata() or {}).get("made_of") == made_of:

@@ -124,11 +124,13 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
                 )
     if method.needs.labels:
         label_positions(texts, space, recipe.labels.aliases)
-    if recipe.training.select == "labelled" and recipe.validation is None:
+    if recipe.validation is None and (method.needs.validation or recipe.training.select == "labelled"):
+        why = f"method '{method.name}' needs them" if method.needs.validation else "`training.select` is 'labelled'"
         raise AlloyError(
-            expected="labelled texts in `validation: {data: …}`, because `training.select` is 'labelled'",
+            expected=f"labelled texts in `validation: {{data: …}}`, because {why}",
             got="none",
-            hint="Give them, or select without labels: `select: unlabelled`.",
+            hint="Give them"
+            + ("." if method.needs.validation else ", or select without labels: `select: unlabelled`."),
         )
     device = pick_device(recipe.device)
     if recipe.knowledge.int8 and device != "cpu":
@@ -143,7 +145,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
 def check_labelled(prepared: Prepared) -> None:
     """AlloyError, before any work, for validation or test texts that cannot be read or have labels that no teacher knows."""
     recipe = prepared.recipe
-    for block in (recipe.validation if recipe.training.select == "labelled" else None, recipe.evaluate):
+    for block in (recipe.validation, recipe.evaluate):
         if block is not None and not isinstance(block.data, InMemory):
             prepared.labels(read(salted(block.data, recipe), want_labels=True))
 

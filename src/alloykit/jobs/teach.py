@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
@@ -24,25 +25,16 @@ from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
 from alloykit.teachers.encoder import usable_length
-from alloykit.training.dataset import Tokens, split_held_out, tokenize
+from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
+
+MADE = "teach.yaml"
 
 
 def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
     folder = Path(recipe.output)
-    made = folder / "teach.yaml"
-    check_output(folder)
-    if made.exists() and made.read_text(encoding="utf-8") != dump(recipe):
-        raise AlloyError(
-            expected=f"the recipe that made {folder}",
-            got="another one",
-            hint="Choose another output or remove the folder.",
-        )
-    if folder.exists() and any(folder.iterdir()) and not made.exists():
-        raise AlloyError(
-            expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
-        )
+    check_made(folder, recipe)
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
@@ -63,7 +55,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     if recipe.validation is not None:
         validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
         label_positions(validation, space)
-    write_atomic(made, dump(recipe))
+    write_atomic(folder / MADE, dump(recipe))
     length = usable_length(model, tokenizer, options.max_length)
     dataset = tokenize(texts, tokenizer, length)
     source = LabelsOnly(label_positions(texts, space))
@@ -78,13 +70,13 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
         checks, check_source = dataset.select(held_out), source
     say(f"teacher {folder.name}: {len(positions):,} texts, labels {', '.join(space.names)}")
     fitted = train(
-        model, tokenizer, create("supervised"), Context(space), source, dataset.select(positions), checks, options,
-        folder / "training", check_source=check_source, device=pick_device(recipe.device),
+        model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
+        folder / "training", check_collator=Collator(tokenizer, check_source), device=pick_device(recipe.device),
     )  # fmt: skip
     accuracy = (
         _accuracy(model, tokenizer, options.max_length, check_source, checks, texts, recipe) if len(checks) else None
     )
-    _install(model, tokenizer, folder)
+    install(model, tokenizer, folder)
     result = {"held_out_accuracy": accuracy, "held_out_texts": len(checks), "steps": fitted.steps}
     write_json(
         folder / "metrics.json",
@@ -93,6 +85,22 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     shutil.rmtree(folder / "training", ignore_errors=True)
     say(f"teacher {folder.name}: " + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved"))
     return folder
+
+
+def check_made(folder: Path, recipe: BaseModel) -> None:
+    """AlloyError if the folder holds anything that another recipe made, or other files."""
+    made = folder / MADE
+    check_output(folder)
+    if made.exists() and made.read_text(encoding="utf-8") != dump(recipe):
+        raise AlloyError(
+            expected=f"the recipe that made {folder}",
+            got="another one",
+            hint="Choose another output or remove the folder.",
+        )
+    if folder.exists() and any(folder.iterdir()) and not made.exists():
+        raise AlloyError(
+            expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
+        )
 
 
 def restrict(texts: Texts, labels: list[str] | None) -> Texts:
@@ -121,7 +129,7 @@ def _accuracy(
     return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())
 
 
-def _install(model: Any, tokenizer: Any, folder: Path) -> None:
+def install(model: Any, tokenizer: Any, folder: Path) -> None:
     """Move the saved files into place, config.json last: with it the folder is a teacher."""
     ready = folder / ".ready"
     save_classifier(model, tokenizer, ready)

@@ -10,25 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.files import write_json
-from alloykit.jobs.prepare import Prepared, read, salted, stored
+from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
-from alloykit.knowledge.live import LiveKnowledge
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
+from alloykit.jobs.sources import Validation, live, load_teachers
 from alloykit.methods.base import Context
 from alloykit.progress import library_bars_off, say
-from alloykit.rows import LabelsOnly, Source
+from alloykit.rows import Source
+from alloykit.teachers.attention import write_out_attention
 from alloykit.teachers.encoder import usable_length
-from alloykit.teachers.teacher import Teacher
-from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 
 
-def train_student(prepared: Prepared, run: Run, source: Source, context: Context, store: Store) -> None:
+def train_student(
+    prepared: Prepared, run: Run, source: Source, context: Context, validation: Validation | None
+) -> None:
     """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
     from alloykit.training.trainer import train
 
@@ -37,25 +35,29 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
     length = usable_length(model, tokenizer, options.max_length)
     dataset = tokenize(prepared.texts, tokenizer, length)
-    checks, check_source, check_texts, positions = None, None, prepared.texts, np.arange(len(dataset))
+    checks, check_source, positions = None, None, np.arange(len(dataset))
+    asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
     if options.select == "unlabelled":
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
     elif options.select == "labelled":
-        assert recipe.validation is not None
-        check_texts = read(salted(recipe.validation.data, recipe), want_labels=True)
-        checks, check_source = _validation(prepared, check_texts, tokenizer, length, store)
+        assert validation is not None
+        assert asked is not None
+        checks, check_source = asked[0], validation.source
     if not len(positions):
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
     if prepared.method.needs.token_states:
         teachers = load_teachers(prepared)
         source = live(prepared, source, prepared.texts, teachers, tokenizer, length)
-        if check_source is not None:
-            check_source = live(prepared, check_source, check_texts, teachers, tokenizer, length)
+        if check_source is not None and validation is not None:
+            check_source = live(prepared, check_source, validation.texts, teachers, tokenizer, length)
+    if prepared.method.needs.student_attention_scores:
+        write_out_attention(model)
     begun = time.perf_counter()
     fitted = train(
-        model, tokenizer, prepared.method, context, source, dataset.select(positions), checks, options,
-        run.folder / "training", check_source=check_source, device=prepared.device,
+        model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
+        run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
+        validation=asked, device=prepared.device,
     )  # fmt: skip
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
@@ -65,41 +67,11 @@ def train_student(prepared: Prepared, run: Run, source: Source, context: Context
             "selected_step": fitted.selected_step,
             "seconds": round(time.perf_counter() - begun, 1),
             "history": fitted.history,
+            "notes": fitted.notes,
         },
     )
     save_classifier(model, tokenizer, run.student)
     shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
-
-
-def load_teachers(prepared: Prepared) -> list[Teacher]:
-    """All teachers at once, for methods that compare token states."""
-    options = prepared.sweep_options()
-    say(
-        f"training keeps {len(prepared.infos)} teachers in memory: method '{prepared.method.name}' compares token states"
-    )
-    return [
-        Teacher.load(info, max_length=options.max_length, device=options.device, numbers=options.numbers)
-        for info in prepared.infos
-    ]
-
-
-def live(
-    prepared: Prepared, source: Source, texts: Texts, teachers: list[Teacher], tokenizer: Any, length: int
-) -> LiveKnowledge:
-    """Stored answers, with token states from the teachers themselves."""
-    assert isinstance(source, StoredKnowledge)
-    layers = prepared.method.teacher_layers(prepared.context)
-    return LiveKnowledge(source, teachers, layers, texts, tokenizer, length)
-
-
-def _validation(prepared: Prepared, texts: Texts, tokenizer: Any, length: int, store: Store) -> tuple[Any, Source]:
-    """Labelled validation texts as checks, with the knowledge that the method's loss asks for."""
-    labels = prepared.labels(texts)
-    dataset = tokenize(texts, tokenizer, length)
-    if not prepared.method.needs.teachers:
-        return dataset, LabelsOnly(labels)
-    sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return dataset, stored(prepared, store, texts, labels)
 
 
 def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:

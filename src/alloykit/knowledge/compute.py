@@ -45,7 +45,8 @@ def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advan
     """Logits of the deterministic pass, [n, C_i] float32."""
 
     def run(batch: dict[str, Tensor]) -> Tensor:
-        logits: Tensor = teacher.model(**batch).logits
+        with teacher.lean:
+            logits: Tensor = teacher.model(**batch).logits
         return logits.float()[None]
 
     return _all(teacher, encodings, budget, run, 1, advance)[0]
@@ -69,7 +70,7 @@ def sampled_passes(
     teacher: Teacher, encodings: Sequence[Any], budget: Budget, sampler: Sampler, seed: int, advance: Advance
 ) -> Tensor:
     """Probabilities of `CHUNK` Monte-Carlo passes, [CHUNK, n, C_i] float32; the same for the same seed and batches."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(), teacher.lean:
         torch.manual_seed(seed)
         return _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, CHUNK), CHUNK, advance)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
@@ -35,9 +35,12 @@ class Needs:
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
     token_states: bool = False  # of those layers, from teachers kept in memory during training
+    attention_scores: bool = False  # of those layers, likewise from teachers in memory
+    text_states: str | None = None  # [CLS] of a frozen encoder that is no teacher: which one
     labels: bool = False  # true labels of the training texts
+    validation: bool = False  # the labelled texts of the recipe's `validation:`
     student_hidden_states: bool = False
-    student_attentions: bool = False
+    student_attention_scores: bool = False
 
     @property
     def read(self) -> int | Literal["adaptive"]:
@@ -49,7 +52,10 @@ class Needs:
         words += [f"{'up to ' if self.adaptive else ''}{self.passes} Monte-Carlo passes"] if self.passes else []
         words += ["pooled states"] if self.pooled_states else []
         words += ["token states (teachers stay in memory)"] if self.token_states else []
+        words += ["attention scores"] if self.attention_scores else []
+        words += [f"[CLS] of {self.text_states}"] if self.text_states else []
         words += ["labels"] if self.labels else []
+        words += ["labelled validation texts"] if self.validation else []
         return ", ".join(words)
 
 
@@ -69,6 +75,14 @@ class Context:
     state: State = field(default_factory=dict)
     student: Shape | None = None
     teachers: tuple[Shape, ...] = ()
+    validation: Source | None = None
+
+    @property
+    def validation_source(self) -> Source:
+        """What the teachers say of the labelled validation texts. TypeError where there are none."""
+        if self.validation is None:
+            raise TypeError("this method needs labelled validation texts")
+        return self.validation
 
     @property
     def student_shape(self) -> Shape:
@@ -102,12 +116,17 @@ class Supervision:
 
 @dataclass(frozen=True)
 class StudentOutput:
-    """The student on B texts: `logits` [B, C]; per layer [B, L, d] and [B, H, L, L] where a method needs them."""
+    """The student on B texts: `logits` [B, C]; where a method needs them, per layer from the embeddings on [B, L, d], and per
+    layer the attention's scores before their softmax, [B, H, L, L]."""
 
     logits: Tensor
     attention_mask: Tensor | None = None
     hidden_states: tuple[Tensor, ...] | None = None
-    attentions: tuple[Tensor, ...] | None = None
+    attention_scores: tuple[Tensor, ...] | None = None
+
+
+def _no_student() -> Tensor:
+    raise TypeError("no student to ask")
 
 
 @dataclass(frozen=True)
@@ -120,6 +139,7 @@ class Lesson:
     modules: nn.ModuleDict
     context: Context
     phase: Phase
+    answer: Callable[[], Tensor] = _no_student  # the student's logits without dropout and without gradient, [B, C]
 
     @property
     def target(self) -> Supervision:
@@ -131,14 +151,22 @@ class Lesson:
 
 @dataclass(frozen=True)
 class Step:
-    """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch."""
+    """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch.
 
-    student: nn.Module
+    `answer(batch)`: the student's logits now, without dropout, [B, C]. `validation_accuracy()`: its accuracy on (at most 256 of) the
+    validation texts. `logs`: whether this step's numbers are kept; `log` keeps named ones in the training's history.
+    """
+
     modules: nn.ModuleDict
     batches: tuple[Mapping[str, object], ...]
     rows: tuple[Rows, ...]
     context: Context
     phase: Phase
+    answer: Callable[[Mapping[str, object]], Tensor]
+    validation_accuracy: Callable[[], float]
+    log: Callable[[dict[str, float]], None]
+    logs: bool = False
+    last_of_epoch: bool = False
 
 
 class Method:
@@ -155,6 +183,8 @@ class Method:
     Options: ClassVar[type[MethodOptions]] = MethodOptions
     default_inner: ClassVar[str | None] = None  # wraps another method, named in `of`; this one if it is not named
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
+    one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
+    target_reads_labels: ClassVar[bool] = False  # that target depends on the true label: it answers no new text
 
     def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
         self.options = options
@@ -177,7 +207,7 @@ class Method:
         return {}
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
-        """Per teacher the layers (1 is the first above the embeddings) whose states the method needs."""
+        """Per teacher the layers (1 is the first above the embeddings, which are 0) whose states or scores the method needs."""
         return tuple(() for _ in context.teachers)
 
     def modules(self, context: Context) -> nn.ModuleDict:
@@ -191,6 +221,10 @@ class Method:
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""
         return {"kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits)}
+
+    def notes(self, modules: nn.ModuleDict, context: Context) -> dict[str, object]:
+        """What the trained modules tell about the training: kept in training.json."""
+        return {}
 
     def cautions(self, context: Context) -> list[str]:
         """What a user should know before trusting this method with these teachers."""

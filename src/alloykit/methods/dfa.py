@@ -12,7 +12,6 @@ without a counterpart are left out. Means over tokens are per text, so that text
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import cast
 
@@ -22,6 +21,7 @@ from torch import Tensor, nn
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.base import Context, Lesson, Needs
 from alloykit.methods.features import FeatureOptions
+from alloykit.methods.layers import uniform
 from alloykit.methods.vanilla_kd import VanillaKD
 
 
@@ -45,9 +45,7 @@ class DFA(VanillaKD):
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """⌈l L_i / L_s⌉ for the student's layers l = 1..L_s, also for teachers that are shallower than the student."""
         depth = context.student_shape.layers
-        return tuple(
-            tuple(math.ceil(layer * t.layers / depth) for layer in range(1, depth + 1)) for t in context.teachers
-        )
+        return tuple(uniform(depth, t.layers) for t in context.teachers)
 
     def modules(self, context: Context) -> nn.ModuleDict:
         student, wide = context.student_shape, sum(t.hidden_size for t in context.teachers)

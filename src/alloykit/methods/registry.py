@@ -7,15 +7,30 @@ from importlib.metadata import entry_points
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.methods.adaptive_ensembles import AdaptiveEnsemble, DissimilarityEnsemble
 from alloykit.methods.base import Method
 from alloykit.methods.cfl import CFL
 from alloykit.methods.dfa import DFA
+from alloykit.methods.distilbert import DistilBert
 from alloykit.methods.ensemble import Ensemble
+from alloykit.methods.ensembles import (
+    BestSingle,
+    DevFittedEnsemble,
+    RandomSingle,
+    SingleKD,
+    TrainFittedEnsemble,
+    UniformEnsemble,
+    WeightedEnsemble,
+)
+from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka import Muka
+from alloykit.methods.pkd import PKD
 from alloykit.methods.pseudo_label import PseudoLabel
+from alloykit.methods.rl_kd import RLKD
 from alloykit.methods.routing import Routing
 from alloykit.methods.supervised import Supervised
 from alloykit.methods.teacher import TeacherAlone
+from alloykit.methods.tinybert import TinyBert
 from alloykit.methods.uhc import UHC
 from alloykit.methods.vanilla_kd import VanillaKD
 from alloykit.names import near
@@ -31,6 +46,20 @@ BUILT_IN: tuple[type[Method], ...] = (
     TeacherAlone,
     Ensemble,
     Routing,
+    MTBert,
+    RLKD,
+    SingleKD,
+    UniformEnsemble,
+    WeightedEnsemble,
+    RandomSingle,
+    TrainFittedEnsemble,
+    DevFittedEnsemble,
+    BestSingle,
+    DissimilarityEnsemble,
+    AdaptiveEnsemble,
+    DistilBert,
+    PKD,
+    TinyBert,
 )
 
 

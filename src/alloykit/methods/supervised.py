@@ -14,6 +14,7 @@ class Supervised(Method):
     name = "supervised"
     title = "Fine-tuning on the true labels (upper bound)"
     reference = "Li et al. 2021, §4.1"
+    one_task = True
 
     @property
     def needs(self) -> Needs:

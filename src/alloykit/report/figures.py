@@ -193,6 +193,27 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
     )
 
 
+def selection(history: Sequence[Mapping[str, Any]], teachers: Sequence[str], caption: str) -> Picture:
+    """How often a policy selected each teacher, and nobody, over the training (RL-KD)."""
+    found = [h for h in history if "selected_nobody" in h]
+    names = [*teachers, "nobody"]
+    keys = [*(f"selected_{k}" for k in range(len(teachers))), "selected_nobody"]
+
+    def paint(axes: Any) -> None:
+        lines = []
+        for i, key in enumerate(keys):
+            values = [100 * h[key] for h in found]
+            style = ("-", "--", ":", "-.")[i % 4]
+            lines += axes.plot([h["step"] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
+        axes.set_ylim(0, 102)
+        axes.set_xlabel("step")
+        axes.set_ylabel("texts selected for (%)")
+        _legend(axes, len(names), lines, names)
+
+    rows = [[str(h["step"]), *(percent(h[key]) for key in keys)] for h in found]
+    return Picture(inline(draw(paint, 2.9), "selection", caption), caption, ["step", *names], rows)
+
+
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:
     """Above the axes, where it covers nothing. Names given by users go in with their handles: matplotlib would leave out
     those that begin with an underscore."""

@@ -86,6 +86,9 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             "." if any("eval_criterion" in h for h in training["history"]) else ": none, the last was taken."
         )
         found.append(figures.training(training["history"], training["selected_step"], caption))
+    if any("selected_nobody" in h for h in training.get("history", [])):
+        caption = "Which teachers the policy selected as it learnt. A text for which it selects nobody learns from its label alone."
+        found.append(figures.selection(training["history"], list(metrics["teachers"]), caption))
     return found
 
 

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from alloykit.names import rename
 from alloykit.progress import library_bars_off
 from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import encode, pad, resolve, usable_length
+from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 
 
@@ -117,6 +119,7 @@ class Teacher:
         self.device: torch.device = model.device
         self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
         self.model = in_numbers(model, self.numbers)
+        self.lean = nullcontext() if self.numbers.compile else LeanLastLayer(self.model)
 
     @classmethod
     def load(
@@ -129,7 +132,7 @@ class Teacher:
         numbers: Numbers | None = None,
     ) -> Teacher:
         """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
-        from transformers import AutoConfig, AutoModelForSequenceClassification
+        from transformers import AutoConfig
 
         spec, folder = info.spec, resolve(info.spec.model)
         common = {"revision": info.revision, "trust_remote_code": spec.trust_remote_code}
@@ -137,19 +140,7 @@ class Teacher:
         config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
         if dropout is not None:
             set_dropout_rate(config, dropout)
-        model, report = load_or_explain(
-            lambda: AutoModelForSequenceClassification.from_pretrained(
-                folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
-                ignore_mismatched_sizes=True, **common,
-            ),
-            spec.model,
-        )  # fmt: skip
-        if missing := sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
-            raise AlloyError(
-                expected=f"weights for the whole of teacher '{info.name}', its classification head included",
-                got=f"none that fit for {', '.join(missing[:3])} in '{spec.model}'",
-                hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`.",
-            )
+        model = load_classifier(folder, config, spec.model, common)
         tokenizer = load_tokenizer(folder, spec.model, common)
         model.eval().requires_grad_(False)
         return cls(info, model.to(device), tokenizer, max_length, numbers)
@@ -161,6 +152,30 @@ class Teacher:
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
         """Pad to the longest and move to the model's device."""
         return {key: value.to(self.device, non_blocking=True) for key, value in pad(self.tokenizer, encodings).items()}
+
+
+def load_classifier(folder: str, config: Any, name: str, common: dict[str, Any]) -> Any:
+    """A whole classifier in float32, from safetensors only, whatever its head. AlloyError if any of its weights is missing."""
+    from transformers import AutoModelForSequenceClassification
+
+    from alloykit.teachers.pooled_head import is_pooled, load_pooled
+
+    if is_pooled(config):
+        return load_or_explain(lambda: load_pooled(folder, config), name)
+    model, report = load_or_explain(
+        lambda: AutoModelForSequenceClassification.from_pretrained(
+            folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
+            ignore_mismatched_sizes=True, **common,
+        ),
+        name,
+    )  # fmt: skip
+    if missing := sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])}):
+        raise AlloyError(
+            expected=f"weights for the whole of '{name}', its classification head included",
+            got=f"none that fit for {', '.join(missing[:3])}",
+            hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`.",
+        )
+    return model
 
 
 def weights_fingerprint(model: Any) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
@@ -10,9 +11,15 @@ from torch import Tensor, nn
 
 from alloykit.methods.base import Context, Lesson, Method, Phase, StudentOutput
 from alloykit.rows import Rows
+from alloykit.teachers.attention import AttentionScores
 from alloykit.teachers.fast_dropout import FastMasks
+from alloykit.teachers.last_layer import LeanLastLayer
 
-STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids")
+STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others")
+
+
+def _reads_answers_only(method: Method) -> bool:
+    return not (method.needs.student_hidden_states or method.needs.student_attention_scores)
 
 
 class Amalgam(nn.Module):
@@ -21,30 +28,56 @@ class Amalgam(nn.Module):
     "loss" is the mean over the batch's texts of the sum of all terms; batch-coupled terms are scalars already.
     """
 
-    def __init__(self, student: Any, method: Method, modules: nn.ModuleDict, context: Context, phase: Phase) -> None:
+    def __init__(
+        self,
+        student: Any,
+        method: Method,
+        modules: nn.ModuleDict,
+        context: Context,
+        phase: Phase,
+        *,
+        compiled: bool = False,
+    ) -> None:
         super().__init__()
         self.student, self.modules_of_method = student, modules
         self.method, self.context, self.phase = method, context, phase
         self.config = student.config
+        # Not while compiling: the compiler would see another forward each time.
+        self.lean = LeanLastLayer(student) if _reads_answers_only(method) and not compiled else nullcontext()
 
     def forward(self, rows: dict[str, Any], row: Tensor | None = None, **inputs: Any) -> dict[str, Tensor]:
         needs = self.method.needs
-        with self._masks():
+        scores = AttentionScores() if needs.student_attention_scores else None
+        with self._masks(), self.lean, scores or nullcontext():
             out = self.student(
                 **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
                 output_hidden_states=needs.student_hidden_states,
-                output_attentions=needs.student_attentions,
             )
         known = Rows.from_batch(rows)
         with torch.no_grad():
             supervision = self.method.supervise(known, self.context)
         student = StudentOutput(
-            out.logits.float(), inputs.get("attention_mask"), out.get("hidden_states"), out.get("attentions")
+            out.logits.float(),
+            inputs.get("attention_mask"),
+            out.get("hidden_states"),
+            None if scores is None else scores.of(self.student),
         )
-        terms = self.method.loss(Lesson(student, known, supervision, self.modules_of_method, self.context, self.phase))
+        modules, context = self.modules_of_method, self.context
+        lesson = Lesson(student, known, supervision, modules, context, self.phase, lambda: self.answer(inputs))
+        terms = self.method.loss(lesson)
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}
+
+    @torch.no_grad()
+    def answer(self, inputs: Mapping[str, Any]) -> Tensor:
+        """The student's logits as they are now, without dropout. [B, C] float32"""
+        learning = self.student.training
+        self.student.eval()
+        with self.lean:
+            logits: Tensor = self.student(**{k: v for k, v in inputs.items() if k in STUDENT_INPUTS}).logits
+        self.student.train(learning)
+        return logits.float()
 
     def _masks(self) -> AbstractContextManager[Any]:
         """On a CPU the student's dropout comes from fast masks, seeded by torch's generator: a resumed run draws the same."""

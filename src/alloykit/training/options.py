@@ -21,6 +21,9 @@ class StudentSpec(BaseModel):
     """How many of the encoder's layers to keep; all if not given."""
     keep: Literal["first", "last", "even"] = "first"
     """Which ones: the first, the last, or evenly spaced with the last one always in."""
+    head: Literal["plain", "pooled"] = "plain"
+    """plain: the encoder's own classification head, so that the student is an ordinary Hugging Face classifier; pooled: MT-BERT's
+    attentive pooling (teachers/pooled_head.py), which only alloykit loads."""
     revision: str | None = None
     trust_remote_code: bool = False
 

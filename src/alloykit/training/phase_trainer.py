@@ -8,15 +8,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import nn
+from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
 from alloykit.files import write_json
 from alloykit.methods.base import Method, Step
 from alloykit.rows import Rows
+from alloykit.teachers.encoder import pad
 from alloykit.training.checkpoints import COMPLETE
-from alloykit.training.dataset import Collator
+from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
+
+ASKED, PART = 256, 64  # validation texts that a method may ask the student about in between, and how many at a time
+Validation = tuple[Tokens, Tensor]
+"""Labelled validation texts: the student's tokens, and labels [n] int64."""
 
 
 class PhaseTrainer(Trainer):
@@ -26,9 +31,13 @@ class PhaseTrainer(Trainer):
     check_collator: Collator | None = None
     labelled = False
     learns_after_steps = False
+    validation: Validation | None = None
 
-    def prepare_for(self, method: Method, check_collator: Collator, *, labelled: bool) -> None:
+    def prepare_for(
+        self, method: Method, check_collator: Collator, validation: Validation | None, *, labelled: bool
+    ) -> None:
         """labelled: checks count right answers instead of the method's loss."""
+        self.validation = validation
         self.model_accepts_loss_kwargs = True  # our compute_loss has divided already: no division by accumulation steps
         self.learns_after_steps = type(method).after_step is not Method.after_step
         self.check_collator, self.labelled = check_collator, labelled
@@ -76,12 +85,38 @@ class PhaseTrainer(Trainer):
 
     def after_step(self) -> None:
         """Give the method what the optimiser has just learned from."""
-        if self.learns_after_steps:
-            model = self.accelerator.unwrap_model(self.model)
-            rows = tuple(Rows.from_batch(batch["rows"]) for batch in self._batches)
+        if not self.learns_after_steps:
+            return
+        model, step, args = self.accelerator.unwrap_model(self.model), self.state.global_step, self.args
+        texts = args.per_device_train_batch_size * args.gradient_accumulation_steps * args.world_size
+        epoch = math.ceil(len(self.train_dataset) / texts)  # type: ignore[arg-type]
+        with torch.no_grad(), torch.autocast(args.device.type, torch.bfloat16, enabled=args.bf16):
             model.method.after_step(
-                Step(model.student, model.modules_of_method, tuple(self._batches), rows, model.context, model.phase)
+                Step(
+                    modules=model.modules_of_method,
+                    batches=tuple(self._batches),
+                    rows=tuple(Rows.from_batch(batch["rows"]) for batch in self._batches),
+                    context=model.context,
+                    phase=model.phase,
+                    answer=model.answer,
+                    validation_accuracy=self._validation_accuracy,
+                    log=self.log,
+                    logs=step % int(args.logging_steps) == 0,
+                    last_of_epoch=step % epoch == 0 or step == args.max_steps,
+                )
             )
+
+    def _validation_accuracy(self) -> float:
+        """Of the student on the first of the validation texts."""
+        if self.validation is None:
+            raise TypeError("this method needs labelled validation texts")
+        model, (tokens, labels) = self.accelerator.unwrap_model(self.model), self.validation
+        right, at = 0, range(min(len(tokens), ASKED))
+        for start in range(0, len(at), PART):
+            rows = at[start : start + PART]
+            batch = self._prepare_inputs(pad(self.check_collator.tokenizer, [tokens[i] for i in rows]))  # type: ignore[union-attr]
+            right += int((model.answer(batch).argmax(-1).cpu() == labels[list(rows)]).sum())
+        return right / len(at)
 
 
 class Progress(TrainerCallback):

@@ -12,6 +12,7 @@ from alloykit.methods.base import Needs
 from alloykit.precision import choose_precision
 from alloykit.teachers.encoder import pad
 from alloykit.teachers.fast_dropout import FastMasks
+from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.training.options import TrainingOptions
 
 Encodings = Sequence[Mapping[str, list[int]]]
@@ -22,10 +23,9 @@ class StepProbe:
 
     def __init__(self, model: Any, tokenizer: Any, options: TrainingOptions, needs: Needs, device: str) -> None:
         self.model, self.tokenizer, self.options, self.device = model.to(device), tokenizer, options, device
-        self.outputs = {
-            "output_hidden_states": needs.student_hidden_states,
-            "output_attentions": needs.student_attentions,
-        }
+        self.outputs = {"output_hidden_states": needs.student_hidden_states}
+        plain = not (needs.student_hidden_states or needs.student_attention_scores)
+        self.lean = LeanLastLayer(self.model) if plain and not options.compile else nullcontext()
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-12, fused=True)
 
     def step(self, encodings: Encodings) -> None:
@@ -47,6 +47,6 @@ class StepProbe:
     def _logits(self, encodings: Encodings) -> torch.Tensor:
         batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
         low = choose_precision(self.options.precision, self.device) == "bfloat16"
-        with torch.autocast(self.device, torch.bfloat16, enabled=low):
+        with self.lean, torch.autocast(self.device, torch.bfloat16, enabled=low):
             logits: torch.Tensor = self.model(**batch, **self.outputs).logits
         return logits.float()

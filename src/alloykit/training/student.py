@@ -15,6 +15,7 @@ from torch import nn
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.teachers.encoder import resolve
+from alloykit.teachers.pooled_head import PooledClassifier, PooledHead
 from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 from alloykit.training.options import StudentSpec
 
@@ -49,6 +50,8 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
                         nn.init.zeros_(module.bias)
         if len(kept) < config.num_hidden_layers:
             model = keep_layers(model, kept)
+        if spec.head == "pooled":
+            model = PooledClassifier(model.base_model, PooledHead(config.hidden_size, space.size))
     return model, tokenizer
 
 

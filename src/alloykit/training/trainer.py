@@ -17,12 +17,11 @@ from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Context, Method, Phase
 from alloykit.precision import choose_precision
 from alloykit.progress import bar, say
-from alloykit.rows import Source
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import Amalgam
 from alloykit.training.options import TrainingOptions
-from alloykit.training.phase_trainer import PhaseTrainer, Progress, summarise_checks
+from alloykit.training.phase_trainer import PhaseTrainer, Progress, Validation, summarise_checks
 from alloykit.training.schedule import Schedule
 from alloykit.training.selection import Selection
 
@@ -34,36 +33,37 @@ class Fitted:
     steps: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     selected_step: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
 def train(
     student: Any,
-    tokenizer: Any,
+    collator: Collator,
     method: Method,
     context: Context,
-    source: Source,
     dataset: Tokens,
     checks: Tokens | None,
     options: TrainingOptions,
     folder: Path,
     *,
-    check_source: Source | None = None,
+    check_collator: Collator | None = None,
+    validation: Validation | None = None,
     device: str = "cpu",
 ) -> Fitted:
     """Train `student` in place, phase by phase; leave the selected weights in it.
 
-    `dataset`, `checks`: token ids and `row` (dataset.py), rows of `source` and of `check_source` (by default the same).
-    `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
+    `dataset`, `checks`: token ids and `row` (dataset.py), joined with their knowledge by `collator` and `check_collator` (by default the
+    same one).
+    `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
     result as if it had never stopped.
     """
-    collator = Collator(tokenizer, source)
-    check_collator = Collator(tokenizer, check_source or source)
     modules = method.modules(context)
     fitted = Fitted()
     for phase in method.phases():
-        model = Amalgam(student, method, modules, context, phase)
+        model = Amalgam(student, method, modules, context, phase, compiled=options.compile)
         begun = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
-        job = _Phase(model, dataset, checks, collator, check_collator, phase, folder / phase.name, device)
+        parts = dataset, checks, validation, collator, check_collator or collator
+        job = _Phase(model, *parts, phase, folder / phase.name, device)
         while True:
             try:
                 job.run(options, fitted)
@@ -74,6 +74,7 @@ def train(
             options = _smaller(options, method)
             model.load_state_dict(begun)  # what the failed attempt learned is in its checkpoints, or lost
     student.eval()
+    fitted.notes = dict(method.notes(modules, context))
     return fitted
 
 
@@ -98,6 +99,7 @@ class _Phase:
     model: Amalgam
     dataset: Tokens
     checks: Tokens | None
+    validation: Validation | None
     collator: Collator
     check_collator: Collator
     phase: Phase
@@ -118,7 +120,7 @@ class _Phase:
             compute_metrics=summarise_checks,
             callbacks=[selection],
         )
-        trainer.prepare_for(self.model.method, self.check_collator, labelled=rule == "labelled")
+        trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(unwanted)
         self._train(trainer, selection, total)
@@ -131,9 +133,11 @@ class _Phase:
                 hint="Lower the learning rate.",
             )
         chosen = selection.restore(self.model).step if rule != "last" else total
-        fitted.history += [{"phase": self.phase.name, **entry} for entry in trainer.state.log_history]
-        fitted.steps += total
-        fitted.selected_step = chosen
+        before = fitted.steps  # steps count on through the phases
+        fitted.history += [
+            {"phase": self.phase.name, **entry, "step": before + entry["step"]} for entry in trainer.state.log_history
+        ]
+        fitted.steps, fitted.selected_step = before + total, before + chosen
 
     def _train(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
         resumed = last_complete_checkpoint(self.folder)

@@ -1,0 +1,1 @@
+"""Tables and figures of MT-BERT and RL-KD."""

@@ -1,0 +1,47 @@
+"""A recipe and its tables from what a Python caller gives: paths, lists, data sets in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.methods.registry import create
+from alloykit.recipe import DistillRecipe, Recipe, parse
+
+Teachers = Sequence[str | Path | Mapping[str, Any]]
+
+
+def from_python(
+    kind: type[Recipe] | type[DistillRecipe],
+    teachers: Teachers,
+    texts: Any,
+    student: str | Path | Mapping[str, Any] | None,
+    method: str | Mapping[str, Any],
+    output: str | Path,
+    evaluate: Any,
+    validation: Any,
+    blocks: Mapping[str, Any],
+) -> tuple[Recipe, dict[str, Texts]]:
+    """The recipe, and the tables that are in memory by the argument's name. AlloyError."""
+    tables: dict[str, Texts] = {}
+
+    def block(name: str, source: Any, want_labels: bool) -> Any:
+        if isinstance(source, (str, Path, Mapping, TextsOptions)):
+            return source
+        tables[name] = load_texts(source, want_labels=want_labels)
+        return {"in_memory": tables[name].fingerprint()}
+
+    values: dict[str, Any] = {
+        "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
+        "texts": block("texts", texts, create(method).needs.labels),
+        "student": str(student) if isinstance(student, Path) else student,
+        "method": method,
+        "output": str(output),
+        **blocks,
+    }
+    for name, source in (("evaluate", evaluate), ("validation", validation)):
+        if source is not None:
+            values[name] = {"data": block(name, source, True)}
+    return parse(values, kind, "the arguments"), tables

@@ -1,0 +1,96 @@
+"""Where a run's knowledge comes from: the store, teachers kept in memory, a frozen encoder, labelled validation texts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.jobs.prepare import Prepared, read, salted, stored
+from alloykit.jobs.run import Run
+from alloykit.knowledge.live import LiveKnowledge
+from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.sweep import sweep
+from alloykit.knowledge.text_states import WithTextStates, text_states
+from alloykit.progress import say
+from alloykit.rows import LabelsOnly, Source
+from alloykit.teachers.attention import write_out_attention
+from alloykit.teachers.teacher import Teacher
+
+
+def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
+    """Sweep what is missing of some texts, and read it, with the texts' labels if the method asks for them."""
+    method = prepared.method
+    labels = prepared.labels(texts) if method.needs.labels else None
+    if not method.needs.teachers:
+        assert labels is not None
+        return LabelsOnly(labels)
+    sweep(prepared.infos, texts, store, prepared.sweep_options())
+    return stored(prepared, store, texts, labels)
+
+
+@dataclass(frozen=True)
+class Validation:
+    """Labelled validation texts, their labels in the union [n], and what the teachers say of them."""
+
+    texts: Texts
+    labels: Tensor
+    source: Source
+
+
+def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Validation | None:
+    """The recipe's `validation:`, where the method or the choice of the checkpoint asks for it. `texts`: those that are in memory."""
+    recipe, method = prepared.recipe, prepared.method
+    if not (method.needs.validation or recipe.training.select == "labelled") or recipe.validation is None:
+        return None
+    texts = texts if texts is not None else read(salted(recipe.validation.data, recipe), want_labels=True)
+    labels = prepared.labels(texts)
+    if not method.needs.teachers:
+        return Validation(texts, labels, LabelsOnly(labels))
+    sweep(prepared.infos, texts, store, prepared.sweep_options())
+    return Validation(texts, labels, stored(prepared, store, texts, labels))
+
+
+def with_text_states(prepared: Prepared, source: Source, run: Run) -> Source:
+    """The same source, with the states that a method's own encoder makes of the training texts."""
+    model = prepared.method.needs.text_states
+    if model is None:
+        return source
+    options = prepared.sweep_options()
+    states = text_states(
+        model,
+        prepared.texts,
+        run.folder / "text_states.safetensors",
+        max_length=options.max_length,
+        tokens_per_batch=options.tokens_per_batch,
+        device=options.device,
+    )
+    return WithTextStates(source, states)
+
+
+def live(
+    prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
+) -> LiveKnowledge:
+    """Stored answers, with token states from the teachers themselves."""
+    assert isinstance(source, StoredKnowledge)
+    layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
+    scores = prepared.method.needs.attention_scores
+    return LiveKnowledge(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
+
+
+def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
+    """By name, the teachers whose token states the method compares."""
+    options, method = prepared.sweep_options(), prepared.method
+    asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
+    infos = [info for info, layers in asked if layers]
+    say(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
+    found = {
+        info.name: Teacher.load(info, max_length=options.max_length, device=options.device, numbers=options.numbers)
+        for info in infos
+    }
+    for teacher in found.values() if method.needs.attention_scores else ():
+        write_out_attention(teacher.model)
+    return found

@@ -1,0 +1,72 @@
+"""DistilBERT's loss for a task (Sanh et al. 2019, §3), from one teacher.
+
+    L = a_kd T² KL(p ‖ q) + a_task CE(y, q) + a_cos mean_t (1 − cos(h^s_t, h^t_t)),   h of the last layers, real tokens
+
+Their student takes every other layer of the teacher: `student: {layers: …, keep: even}`. Where the masked-language-model loss
+stands in pre-training, the task's own loss stands here. A teacher of another width gets a learnt linear map (ours).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from alloykit.losses.kl import kl
+from alloykit.methods.base import Context, Lesson, Needs, Supervision
+from alloykit.methods.distillation import label_loss
+from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
+from alloykit.rows import Rows
+
+
+class DistilBertOptions(SingleTeacherOptions):
+    temperature: float = Field(2.0, gt=0)
+    """T, as in the authors' scripts; the distillation loss is multiplied by T²."""
+    distillation_weight: float = Field(5.0, ge=0)
+    """a_kd: 5, 2 and 1 are those of the authors' scripts."""
+    task_weight: float = Field(2.0, ge=0)
+    cosine_weight: float = Field(1.0, ge=0)
+
+
+class DistilBert(SingleTeacher):
+    """KD, the labels, and the direction of the last hidden states."""
+
+    name = "distilbert"
+    title = "DistilBERT: KD, labels, and the cosine of the last hidden states"
+    reference = "Sanh et al. 2019"
+    citation = (
+        "Victor Sanh, Lysandre Debut, Julien Chaumond, Thomas Wolf. DistilBERT, a distilled version of BERT: smaller, faster, "
+        "cheaper and lighter. 2019."
+    )
+    Options = DistilBertOptions
+    options: DistilBertOptions
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.options.which + 1, token_states=True, labels=True, student_hidden_states=True)
+
+    def layers(self, student: int, teacher: int) -> tuple[int, ...]:
+        return (teacher,)
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        own, theirs = context.student_shape.hidden_size, context.teachers[self.options.which].hidden_size
+        return nn.ModuleDict({"map": nn.Linear(theirs, own, bias=False)} if own != theirs else {})
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        return self.teachers_answer(rows, context, self.options.temperature)
+
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        o, student = self.options, lesson.student
+        (state,), mask = self.states(lesson)
+        own = self.hidden(lesson)[-1].to(state.dtype)
+        if "map" in lesson.modules:
+            state = cast("nn.Linear", lesson.modules["map"])(state)
+        away = 1 - functional.cosine_similarity(own, state, dim=-1)
+        away = (away * mask).sum(-1) / mask.sum(-1).clamp(min=1)
+        return {
+            "kl": o.distillation_weight * kl(lesson.target.targets, student.logits, o.temperature),
+            "ce": o.task_weight * label_loss(lesson),
+            "cosine": o.cosine_weight * away,
+        }

@@ -1,0 +1,128 @@
+"""MT-BERT: one student from several co-finetuned teachers (Wu et al. 2021).
+
+    L_MT-Hid = Σ_i Σ_{j=1}^{K} MSE(H^s_j, W_ij H^i_{Tj})                        (Eq. 1)
+    L_MT-Dis = Σ_i CE(softmax(z_i / t), softmax(s / t)) / (1 + CE(y, y_i))      (Eq. 2), t = 1, no t²
+    L = L_MT-Hid + L_MT-Dis + CE(y, q)                                          (Eq. 3)
+
+K: the student's layers (the inner sum of Eq. 1 is printed up to T). Student layer j is compared with teacher layer ⌈j L_i / K⌉, which
+is T j where depths divide (ours otherwise). Tokens of other tokenizers are aligned by characters. W_ij is on the teacher's
+side, so both sides could shrink together: the size of the mapped states is noted in the training's history (ours).
+Teachers are made by `alloykit teach --together` (§2.1); others work, less well aligned (Fig. 4).
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from alloykit.losses.hidden import masked_mse
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Step, Supervision
+from alloykit.methods.distillation import label_loss, mixture, soft_cross_entropy, teacher_losses
+from alloykit.methods.layers import uniform
+from alloykit.rows import Rows
+
+
+class MTBertOptions(MethodOptions):
+    temperature: float = Field(1.0, gt=0)
+    """t of Eq. 2, without t² (the paper: 1)."""
+    weighted: bool = True
+    """Divide a teacher's distillation loss by 1 + its own loss on the label; Fig. 4 leaves it out."""
+    hidden: bool = True
+    """L_MT-Hid; Fig. 5 leaves it out."""
+    distillation: bool = True
+    """L_MT-Dis; Fig. 5 leaves it out."""
+    task: bool = True
+    """CE(y, q); Fig. 5 leaves it out."""
+
+
+class MTBert(Method):
+    """Hidden states and answers of all teachers, weighed by how well each knows the label."""
+
+    name = "mt_bert"
+    title = "MT-BERT: states and answers of several co-finetuned teachers, with labels"
+    reference = "Wu et al. 2021"
+    citation = (
+        "Chuhan Wu, Fangzhao Wu, Yongfeng Huang. One Teacher is Enough? Pre-trained Language Model Distillation from Multiple "
+        "Teachers. Findings of ACL 2021."
+    )
+    Options = MTBertOptions
+    options: MTBertOptions
+    one_task = True
+    target_reads_labels = True
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(labels=True, token_states=self.options.hidden, student_hidden_states=self.options.hidden)
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        """⌈j L_i / K⌉ for the student's layers j = 1..K."""
+        if not self.options.hidden:
+            return super().teacher_layers(context)
+        return tuple(uniform(context.student_shape.layers, t.layers) for t in context.teachers)
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        """W_ij, one for each teacher and student layer."""
+        if not self.options.hidden:
+            return nn.ModuleDict()
+        student = context.student_shape
+        maps = [
+            nn.ModuleList(nn.Linear(t.hidden_size, student.hidden_size, bias=False) for _ in range(student.layers))
+            for t in context.teachers
+        ]
+        return nn.ModuleDict({"maps": nn.ModuleList(maps)})
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        """The target of Eq. 2 as one distribution, Σ_i ω_i p_i / Σ ω, and its weight Σ ω, ω_i = 1 / (1 + CE(y, y_i))."""
+        losses = teacher_losses(rows, context.space)
+        omega = 1 / (1 + losses) if self.options.weighted else torch.ones_like(losses)
+        shares = omega / omega.sum(-1, keepdim=True)
+        targets = mixture(shares, rows, context.space, self.options.temperature)
+        return Supervision(targets, omega.sum(-1), shares)
+
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        terms: dict[str, Tensor] = {}
+        if self.options.hidden:
+            terms["hidden"] = hidden_loss(lesson)
+        if self.options.distillation:
+            taught = soft_cross_entropy(lesson.target.targets, lesson.student.logits / self.options.temperature)
+            terms["distillation"] = lesson.target.weights * taught
+        if self.options.task:
+            terms["ce"] = label_loss(lesson)
+        return terms
+
+    def after_step(self, step: Step) -> None:
+        """Note the mean square of the mapped states: were it to fall towards zero, both sides of Eq. 1 would be shrinking."""
+        if step.logs and self.options.hidden:
+            sizes = [
+                (wide(states.to(wide.weight.dtype)) ** 2).mean() for wide, states in mapped(step.modules, step.rows[-1])
+            ]
+            step.log({"mapped_size": float(torch.stack(sizes).mean())})
+
+
+def hidden_loss(lesson: Lesson) -> Tensor:
+    """Eq. 1 over real tokens, per text: [B]."""
+    hidden = lesson.student.hidden_states
+    if hidden is None:
+        raise TypeError("mt_bert needs the student's hidden states")
+    masks = [t.token_mask for t in lesson.rows.teachers for _ in hidden[1:]]
+    own = list(hidden[1:]) * len(lesson.rows.teachers)
+    total = []
+    for mask, states, (wide, theirs) in zip(masks, own, mapped(lesson.modules, lesson.rows), strict=True):
+        assert mask is not None
+        dtype = wide.weight.dtype
+        total.append(masked_mse(states.to(dtype), wide(theirs.to(dtype)), mask))
+    return torch.stack(total).sum(0)
+
+
+def mapped(modules: nn.ModuleDict, rows: Rows) -> list[tuple[nn.Linear, Tensor]]:
+    """W_ij and H^i_Tj, teacher by teacher, layer by layer."""
+    maps = cast("list[list[nn.Linear]]", modules["maps"])
+    found = []
+    for teacher, per_layer in zip(rows.teachers, maps, strict=True):
+        if teacher.token_states is None:
+            raise TypeError("mt_bert needs the teachers' token states")
+        found += list(zip(per_layer, teacher.token_states, strict=True))
+    return found

@@ -1,0 +1,80 @@
+"""BERT-PKD: patient knowledge distillation (Sun et al. 2019), from one teacher.
+
+    L = (1 − α) CE(y, q) + α T² KL(p ‖ q) + β Σ_{l=1}^{L_s−1} ‖ h^s_l / ‖h^s_l‖ − h^t_{I(l)} / ‖h^t_{I(l)}‖ ‖²
+
+h are the states of the first token, [CLS]; the sum is over the student's layers but its last, the norm over widths, the mean
+over texts. PKD-skip: I(l) = l L_t / L_s (every k-th layer), rounded up; PKD-last: the teacher's last layers but its last one.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+from pydantic import Field
+from torch import Tensor
+from torch.nn import functional
+
+from alloykit.errors import AlloyError
+from alloykit.losses.kl import kl
+from alloykit.methods.base import Context, Lesson, Needs, Supervision
+from alloykit.methods.distillation import label_loss
+from alloykit.methods.layers import uniform
+from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
+from alloykit.rows import Rows
+
+
+class PKDOptions(SingleTeacherOptions):
+    alpha: float = Field(0.5, ge=0, le=1)
+    """Share of the teacher's answers beside the labels (the paper tries 0.2, 0.5, 0.7)."""
+    temperature: float = Field(5.0, gt=0)
+    """T (the paper tries 5, 10, 20); the distillation loss is multiplied by T²."""
+    beta: float = Field(100.0, ge=0)
+    """Weight of the states (the paper tries 10, 100, 500, 1000)."""
+    patience: Literal["skip", "last"] = "skip"
+    """Which teacher layers: every k-th, or the last ones."""
+
+
+class PKD(SingleTeacher):
+    """The student follows the teacher's [CLS] through its layers."""
+
+    name = "pkd"
+    title = "BERT-PKD: KD, labels, and the teacher's [CLS] at several layers"
+    reference = "Sun et al. 2019"
+    citation = "Siqi Sun, Yu Cheng, Zhe Gan, Jingjing Liu. Patient Knowledge Distillation for BERT Model Compression. EMNLP 2019."
+    Options = PKDOptions
+    options: PKDOptions
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(self.options.which + 1, token_states=True, labels=True, student_hidden_states=True)
+
+    def layers(self, student: int, teacher: int) -> tuple[int, ...]:
+        if self.options.patience == "skip":
+            return uniform(student, teacher)[:-1]
+        return tuple(max(1, teacher - student + l) for l in range(1, student))  # noqa: E741
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        return self.teachers_answer(rows, context, self.options.temperature)
+
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        o, student = self.options, lesson.student
+        states, mask = self.states(lesson)
+        hidden = self.hidden(lesson)
+        terms = {
+            "kl": o.alpha * kl(lesson.target.targets, student.logits, o.temperature),
+            "ce": (1 - o.alpha) * label_loss(lesson),
+        }
+        if not states:  # a student of one layer has none but its last
+            return terms
+        if hidden[0].shape[-1] != states[0].shape[-1]:
+            raise AlloyError(
+                expected=f"a teacher as wide as the student ({hidden[0].shape[-1]}), for `pkd` compares their states themselves",
+                got=f"one of {states[0].shape[-1]}",
+                hint="Take a student or a teacher of the same width, or tinybert, which maps one to the other.",
+            )
+        far = []
+        for own, theirs in zip(hidden[1:], states, strict=False):
+            a, b = functional.normalize(own[:, 0].to(theirs.dtype), dim=-1), functional.normalize(theirs[:, 0], dim=-1)
+            far.append(((a - b) ** 2).sum(-1))
+        return terms | {"patience": o.beta * mask[:, 0] * torch.stack(far).sum(0)}

@@ -1,0 +1,109 @@
+"""TinyBERT's two stages of task distillation (Jiao et al. 2020), from one teacher.
+
+Stage 1, for student layer m = 1..M and teacher layer g(m) = ⌈m N / M⌉, and for the embeddings (m = 0 ↔ 0):
+
+    L_attn = Σ_m mean_h MSE(A^s_{m,h}, A^t_{g(m),h})       scores before the softmax (Eq. 8)
+    L_hidn = Σ_m MSE(H^s_m W_h, H^t_{g(m)})                 (Eq. 9)       L_embd = MSE(E^s W_e, E^t)   (Eq. 10)
+
+Stage 2:  L_pred = T² CE(softmax(z / T), softmax(s / T))    (Eq. 11)
+
+One W_h for all layers, as in the authors' code, which also maps the embeddings; W_e = W_h there and here. Real tokens only; means
+per text. General distillation and data augmentation, which come before and around these stages, are not part of it.
+"""
+
+from __future__ import annotations
+
+from typing import cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+
+from alloykit.errors import AlloyError
+from alloykit.losses.hidden import masked_mse
+from alloykit.methods.base import Context, Lesson, Needs, Phase, Supervision
+from alloykit.methods.distillation import soft_cross_entropy
+from alloykit.methods.layers import uniform
+from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
+from alloykit.rows import Rows
+
+LAYERS, ANSWERS = "layers", "answers"
+
+
+class TinyBertOptions(SingleTeacherOptions):
+    temperature: float = Field(1.0, gt=0)
+    """T of the second stage (the paper: 1)."""
+    layer_epochs: float | None = Field(None, gt=0)
+    """Epochs of the first stage; the recipe's `epochs` if not given (the paper: 20, and 3 for the second)."""
+    layer_learning_rate: float | None = Field(None, gt=0)
+    """Learning rate of the first stage; the recipe's if not given (the paper: 5e-5)."""
+
+
+class TinyBert(SingleTeacher):
+    """First the teacher's attention and states, layer by layer; then its answers."""
+
+    name = "tinybert"
+    title = "TinyBERT: attention, states and embeddings first, then the teacher's answers"
+    reference = "Jiao et al. 2020"
+    citation = (
+        "Xiaoqi Jiao, Yichun Yin, Lifeng Shang, Xin Jiang, Xiao Chen, Linlin Li, Fang Wang, Qun Liu. TinyBERT: Distilling BERT "
+        "for Natural Language Understanding. EMNLP Findings 2020."
+    )
+    Options = TinyBertOptions
+    options: TinyBertOptions
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(
+            self.options.which + 1,
+            token_states=True,
+            attention_scores=True,
+            student_hidden_states=True,
+            student_attention_scores=True,
+        )
+
+    def phases(self) -> tuple[Phase, ...]:
+        first = Phase(LAYERS, self.options.layer_epochs, self.options.layer_learning_rate)
+        return (first, Phase(ANSWERS))
+
+    def layers(self, student: int, teacher: int) -> tuple[int, ...]:
+        return (0, *uniform(student, teacher))
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        own, theirs = context.student_shape.hidden_size, context.teachers[self.options.which].hidden_size
+        return nn.ModuleDict({"map": nn.Linear(own, theirs, bias=False)})
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        return self.teachers_answer(rows, context, self.options.temperature)
+
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        if lesson.phase.name == ANSWERS:
+            return {
+                "answers": soft_cross_entropy(lesson.target.targets, lesson.student.logits, self.options.temperature)
+            }
+        states, mask = self.states(lesson)
+        widen = cast("nn.Linear", lesson.modules["map"])
+        far = [masked_mse(widen(h.to(t.dtype)), t, mask) for h, t in zip(self.hidden(lesson), states, strict=True)]
+        return {
+            "attention": self._attention(lesson, mask),
+            "hidden": torch.stack(far[1:]).sum(0),
+            "embeddings": far[0],
+        }
+
+    def _attention(self, lesson: Lesson, mask: Tensor) -> Tensor:
+        """Eq. 8, over pairs of real tokens. [B]"""
+        own, theirs = lesson.student.attention_scores, lesson.rows.teachers[self.options.which].attention_scores
+        if own is None or theirs is None:
+            raise TypeError("tinybert needs attention scores of student and teacher")
+        if own[0].shape[1] != theirs[0].shape[1]:
+            raise AlloyError(
+                expected=f"a teacher with as many attention heads as the student ({own[0].shape[1]})",
+                got=f"{theirs[0].shape[1]}",
+                hint="Take a student or a teacher with the same number of heads, or a method that does not compare attention.",
+            )
+        pairs = (mask.unsqueeze(-1) * mask.unsqueeze(-2)).unsqueeze(1).bool()  # [B, 1, L, L]
+        total = []
+        for a, b in zip(own, theirs, strict=True):
+            apart = (a.to(mask.dtype) - b.to(mask.dtype)).masked_fill(~pairs, 0) ** 2  # masked scores are huge
+            total.append(apart.sum((-1, -2)).mean(1) / pairs.sum((1, 2, 3)).clamp(min=1))
+        return torch.stack(total).sum(0)

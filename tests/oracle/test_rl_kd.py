@@ -1,0 +1,297 @@
+"""RL-KD against plain float64 loops: state, policy, rewards, update, schedules, and what happens when nobody is selected."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from test_distillation import LABELS, B, Pool, close, context, rows, soft_ce, softmax, student, teacher_ce  # noqa: F401
+from torch.nn import functional
+
+from alloykit.methods.base import Lesson, Phase, Step
+from alloykit.methods.policy import Policy, features, score, standardise
+from alloykit.methods.registry import create
+from alloykit.rows import Rows
+
+N, D = 2, 6
+WIDTH = D + (len(LABELS) + 1) * N
+
+
+@pytest.fixture
+def seen(rows: Rows) -> Rows:  # noqa: F811
+    return replace(rows, text_states=torch.randn(B, D, generator=torch.Generator().manual_seed(7)).half())
+
+
+class Stage:
+    """A method in the middle of its training: one batch, a student that answers as told."""
+
+    def __init__(self, known: Rows, actions: list[list[int]] | None = None, **options: Any) -> None:
+        self.method = create({"name": "rl_kd", "policy_epochs": 0, "pretrain_epochs": 0, **options})
+        bare = context(known)
+        self.context = replace(bare, state=dict(self.method.fit(Pool(known), bare)))
+        self.modules = self.method.modules(self.context)
+        self.policy: Policy = self.modules["policy"]  # type: ignore[assignment]
+        self.rows, self.student = known, student()
+        self.before = torch.zeros(B, 3)
+        self.after = torch.randn(B, 3, generator=torch.Generator().manual_seed(11))
+        self.logged: list[dict[str, float]] = []
+        if actions is not None:
+            drawn = torch.tensor(actions, dtype=torch.float32)
+            self.policy.draw = lambda state, generator=None: drawn  # type: ignore[method-assign]
+
+    def lesson(self, phase: str = "joint") -> Lesson:
+        return Lesson(self.student, self.rows, None, self.modules, self.context, Phase(phase), lambda: self.before)
+
+    def loss(self, phase: str = "joint") -> dict[str, torch.Tensor]:
+        return self.method.loss(self.lesson(phase))
+
+    def step(self, **about: Any) -> None:
+        about = {"logs": True, "last_of_epoch": False, "accuracy": 0.75} | about
+        accuracy = about.pop("accuracy")
+        with torch.no_grad():
+            self.method.after_step(
+                Step(self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
+                     lambda: accuracy, self.logged.append, **about)
+            )  # fmt: skip
+
+    def state(self) -> list[list[float]]:
+        """F of each text, standardised, in float64."""
+        f = []
+        for x in range(B):
+            known = [float(v) for v in self.rows.text_states[x]]  # type: ignore[index]
+            for t in self.rows.teachers:
+                known += softmax(t.logits[x])
+            known += [teacher_ce(self.rows, k, x) for k in range(N)]
+            f.append(known)
+        for c in range(WIDTH):
+            column = [row[c] for row in f]
+            mean = sum(column) / B
+            spread = math.sqrt(sum((v - mean) ** 2 for v in column) / B)
+            for row in f:
+                row[c] = (row[c] - mean) / (spread if spread > 1e-6 else 1.0)
+        return f
+
+
+ACTIONS = [[1, 0], [0, 1], [1, 1], [0, 0], [1, 0]]
+
+
+def test_the_state_is_what_the_paper_says(seen: Rows) -> None:
+    stage = Stage(seen)
+    f = features(seen, stage.context.space)
+    assert f.shape == (B, WIDTH), "d + (C + 1) N"
+    mean, spread = standardise(f)
+    torch.testing.assert_close(
+        ((f - mean) / spread).double(), torch.tensor(stage.state(), dtype=torch.float64), rtol=1e-4, atol=1e-4
+    )
+
+
+@pytest.mark.parametrize(("alpha", "t"), [(0.5, 1.0), (0.2, 5.0)])
+def test_the_students_loss(alpha: float, t: float, seen: Rows) -> None:
+    """Eqs. 1–3 with the selected teachers' mean; a text with none has only its label, and leaves L_DL's mean."""
+    stage = Stage(seen, ACTIONS, alpha=alpha, temperature=t)
+    terms = stage.loss()
+    taught, ce = [], []
+    for x in range(B):
+        s = stage.student.logits[x]
+        chosen = [k for k in range(N) if ACTIONS[x][k]]
+        each = [soft_ce(softmax(seen.teachers[k].logits[x], t), s, t) for k in chosen]
+        taught.append(alpha * t**2 * sum(each) / len(each) if each else 0.0)
+        ce.append((1 - alpha) * -math.log(softmax(s)[int(seen.labels[x])]))  # type: ignore[index]
+    close(terms["ce"].detach(), ce)
+    assert float(terms["distillation"].mean()) == pytest.approx(sum(taught) / 4, rel=1e-5), (
+        "four of five texts are taught"
+    )
+    assert float(terms["distillation"][3]) == 0
+
+
+def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: float = 0.75) -> list[float]:
+    labels = [int(y) for y in stage.rows.labels]  # type: ignore[union-attr]
+    before = [-math.log(softmax(stage.before[x])[labels[x]]) for x in range(B)]
+    after = [-math.log(softmax(stage.after[x])[labels[x]]) for x in range(B)]
+    if reward == "improvement":
+        return [a - b for a, b in zip(before, after, strict=True)]
+    r = -sum(after) / B
+    if reward != "reward1":
+        dl = []
+        for x in range(B):
+            chosen = [k for k in range(N) if ACTIONS[x][k]]
+            if chosen:
+                each = [soft_ce(softmax(stage.rows.teachers[k].logits[x]), stage.after[x]) for k in chosen]
+                dl.append(sum(each) / len(each))
+        r -= sum(dl) / len(dl)
+    if reward == "reward3":
+        r = gamma * r + (1 - gamma) * accuracy
+    return [r] * B
+
+
+def expected_update(stage: Stage, rewards: list[float], kind: str, average: float) -> list[list[float]]:
+    """β mean_j (r_j − r̄) ∇ log π over the texts for which somebody was selected, at θ = 0 (π = ½)."""
+    f = stage.state()
+    chosen = [x for x in range(B) if any(ACTIONS[x])]
+    out = [[0.0] * WIDTH for _ in range(N)]
+    for x in chosen:
+        for k in range(N):
+            a = ACTIONS[x][k]
+            pull = a - 0.5 if kind == "log" else (1 if a else -1) * 0.25
+            for c in range(WIDTH):
+                out[k][c] += (rewards[x] - average) * pull * f[x][c] / len(chosen)
+    return out
+
+
+@pytest.mark.parametrize("reward", ["improvement", "reward1", "reward2", "reward3"])
+@pytest.mark.parametrize("kind", ["log", "paper"])
+@pytest.mark.parametrize("baseline", [False, True])
+def test_the_policys_step(reward: str, kind: str, baseline: bool, seen: Rows) -> None:
+    """Eqs. 7 and 8, and the baseline that is ours: with it the first step uses an average of zero."""
+    stage = Stage(seen, ACTIONS, reward=reward, score=kind, baseline=baseline, policy_learning_rate=0.3)
+    if reward != "improvement":
+        stage.loss()
+        stage.step()  # the student's turn: the policy stands still
+        assert not stage.policy.weight.any()
+    stage.loss()
+    stage.step()
+    rewards = expected_rewards(stage, reward)
+    wanted = expected_update(stage, rewards, kind, 0.0)
+    torch.testing.assert_close(
+        stage.policy.weight.double(), 0.3 * torch.tensor(wanted, dtype=torch.float64), rtol=1e-4, atol=1e-5
+    )
+    chosen = [r for r, a in zip(rewards, ACTIONS, strict=True) if any(a)]
+    if baseline:
+        assert float(stage.policy.average) == pytest.approx(sum(chosen) / len(chosen), rel=1e-5)
+
+
+def test_the_scores_are_the_derivatives(seen: Rows) -> None:
+    z = torch.randn(7, 2, dtype=torch.float64, requires_grad=True)
+    actions = (torch.rand(7, 2) > 0.5).double()
+    pi = torch.sigmoid(z)
+    likelihood = actions * pi + (1 - actions) * (1 - pi)
+    (log,) = torch.autograd.grad(likelihood.log().sum(), z, retain_graph=True)
+    (plain,) = torch.autograd.grad(likelihood.sum(), z)
+    torch.testing.assert_close(score(pi.detach(), actions, "log"), log)
+    torch.testing.assert_close(score(pi.detach(), actions, "paper"), plain)
+
+
+def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(seen: Rows) -> None:
+    """The known fault of the paper's reward: it does not depend on the action at all."""
+    found = []
+    for actions in (ACTIONS, [[0, 1], [1, 0], [0, 1], [1, 1], [0, 1]]):
+        stage = Stage(seen, actions, reward="reward1")
+        drawn = torch.tensor(actions, dtype=torch.float32)
+        step = Step(
+            stage.modules,
+            ({},),
+            (seen,),
+            stage.context,
+            Phase("joint"),
+            lambda batch, s=stage: s.after,
+            lambda: 0.0,
+            print,
+        )
+        found.append(stage.method._rewards(step, drawn, torch.zeros(B)))
+    assert torch.equal(*found)
+
+
+def test_reward2_is_largest_when_nobody_is_selected(seen: Rows) -> None:
+    values = []
+    for drawn in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
+        stage = Stage(seen, reward="reward2")
+        step = Step(
+            stage.modules,
+            ({},),
+            (seen,),
+            stage.context,
+            Phase("joint"),
+            lambda batch, s=stage: s.after,
+            lambda: 0.0,
+            print,
+        )
+        values.append(float(stage.method._rewards(step, drawn, torch.zeros(B))[0]))
+    assert values[0] == max(values)
+
+
+def test_the_student_stands_still_on_the_policys_turn(seen: Rows) -> None:
+    stage = Stage(seen, ACTIONS, reward="reward1")
+    logits = stage.student.logits.clone().requires_grad_()
+    stage.student = replace(stage.student, logits=logits)
+    kept = []
+    for _ in range(2):
+        total = sum(term.mean() for term in stage.loss().values())
+        (gradient,) = torch.autograd.grad(total, logits, allow_unused=True)
+        kept.append(gradient)
+        stage.step()
+    assert kept[0] is not None
+    assert kept[1] is None, "no gradient at all: an optimiser with momentum would move on a zero one"
+
+
+def test_algorithm2_learns_at_the_end_of_an_epoch_from_all_of_it(seen: Rows) -> None:
+    stage = Stage(seen, ACTIONS, schedule="algorithm2", baseline=False, policy_learning_rate=0.3)
+    for last in (False, False, True):
+        assert not stage.policy.weight.any()
+        stage.loss()
+        stage.step(last_of_epoch=last)
+    once = torch.tensor(expected_update(stage, expected_rewards(stage, "improvement"), "log", 0.0), dtype=torch.float64)
+    torch.testing.assert_close(stage.policy.weight.double(), 3 * 0.3 * once, rtol=1e-4, atol=1e-5)
+    assert not stage.policy.gradient.any()
+
+
+def test_accuracy_is_measured_every_so_many_steps(seen: Rows) -> None:
+    stage = Stage(seen, ACTIONS, reward="reward3", validate_every=4)
+    kept = []
+    for accuracy in (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8):
+        stage.loss()
+        stage.step(accuracy=accuracy)
+        kept.append(round(float(stage.policy.accuracy), 3))
+    assert kept == [0.0, 0.2, 0.2, 0.2, 0.2, 0.6, 0.6, 0.6], "on the policy's turns, four steps apart"
+
+
+def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:
+    stage = Stage(seen, ACTIONS)
+    stage.loss()
+    stage.step()
+    (logged,) = stage.logged
+    assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_nobody": 0.2})
+    by_label = stage.method.notes(stage.modules, stage.context)["selection"]
+    assert by_label["a"] == {"texts": 2, "teachers": [1.0, 0.0], "nobody": 0.0}
+    assert by_label["b"] == {"texts": 2, "teachers": [0.0, 0.5], "nobody": 0.5}
+
+
+def test_the_policy_is_in_the_checkpoint_and_not_in_the_optimisers_hands(seen: Rows) -> None:
+    stage = Stage(seen)
+    state = stage.modules.state_dict()
+    assert {f"policy.{k}" for k in ("weight", "bias", "average", "steps", "selected")} <= set(state)
+    assert [name for name, _ in stage.modules.named_parameters()] == ["policy.clock"]
+
+
+def test_pre_training_prefers_whoever_knows_the_label() -> None:
+    """Algorithm 1, line 2, with − CE(y, mean of the selected): one teacher always right, one always wrong."""
+    n = 256
+    g = torch.Generator().manual_seed(0)
+    labels = torch.randint(3, (n,), generator=g)
+    right = 4 * functional.one_hot(labels, 3).float()
+    wrong = 4 * functional.one_hot((labels + 1) % 3, 3).float()
+    known = Rows((type_of(right), type_of(wrong)), labels, torch.randn(n, D, generator=g).half())
+
+    class Everything:
+        def __len__(self) -> int:
+            return n
+
+        def rows(self, at: Any) -> Rows:
+            index = torch.tensor(list(at))
+            teachers = tuple(type_of(t.logits[index]) for t in known.teachers)
+            return Rows(teachers, labels[index], known.text_states[index])  # type: ignore[index]
+
+    method = create({"name": "rl_kd", "policy_epochs": 10})
+    bare = context(known)
+    state = method.fit(Everything(), bare)
+    f = (features(known, bare.space) - state["mean"]) / state["spread"]
+    chance = torch.sigmoid(f @ state["weight"].T + state["bias"]).mean(0)
+    assert float(chance[0]) > 0.7 > 0.4 > float(chance[1])
+
+
+def type_of(logits: torch.Tensor) -> Any:
+    from alloykit.rows import TeacherRows
+
+    return TeacherRows(logits)
