@@ -28,6 +28,11 @@ TABLES = {
         "fig6": "the temperature of MUKA-Soft",
         "checkpoint": "the checkpoint chosen with labels, without, and not at all",
     },
+    "distill": {
+        "selection": "does RL-KD's policy learn, where the right answer is known",
+        "rlkd4": "RL-KD, Tables 3-5: teachers, ensembles and students of six tasks",
+        "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
@@ -38,6 +43,8 @@ TABLES = {
         "memory": "peak resident memory by number of texts",
     },
 }
+
+PROFILE = {"distill": "tasks"}
 
 
 def main() -> None:
@@ -51,7 +58,9 @@ def main() -> None:
     )
     parser.add_argument("paper", choices=TABLES)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="all of the paper's if none is named")
-    parser.add_argument("--profile", default="small", help="small (two cores) or paper (a GPU and the hub)")
+    parser.add_argument(
+        "--profile", help="small and tasks (two cores; the default of their tables) or paper (a GPU and the hub)"
+    )
     parser.add_argument("--setting", action="append", help="only these data sets, or other settings of the table")
     parser.add_argument("--pool", action="append", help="only these pools")
     parser.add_argument("--method", action="append", help="only these methods")
@@ -71,7 +80,13 @@ def main() -> None:
         table = import_module(f"benchmarks.{args.paper}.{name}").TABLE
         if not args.page:
             only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
-            table.fill(PROFILES[args.profile], args.data, args.work, retry=args.retry, **only)
+            table.fill(
+                PROFILES[args.profile or PROFILE.get(args.paper, "small")],
+                args.data,
+                args.work,
+                retry=args.retry,
+                **only,
+            )
     import_module(f"benchmarks.{args.paper}.page").write()
 
 

@@ -154,4 +154,4 @@ def last(history: list[dict[str, Any]], key: str) -> float:
     return next(h[key] for h in reversed(history) if key in h)
 
 
-TABLE = Measurement("selection", "RL-KD's policy on a constructed task", run)
+TABLE = Measurement("selection", "RL-KD's policy on a constructed task", run, "distill")

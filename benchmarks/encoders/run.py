@@ -18,7 +18,6 @@ from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import SETS, Files, read
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import RESULTS, commit
-from benchmarks.harness.stages import labelled
 from benchmarks.speed.measure import machine
 
 
@@ -51,7 +50,7 @@ class EncoderRun:
         shutil.rmtree(output, ignore_errors=True)
         recipe = {
             "model": {"model": str(work / "encoders" / self.plan.name)},
-            "data": labelled(files.teachers("shared")),
+            "data": {"path": str(files.teachers("shared")), "label": "label"},
             "training": {**profile.teacher, "max_length": profile.max_length},
             "output": str(output),
         }

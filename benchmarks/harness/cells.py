@@ -15,7 +15,7 @@ from alloykit.methods.base import Context
 from alloykit.methods.registry import create
 from alloykit.rows import chunks
 from benchmarks.harness.results import commit, letters
-from benchmarks.harness.stages import Stages, texts_of
+from benchmarks.harness.stages import Stages
 
 TEACHERS = "teachers"  # the pseudo-method whose cell holds what needs no student
 
@@ -28,7 +28,7 @@ def run_cell(
 ) -> dict[str, Any]:
     """Run it from whatever stages are finished; the run folder is removed, the stages stay.
 
-    `spec` is a recipe's `method:` block, to which `training` may be added, or names an analysis.
+    `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, or names an analysis.
     """
     begun = time.perf_counter()
     knowledge = stages.ready(pool)
@@ -42,8 +42,8 @@ def run_cell(
 def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> dict[str, Any]:
     name = "-".join([pool, *(str(v) for v in _flat(spec))]).replace("/", "-")
     spec = dict(spec)
-    training = spec.pop("training", {})
-    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, **training)
+    training, student = spec.pop("training", {}), spec.pop("student", None)
+    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, **training)
     run = run_recipe(recipe, knowledge=knowledge)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING
@@ -59,7 +59,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
 
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     """Every teacher alone and their ensemble on the test texts; how sure the teachers are of own, others' and foreign texts."""
-    texts = texts_of(stages.test(), want_labels=True)
+    texts = stages.texts_of(stages.test(), want_labels=True)
     prepared, source = stages.said(pool, texts)
     space = prepared.space
     answers = of_teachers(source, prepared.labels(texts), prepared.method, Context(space), prepared.names)
@@ -86,8 +86,8 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
 
 def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
     """Every teacher's maximum probability on the pool's texts without a label; None if it has none."""
-    texts = texts_of(stages.pool(pool), want_labels=False)
-    known = set(texts_of(stages.pool(pool), want_labels=True).table["id"])
+    texts = stages.texts_of(stages.pool(pool), want_labels=False)
+    known = set(stages.texts_of(stages.pool(pool), want_labels=True).table["id"])
     prepared, source = stages.said(pool, texts)
     unknown = torch.tensor([i not in known for i in texts.table["id"]])
     if not bool(unknown.any()):
@@ -99,8 +99,8 @@ def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
 
 def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     """How well the method's target names the pool's own texts, and how much weight foreign ones get."""
-    texts = texts_of(stages.pool(pool), want_labels=False)
-    labelled = texts_of(stages.pool(pool), want_labels=True)
+    texts = stages.texts_of(stages.pool(pool), want_labels=False)
+    labelled = stages.texts_of(stages.pool(pool), want_labels=True)
     prepared, everything = stages.said(pool, texts, spec)
     state = create(spec).fit(everything, Context(prepared.space))
     context = Context(prepared.space, state)

@@ -17,12 +17,14 @@ FOREIGN_SHARE = 0.25
 
 @dataclass(frozen=True)
 class DataSet:
-    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, if otherwise."""
+    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, if otherwise. `pairs`: each text
+    has a second one."""
 
     name: str
     title: str
     labels: tuple[str, ...]
     order: tuple[str, ...] = ()
+    pairs: bool = False
 
     def split(self, teachers: int) -> list[list[str]]:
         """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
@@ -53,7 +55,45 @@ THUCNEWS = DataSet(  # titles; society and stocks stand where the paper's set ha
     ("finance", "realty", "stocks", "education", "science", "society", "politics", "sports", "game", "entertainment"),
     ("sports", "entertainment", "society", "realty", "education", "stocks", "politics", "game", "science", "finance"),
 )
-SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS)}
+ENTAILS = ("entailment", "not_entailment")
+TASKS = (
+    DataSet("rte", "RTE", ENTAILS, pairs=True),
+    DataSet("mrpc", "MRPC", ("not_equivalent", "equivalent"), pairs=True),
+    DataSet("sst2", "SST-2", ("negative", "positive")),
+    DataSet("qnli_10k", "QNLI", ENTAILS, pairs=True),
+    DataSet("mnli_10k", "MNLI", ("entailment", "neutral", "contradiction"), pairs=True),
+    DataSet("qqp_10k", "QQP", ("not_duplicate", "duplicate"), pairs=True),
+)
+OHSUMED = DataSet(
+    "ohsumed",
+    "OhSumed",
+    (
+        "Bacterial Infections and Mycoses",
+        "Virus Diseases",
+        "Parasitic Diseases",
+        "Neoplasms",
+        "Musculoskeletal Diseases",
+        "Digestive System Diseases",
+        "Stomatognathic Diseases",
+        "Respiratory Tract Diseases",
+        "Otorhinolaryngologic Diseases",
+        "Nervous System Diseases",
+        "Eye Diseases",
+        "Urologic and Male Genital Diseases",
+        "Female Genital Diseases and Pregnancy Complications",
+        "Cardiovascular Diseases",
+        "Hemic and Lymphatic Diseases",
+        "Neonatal Diseases and Abnormalities",
+        "Skin and Connective Tissue Diseases",
+        "Nutritional and Metabolic Diseases",
+        "Endocrine Diseases",
+        "Immunologic Diseases",
+        "Disorders of Environmental Origin",
+        "Animal Diseases",
+        "Pathological Conditions, Signs and Symptoms",
+    ),
+)
+SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED)}
 
 # What a pool is: the students' unlabelled texts.
 POOLS = {
@@ -96,9 +136,11 @@ class Files:
         return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
 
     def validation(self) -> Path:
-        """As many labelled texts as the rule without labels holds out of a pool (the paper: 5 % of the training texts)."""
+        """Labelled texts: as many as the profile says, or as the rule without labels holds out of a pool (MUKA: 5 % of the
+        training texts)."""
         table, n = read(self.data / self.dataset.name / "validation.parquet"), len(self._orders("shared")[0])
-        rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), round(0.05 * n)))
+        size = self.profile.validation or round(0.05 * n)
+        rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), size))
         return self._part("validation", rows, "validation")
 
     def _halved(self, pool: str) -> bool:
@@ -113,7 +155,8 @@ class Files:
 
     def _named(self, rows: list[int], file: str) -> dict[str, list[str | None]]:
         table = read(self.data / self.dataset.name / f"{file}.parquet").select(rows)
-        return {"text": list(table["text"]), "label": [self.dataset.labels[i] for i in table["label"]]}
+        pair = {"text_pair": list(table["text_pair"])} if self.dataset.pairs else {}
+        return {"text": list(table["text"]), **pair, "label": [self.dataset.labels[i] for i in table["label"]]}
 
     def _part(self, name: str, rows: list[int], file: str = "train") -> Path:
         target = self.folder / f"{name}.parquet"

@@ -24,6 +24,7 @@ class Profile:
     teacher: dict[str, Any]
     student: dict[str, Any]
     seeds: tuple[int, ...]  # each seed draws the texts, trains the teachers and trains the students anew
+    validation: int | None = None  # labelled texts to select by; None: 5 % of `texts`
     precision: Precision = "float32"  # of teachers and students, in training and in the sweep
 
     def described(self, roles: Iterable[str]) -> dict[str, Any]:
@@ -78,4 +79,23 @@ PAPER = Profile(  # MUKA §4.1, §4.4
     student={"epochs": 3, "learning_rate": 2e-5, "batch_size": 32, "check_every": 100},
     seeds=(0, 1, 2),
 )
-PROFILES = {p.name: p for p in (SMALL, PAPER)}
+TASKS = Profile(  # several teachers of one task, with labels
+    name="tasks",  # 1,200 texts and 48 tokens, so that the tables take a night on two cores
+    texts=1200,
+    test=1000,
+    encoders={
+        "minilm6": {"model": "bundled:minilm"},
+        "minilm4": {"model": "bundled:minilm", "layers": 4, "keep": "first"},
+        "minilm3": {"model": "bundled:minilm", "layers": 3, "keep": "even"},
+        "roberta": {"model": "trained:bpe"},
+        "student3": {"model": "bundled:minilm", "layers": 3, "keep": "first"},
+        "pooled3": {"model": "bundled:minilm", "layers": 3, "keep": "first", "head": "pooled"},
+        "student2": {"model": "bundled:minilm", "layers": 2, "keep": "first"},
+    },
+    max_length=48,
+    teacher={"epochs": 3, "learning_rate": 1e-4, "batch_size": 32, "select": "last", "held_out": 0.0},
+    student={"epochs": 3, "learning_rate": 1e-4, "batch_size": 32, "select": "labelled", "check_every": 50},
+    seeds=(0, 1, 2, 3, 4),
+    validation=300,
+)
+PROFILES = {p.name: p for p in (SMALL, PAPER, TASKS)}

@@ -22,7 +22,7 @@ class TeacherPlan:
 @dataclass(frozen=True)
 class Setting:
     """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: the setting, if not this one, whose
-    trained teachers and whose knowledge it uses."""
+    trained teachers and whose knowledge it uses. `together`: the teachers were co-finetuned under one head."""
 
     name: str
     title: str
@@ -30,6 +30,11 @@ class Setting:
     student: str = "english"
     keep_apart: bool = False
     teachers_of: str | None = None
+    together: bool = False
+
+    @property
+    def pairs(self) -> bool:
+        return any(SETS[name].pairs for name in self.datasets)
 
     @property
     def datasets(self) -> tuple[str, ...]:
@@ -53,7 +58,14 @@ class Setting:
 
     def described(self) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
-        return {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
+        about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
+        return about | ({"together": True} if self.together else {})
+
+
+def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:
+    """Teachers with these encoders, each of which learns all labels of a data set."""
+    plans = tuple(TeacherPlan(dataset, SETS[dataset].labels, encoder) for encoder in encoders)
+    return Setting(**{"name": dataset, "title": SETS[dataset].title, "teachers": plans} | more)
 
 
 def split(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:

@@ -8,9 +8,11 @@ from typing import Any
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.jobs.prepare import Prepared, prepare, stored
 from alloykit.jobs.teach import teach
+from alloykit.jobs.teach_together import teach_together
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sweep import sweep
-from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.methods.registry import create
+from alloykit.recipe import Recipe, TeachRecipe, TogetherRecipe, parse
 from benchmarks.harness.data import SETS, Files, read, write
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.settings import Setting
@@ -38,35 +40,51 @@ class Stages:
         """Fine-tune the teachers that this pool's students learn from, or find them finished."""
         key = self._teachers(pool)
         if key not in self._taught:
-            self._taught[key] = [self._teacher(i, pool) for i in range(len(self.setting.teachers))]
+            together, n = self.setting.together, len(self.setting.teachers)
+            self._taught[key] = self._together(pool) if together else [self._teacher(i, pool) for i in range(n)]
         return self._taught[key]
 
     def _teacher(self, i: int, pool: str) -> Path:
         plan = self.setting.teachers[i]
         recipe = {
             "model": self.profile.encoder(plan.encoder, self.work),
-            "data": labelled(self.files[plan.dataset].teachers(pool)),
+            "data": self.labelled(self.files[plan.dataset].teachers(pool)),
             "labels": list(plan.labels),
             "training": self.training(self.profile.teacher, 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         return teach(parse(recipe, TeachRecipe))
 
-    def recipe(self, pool: str, method: dict[str, Any], output: Path, **training: Any) -> Recipe:
+    def _together(self, pool: str) -> list[Path]:
+        plans = self.setting.teachers
+        settings = {k: v for k, v in self.profile.teacher.items() if k != "select"} | {"select": "last"}
+        recipe = {
+            "models": [self.profile.encoder(plan.encoder, self.work) for plan in plans],
+            "names": [f"teacher{i + 1}" for i in range(len(plans))],
+            "data": self.labelled(self.files[plans[0].dataset].teachers(pool)),
+            "labels": list(plans[0].labels),
+            "training": self.training(settings, 100 * self.seed),
+            "output": str(self.shared / self._teachers(pool) / "together"),
+        }
+        return teach_together(parse(recipe, TogetherRecipe))
+
+    def recipe(
+        self, pool: str, method: dict[str, Any], output: Path, student: str | None = None, **training: Any
+    ) -> Recipe:
         texts = self.pool(pool)
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
-            "texts": labelled(texts) if method["name"] == "supervised" else {"path": str(texts)},
+            "texts": self.labelled(texts) if create(method).needs.labels else self.unlabelled(texts),
             "labels": {"keep_apart": self.setting.keep_apart},
-            "student": self.profile.encoder(self.setting.student, self.work),
+            "student": self.profile.encoder(student or self.setting.student, self.work),
             "method": method,
             "training": self.training(self.profile.student, self.seed) | training,
             "knowledge": {"seed": self.seed, "precision": self.profile.precision},
-            "evaluate": {"data": labelled(self.test())},
+            "evaluate": {"data": self.labelled(self.test())},
             "output": str(output),
         }
-        if training.get("select") == "labelled":
-            values["validation"] = {"data": labelled(self.validation())}
+        if values["training"].get("select") == "labelled" or create(method).needs.validation:
+            values["validation"] = {"data": self.labelled(self.validation())}
         return parse(values, Recipe)
 
     def training(self, settings: dict[str, Any], seed: int) -> dict[str, Any]:
@@ -86,7 +104,7 @@ class Stages:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
         recipe = {
             "model": self.profile.encoder(self.setting.student, self.work),
-            "data": labelled(self.pool(pool)),
+            "data": self.labelled(self.pool(pool)),
             "training": self.training(self.profile.teacher, self.seed),
             "output": str(self.folder / f"oracle-{pool}"),
         }
@@ -95,10 +113,12 @@ class Stages:
     def _joined(self, name: str, parts: dict[str, Path]) -> Path:
         target = self.folder / "texts" / f"{name}.parquet"
         if not target.exists():
-            columns: dict[str, list[str | None]] = {"text": [], "label": []}
+            names = ["text", "text_pair"] if self.setting.pairs else ["text"]
+            columns: dict[str, list[str | None]] = {name: [] for name in (*names, "label")}
             for dataset, path in parts.items():
                 table = read(path)
-                columns["text"] += table["text"]
+                for name in names:
+                    columns[name] += table[name]
                 columns["label"] += [y and self.setting.union_name(dataset, y) for y in table["label"]]
             write(columns, target)
         return target
@@ -114,7 +134,7 @@ class Stages:
     def ready(self, pool: str) -> Path:
         """Let the teachers read all that this pool's cells ask for: the pool and the test texts."""
         for path in () if pool in self._swept else (self.pool(pool), self.test()):
-            prepared = self.prepared(pool, texts_of(path, want_labels=False))
+            prepared = self.prepared(pool, self.texts_of(path, want_labels=False))
             store = prepared.store(self.knowledge(pool))
             sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
         self._swept.add(pool)
@@ -131,11 +151,13 @@ class Stages:
         labels = prepared.labels(texts) if texts.has_labels else None
         return prepared, stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
 
+    def texts_of(self, path: Path, *, want_labels: bool) -> Texts:
+        """The texts of a part; with `want_labels` only those that have a label."""
+        block = self.labelled(path) if want_labels else self.unlabelled(path)
+        return load_texts(TextsOptions(**block), want_labels=want_labels)
 
-def texts_of(path: Path, *, want_labels: bool) -> Texts:
-    """The texts of a part; with `want_labels` only those that have a label."""
-    return load_texts(TextsOptions(**(labelled(path) if want_labels else {"path": str(path)})), want_labels=want_labels)
+    def unlabelled(self, path: Path) -> dict[str, Any]:
+        return {"path": str(path)} | ({"text_pair": "text_pair"} if self.setting.pairs else {})
 
-
-def labelled(path: Path) -> dict[str, Any]:
-    return {"path": str(path), "label": "label"}
+    def labelled(self, path: Path) -> dict[str, Any]:
+        return self.unlabelled(path) | {"label": "label"}

@@ -43,21 +43,24 @@ class Table:
     passes: int = 16  # Monte-Carlo passes of the shared sweep: as many as the hungriest method needs
     precision: Precision = "bfloat16"
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
+    only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
+    seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def cells(self, profile: Profile, **only: Sequence[Any]) -> Iterator[Cell]:
         """All cells, pool by pool; `only` keeps some values of pool, setting, seed or method."""
         for pool, methods in self.grid.items():
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
-                for seed in profile.seeds:
-                    for method in methods:
+                for seed in self.seeds.get(setting.name, profile.seeds):
+                    for method in (m for m in methods if m in self.only.get(setting.name, [m])):
                         cell = Cell(pool, setting.name, seed, method)
                         if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
                             yield cell
 
     def configuration(self, profile: Profile) -> dict[str, Any]:
         """What a result depends on: compared with what a results file was made with."""
-        roles = {role for setting in self.settings for role in setting.roles}
+        students = {m["student"] for m in self.methods.values() if "student" in m}
+        roles = {role for setting in self.settings for role in setting.roles} | students
         settings = {setting.name: setting.described() for setting in self.settings}
         return {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
 
@@ -65,7 +68,7 @@ class Table:
         return replace(profile, precision=self.precision)
 
     def record(self, profile: Profile) -> Record:
-        name = self.name if profile.name == "small" else f"{self.name}-{profile.name}"
+        name = self.name if profile.name in ("small", "tasks") else f"{self.name}-{profile.name}"
         return Record(self.paper, name, self.configuration(profile))
 
     def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:

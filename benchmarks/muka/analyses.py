@@ -16,7 +16,7 @@ from alloykit.methods.base import Context, Method
 from alloykit.methods.registry import create
 from alloykit.rows import Source, chunks
 from alloykit.uncertainty.entropy import confidence
-from benchmarks.harness.stages import Stages, texts_of
+from benchmarks.harness.stages import Stages
 
 BINS = 20
 SPLIT = 0.5  # of v(x), in Fig. 4
@@ -27,7 +27,7 @@ def uncertainty(stages: Stages, pool: str) -> dict[str, Any]:
     """Fig. 3: normalised entropies of teachers that know the text's label and of those that do not."""
     found = {}
     for name, path in _parts(stages, pool).items():
-        prepared, source = stages.said(pool, texts_of(path, want_labels=True))
+        prepared, source = stages.said(pool, stages.texts_of(path, want_labels=True))
         labels = prepared.labels(prepared.texts)
         right = prepared.space.knows()[:, labels].T.numpy()
         found[name] = {kind: _told_apart(u.numpy(), right) for kind, u in _entropies(source).items()}
@@ -59,7 +59,7 @@ def supervision(stages: Stages, pool: str) -> dict[str, Any]:
     oracle = Classifier.load(stages.oracle(pool), stages.profile.max_length)
     found = {}
     for name, path in _parts(stages, pool).items():
-        texts = texts_of(path, want_labels=True)
+        texts = stages.texts_of(path, want_labels=True)
         soft, v = _targets(stages, pool, texts, SOFT)
         vanilla, _ = _targets(stages, pool, texts, {"name": "vanilla_kd"})
         golden = _golden(oracle, texts, stages.setting.space.names)
@@ -77,7 +77,7 @@ def errors(stages: Stages, pool: str) -> dict[str, Any]:
     oracle = Classifier.load(stages.oracle(pool), stages.profile.max_length)
     names, found = stages.setting.space.names, {}
     for part, path in _parts(stages, pool).items():
-        texts = texts_of(path, want_labels=True)
+        texts = stages.texts_of(path, want_labels=True)
         prepared, source = stages.said(pool, texts, SOFT)
         labels, space = prepared.labels(texts), prepared.space
         supervised = [prepared.method.supervise(rows, Context(space)) for rows in chunks(source)]

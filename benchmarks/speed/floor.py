@@ -19,6 +19,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Needs
 from alloykit.precision import choose_precision
 from alloykit.teachers.encoder import encode, pad
+from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.steps import StepProbe
@@ -45,19 +46,21 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     steps = token_batches(lengths, 32 * max(lengths))
     precision = choose_precision("auto", device())
     teacher = in_numbers(copy.deepcopy(model).to(device()).eval(), Numbers(precision))
-    sampler = ByteDropout() if device() == "cpu" else StockDropout()
+    sampler, lean = ByteDropout() if device() == "cpu" else StockDropout(), LeanLastLayer(teacher)
     options = TrainingOptions(batch_size=len(texts))
     probe = StepProbe(model, tokenizer, options, Needs(), device())
 
     @torch.inference_mode()
     def plain() -> None:
         for rows in plan:
-            teacher(**_batch(tokenizer, encodings, rows))
+            with lean:
+                teacher(**_batch(tokenizer, encodings, rows))
 
     @torch.inference_mode()
     def sampled() -> None:
         for rows in plan:
-            sampler.sample(teacher, _batch(tokenizer, encodings, rows), 1)
+            with lean:
+                sampler.sample(teacher, _batch(tokenizer, encodings, rows), 1)
 
     def training() -> None:
         for rows in steps:
@@ -69,9 +72,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     rate = matmul_rate(precision)
     found = {}
     for name, (_, batches, passes) in runs.items():
-        flops = passes * sum(
-            encoder_flops(model.config, len(b) * (n := max(lengths[i] for i in b)), n) for b in batches
-        )
+        flops = passes * sum(encoder_flops(model.config, len(b), max(lengths[i] for i in b)) for b in batches)
         padded = sum(len(b) * max(lengths[i] for i in b) for b in batches)
         found[name] = {
             "seconds": round(min(times[name]), 4),

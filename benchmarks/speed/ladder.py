@@ -15,6 +15,7 @@ from alloykit.knowledge.sampling import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.precision import native_bfloat16
 from alloykit.teachers.fast_dropout import FastMasks
+from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 from alloykit.training.options import StudentSpec
 from alloykit.training.sampler import LengthSampler
@@ -39,8 +40,10 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
     native = native_bfloat16(device())
     low = in_numbers(copy.deepcopy(models[0]), Numbers("bfloat16" if native else "float32"))
 
-    def sweep(sampler: Any, batches: list[list[int]], pad_to: int | None, model: Any = models[0]) -> None:
-        with torch.inference_mode():
+    def sweep(
+        sampler: Any, batches: list[list[int]], pad_to: int | None, model: Any = models[0], lean: Any = None
+    ) -> None:
+        with torch.inference_mode(), lean or nullcontext():
             for rows in batches:
                 batch = by_hand.tokens(tokenizer, [texts[i] for i in rows], pad_to, LENGTH)
                 sampler.sample(model, batch, 1)
@@ -49,14 +52,16 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
     student.to(device()).train()
     optimizer = torch.optim.AdamW(student.parameters(), lr=1e-9)
 
-    def train(batches: list[list[int]], pad_to: int | None, asks: bool, fast: bool, low: bool = False) -> None:
+    def train(
+        batches: list[list[int]], pad_to: int | None, asks: bool, fast: bool, low: bool = False, lean: Any = None
+    ) -> None:
         for rows in batches:
             batch = by_hand.tokens(tokenizer, [texts[i] for i in rows], pad_to, LENGTH)
             with torch.no_grad():
                 for model in models if asks else []:
                     model(**batch)
             with FastMasks(0) if fast and device() == "cpu" else nullcontext():
-                with torch.autocast(device(), torch.bfloat16, enabled=low):
+                with torch.autocast(device(), torch.bfloat16, enabled=low), lean or nullcontext():
                     logits = student(**batch).logits
                 logits.float().logsumexp(-1).mean().backward()
             optimizer.step()
@@ -70,6 +75,7 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
             "batches of similar length": lambda: sweep(stock, sorted_, None),
             "masks from bytes": lambda: sweep(ours, sorted_, None),
             "bfloat16": lambda: sweep(ours, sorted_, None, low),
+            "the last layer for the first token": lambda: sweep(ours, sorted_, None, low, LeanLastLayer(low)),
         },
         ROUNDS,
     )
@@ -81,6 +87,9 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
             "batches of similar length": lambda: train(similar, None, False, False),
             "masks from bytes": lambda: train(similar, None, False, True),
             "bfloat16": lambda: train(similar, None, False, True, native),
+            "the last layer for the first token": lambda: train(
+                similar, None, False, True, native, LeanLastLayer(student)
+            ),
         },
         ROUNDS,
     )

@@ -30,24 +30,25 @@ class Measurement:
     name: str
     title: str
     run: Run
+    paper: str = "speed"
 
     @property
     def path(self) -> Path:
         suffix = "-gpu" if device() == "cuda" else ""
-        return RESULTS / "speed" / f"{self.name}{suffix}.json"
+        return RESULTS / self.paper / f"{self.name}{suffix}.json"
 
     def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Measure, unless figures are there already (with `retry` again)."""
         if self.path.exists() and not retry:
-            say(f"speed {self.name}: measured already")
+            say(f"{self.paper} {self.name}: measured already")
             return
-        say(f"speed {self.name}: {self.title}")
+        say(f"{self.paper} {self.name}: {self.title}")
         begun = time.perf_counter()
-        figures = self.run(data, work / "speed")
+        figures = self.run(data, work / self.paper)
         write_json(
             self.path,
             {
-                "command": f"python -m benchmarks speed {self.name}",
+                "command": f"python -m benchmarks {self.paper} {self.name}",
                 "commit": commit(),
                 "machine": machine(),
                 "seconds": round(time.perf_counter() - begun),
@@ -101,11 +102,12 @@ def matmul_rate(precision: Precision, size: int = 1536, repeats: int = 6) -> flo
     return 2 * size**3 / min(times)
 
 
-def encoder_flops(config: Any, tokens: int, longest: int) -> float:
-    """Of one forward pass over so many padded tokens: linear layers and attention; everything else is counted as nothing."""
+def encoder_flops(config: Any, texts: int, longest: int) -> float:
+    """Of one forward pass over texts padded to `longest` tokens: linear layers and attention; everything else is counted as
+    nothing. Of the last layer only what a classifier needs: keys and values, and the rest for one token of each text."""
     d, inner = config.hidden_size, config.intermediate_size
-    per_token = 2 * (4 * d * d + 2 * d * inner) + 4 * longest * d
-    return float(config.num_hidden_layers * per_token * tokens)
+    whole = 2 * (4 * d * d + 2 * d * inner) + 4 * longest * d
+    return float(texts * (longest * ((config.num_hidden_layers - 1) * whole + 4 * d * d) + whole))
 
 
 def _processor() -> str:

@@ -38,7 +38,7 @@ def test_the_students_numbers_follow_from_its_answers(finished: Finished, run: P
     found = json.loads(result.out)
     assert found["texts"] == 40
     answers = call("predict", run, finished.test).lines
-    assert len({a["label"] for a in answers}) >= 3, "a student that says one thing always would prove nothing"
+    assert len({a["label"] for a in answers}) >= 2, "a student that says one thing always would prove nothing"
     expected = by_hand(answers, TRUTH)
     student = found["scores"]["student"]
     assert {k: student[k] for k in ("accuracy", "macro_f1")} == pytest.approx(

@@ -37,7 +37,7 @@ def test_the_pipeline_gives_the_same_answers(finished: Finished, classify: objec
     expected = classify(TEXTS)  # type: ignore[operator]
     assert [a["label"] for a in answers] == [e["label"] for e in expected]
     assert [a["probability"] for a in answers] == pytest.approx([e["score"] for e in expected], abs=1e-5)
-    assert len({a["label"] for a in answers}) >= 3, "a student that says one thing always would prove nothing"
+    assert len({a["label"] for a in answers}) >= 2, "a student that says one thing always would prove nothing"
     from_python = alloykit.Run(finished.folder).predict(TEXTS)
     assert [p["label"] for p in from_python] == [a["label"] for a in answers]
     assert [p["probability"] for p in from_python] == pytest.approx([a["probability"] for a in answers], abs=1e-5)

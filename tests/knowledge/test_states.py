@@ -59,7 +59,15 @@ def test_token_states_of_the_same_tokenizer_are_the_models_own(
 ) -> None:
     store = swept(tmp_path, [billing])
     teacher = Teacher.load(billing, max_length=32)
-    live = LiveKnowledge(read(store, ["billing"]), [teacher], [(1, 3)], table(SENTENCES), teacher.tokenizer, 32)
+    live = LiveKnowledge(
+        read(store, ["billing"]),
+        ["billing"],
+        {"billing": teacher},
+        {"billing": (1, 3)},
+        table(SENTENCES),
+        teacher.tokenizer,
+        32,
+    )
     picks = [5, 30, 5]
     [said] = live.rows(torch.tensor(picks)).teachers
     assert said.token_states is not None
@@ -85,7 +93,13 @@ def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path
     words = tiny.tokenizer()
     words.backend_tokenizer.pre_tokenizer = pre_tokenizers.Split(" card", "isolated")  # "the", " card" (unknown)
     live = LiveKnowledge(
-        StoredKnowledge(store, ["t"], table(["the card"]).ids()), [teacher], [(3,)], table(["the card"]), words, 32
+        StoredKnowledge(store, ["t"], table(["the card"]).ids()),
+        ["t"],
+        {"t": teacher},
+        {"t": (3,)},
+        table(["the card"]),
+        words,
+        32,
     )
     [said] = live.rows([0]).teachers
     own = states(folder, "the card", 3)  # [CLS] the card [SEP]

@@ -53,7 +53,7 @@ class Stage:
         accuracy = about.pop("accuracy")
         with torch.no_grad():
             self.method.after_step(
-                Step(self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
+                Step(torch.nn.Module(), self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
                      lambda: accuracy, self.logged.append, **about)
             )  # fmt: skip
 
@@ -181,6 +181,7 @@ def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(
         stage = Stage(seen, actions, reward="reward1")
         drawn = torch.tensor(actions, dtype=torch.float32)
         step = Step(
+            torch.nn.Module(),
             stage.modules,
             ({},),
             (seen,),
@@ -199,6 +200,7 @@ def test_reward2_is_largest_when_nobody_is_selected(seen: Rows) -> None:
     for drawn in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
         stage = Stage(seen, reward="reward2")
         step = Step(
+            torch.nn.Module(),
             stage.modules,
             ({},),
             (seen,),

@@ -132,6 +132,7 @@ SECTIONS = {
     "Pictures": set(NAMES) - {"half"},
     "Label by label": set(NAMES) - {"half"},
     "The teachers' health": set(NAMES) - {"half", "supervised"},
+    "Size and speed": set(NAMES) - {"half", "ensemble"},
     "Texts that the student is least sure of": set(NAMES) - {"half", "ensemble"},
     "How it was made": set(NAMES),
 }

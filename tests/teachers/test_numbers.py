@@ -132,9 +132,9 @@ def test_the_student_learns_in_the_same_numbers(
     machine(monkeypatch, avx512=True)
     model = Teacher.load(info).model.requires_grad_(True)
     seen: list[torch.dtype] = []
-    model.classifier.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
     options = TrainingOptions(precision=wanted)
     probe = StepProbe(model, Teacher.load(info).tokenizer, options, Needs(), "cpu")
+    model.classifier.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
     probe.step(Teacher.load(info).encode(tiny.texts(4)))
     assert seen == [torch.bfloat16 if expected else torch.float32]
     assert {p.dtype for p in model.parameters()} == {torch.float32}

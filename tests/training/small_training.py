@@ -55,13 +55,15 @@ def run(
     dataset = tokenize(texts, words, 32)
     shape = Shape(student.config.hidden_size, student.config.num_hidden_layers)
     held_out = dataset.select(range(n - checks, n)) if checks else None
-    context = replace(context_of(method, rows, space_of(kind)), student=shape)
+    # `pkd` compares states as they are: its teachers are as wide as the student.
+    teachers = tuple(replace(t, hidden_size=shape.hidden_size) if method.name == "pkd" else t for t in TEACHERS)
+    context = replace(context_of(method, rows, space_of(kind), teachers), student=shape)
     layers = [len(asked) for asked in method.teacher_layers(context)]
     if method.needs.student_attention_scores:
         write_out_attention(student)
     fitted = train(
         student,
-        Collator(words, Living(rows, dataset, layers, double) if method.needs.token_states else Pool(rows)),
+        Collator(words, Living(rows, dataset, layers, teachers, double) if method.needs.token_states else Pool(rows)),
         method,
         context,
         dataset.select(range(n - checks)),
@@ -75,14 +77,16 @@ def run(
 class Living(Pool):
     """Random token states, and attention scores, of every teacher for as many tokens as the student's batch has."""
 
-    def __init__(self, everything: Rows, dataset: Tokens, layers: list[int], double: bool) -> None:
+    def __init__(
+        self, everything: Rows, dataset: Tokens, layers: list[int], teachers: tuple[Shape, ...], double: bool
+    ) -> None:
         super().__init__(everything)
         g = torch.Generator().manual_seed(9)
         self.lengths = torch.from_numpy(dataset.lengths)
         shape = (len(dataset), int(self.lengths.max()))
         self.states = [
             [torch.randn(*shape, t.hidden_size, generator=g) for _ in range(n)]
-            for t, n in zip(TEACHERS, layers, strict=True)
+            for t, n in zip(teachers, layers, strict=True)
         ]
         across = (len(dataset), 4, shape[1], shape[1])
         self.scores = [[torch.randn(*across, generator=g) for _ in range(max(0, n - 1))] for n in layers]

@@ -34,9 +34,11 @@ class YouOptions(MethodOptions):
     alpha: float = Field(1.0, ge=0)
     """Weight of the mean of the teachers' answers."""
     temperature: float = Field(1.0, gt=0)
+    """T, for teachers and student alike; the teachers' loss is multiplied by T²."""
     beta: float = Field(1.0, ge=0)
     """Weight of the relative dissimilarity."""
     margin: float = Field(0.1, ge=0)
+    """By how much the nearer text must be nearer."""
 
 
 class DissimilarityEnsemble(Method):
@@ -113,6 +115,7 @@ class AdaptiveOptions(MethodOptions):
     alpha: float = Field(1.0, ge=0)
     """Weight of the teachers' answers beside the labels."""
     temperature: float = Field(1.0, gt=0)
+    """T, for teachers and student alike; the teachers' loss is multiplied by T²."""
 
 
 class AdaptiveEnsemble(Method):

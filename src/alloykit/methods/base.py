@@ -157,6 +157,7 @@ class Step:
     validation texts. `logs`: whether this step's numbers are kept; `log` keeps named ones in the training's history.
     """
 
+    student: nn.Module
     modules: nn.ModuleDict
     batches: tuple[Mapping[str, object], ...]
     rows: tuple[Rows, ...]

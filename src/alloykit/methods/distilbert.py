@@ -25,9 +25,11 @@ class DistilBertOptions(SingleTeacherOptions):
     temperature: float = Field(2.0, gt=0)
     """T, as in the authors' scripts; the distillation loss is multiplied by T²."""
     distillation_weight: float = Field(5.0, ge=0)
-    """a_kd: 5, 2 and 1 are those of the authors' scripts."""
+    """a_kd; 5 in the authors' scripts."""
     task_weight: float = Field(2.0, ge=0)
+    """a_task; 2 in the authors' scripts."""
     cosine_weight: float = Field(1.0, ge=0)
+    """a_cos; 1 in the authors' scripts."""
 
 
 class DistilBert(SingleTeacher):

@@ -93,6 +93,7 @@ class PhaseTrainer(Trainer):
         with torch.no_grad(), torch.autocast(args.device.type, torch.bfloat16, enabled=args.bf16):
             model.method.after_step(
                 Step(
+                    student=model.student,
                     modules=model.modules_of_method,
                     batches=tuple(self._batches),
                     rows=tuple(Rows.from_batch(batch["rows"]) for batch in self._batches),

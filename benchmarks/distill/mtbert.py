@@ -1,0 +1,68 @@
+"""MT-BERT, Tables 2 and 3 and Figs. 3–5: students of three and two layers from three teachers, co-finetuned or not."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+from benchmarks.distill.methods import Methods
+from benchmarks.harness.data import SETS
+from benchmarks.harness.settings import Setting, one_task
+from benchmarks.harness.table import Table
+
+THREE = ("minilm6", "minilm4", "roberta")
+DATA = ("sst2", "rte", "ohsumed")  # OhSumed, 23 topics of unequal size, stands for MIND
+SIZES = ("student3", "student2")
+
+
+def sized(methods: Methods) -> Methods:
+    return {f"{name}-{size}": spec | {"student": size} for name, spec in methods.items() for size in SIZES}
+
+
+TEACHERS: Methods = {"teachers": {"name": "teachers"}}
+BASELINES = sized(
+    {
+        "supervised": {"name": "supervised"},
+        "distilbert": {"name": "distilbert"},
+        "pkd": {"name": "pkd"},
+        "tinybert": {"name": "tinybert"},
+    }
+)
+MT_BERT = sized({"mt_bert": {"name": "mt_bert"}})
+ENSEMBLES: Methods = {  # Fig. 3
+    "dissimilarity": {"name": "dissimilarity_ensemble"},
+    "adaptive": {"name": "adaptive_ensemble"},
+}
+WITHOUT: Methods = {  # Figs. 4 and 5; "without co-finetuning" is mt_bert in the setting of separate teachers
+    "mt_bert-unweighted": {"name": "mt_bert", "weighted": False},
+    "mt_bert-no-hidden": {"name": "mt_bert", "hidden": False},
+    "mt_bert-no-distillation": {"name": "mt_bert", "distillation": False},
+    "mt_bert-no-task": {"name": "mt_bert", "task": False},
+    "mt_bert-pooled-head": {"name": "mt_bert", "student": "pooled3"},
+}
+METHODS: Methods = TEACHERS | BASELINES | MT_BERT | ENSEMBLES | WITHOUT
+
+
+def settings(name: str) -> dict[str, tuple[Setting, tuple[str, ...]]]:
+    """Of one data set, the settings and the methods that run in each."""
+    title = SETS[name].title
+    apart = one_task(name, THREE, student="student3", title=f"{title}, teachers fine-tuned apart")
+    found = {name: (apart, (*TEACHERS, *BASELINES, *ENSEMBLES, "mt_bert-student3"))}
+    together = one_task(
+        name, THREE, student="student3", name=f"{name}-together", title=f"{title}, teachers co-finetuned", together=True
+    )
+    found[together.name] = (together, (*TEACHERS, *MT_BERT, *WITHOUT))
+    for n in (1, 2):  # Table 3
+        for some in combinations(THREE, n):
+            key = f"{name}-{'-'.join(some)}"
+            setting = one_task(
+                name, some, student="student3", name=key, title=f"{title}: {', '.join(some)}", together=n > 1
+            )
+            found[key] = (setting, (*TEACHERS, "mt_bert-student3"))
+    return found
+
+
+ALL = {key: value for name in DATA for key, value in settings(name).items()}
+TABLE = Table(
+    "distill", "mtbert", "MT-BERT, Tables 2–3 and Figs. 3–5", tuple(s for s, _ in ALL.values()), {"shared": tuple(METHODS)}, METHODS,
+    passes=0, only={key: methods for key, (_, methods) in ALL.items()}, seeds=dict.fromkeys(ALL, (0, 1, 2)),
+)  # fmt: skip

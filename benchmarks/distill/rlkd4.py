@@ -1,0 +1,30 @@
+"""RL-KD, Tables 3–5: four teachers of one task, their ensembles, and students by every strategy and reward.
+
+Table 3 is in the cells `teachers` and `routing-…` (an ensemble by itself is a routing without a student). Table 5 asks for five
+runs of RTE and MRPC; the other tasks have the first three seeds.
+"""
+
+from __future__ import annotations
+
+from benchmarks.distill.methods import FOUR, RL, SINGLE, STRATEGIES, Methods
+from benchmarks.harness.data import TASKS
+from benchmarks.harness.settings import one_task
+from benchmarks.harness.table import Table
+
+ALONE: Methods = {  # Rand-Single's expectation is the mean of the teachers; Best-Single needs the label
+    f"routing-{name}": {"name": "routing", "of": STRATEGIES[name]}
+    for name in ("u_ensemble", "w_ensemble", "lr_train_ensemble", "lr_dev_ensemble")
+}
+METHODS: Methods = {
+    "teachers": {"name": "teachers"},
+    **ALONE,
+    "supervised": {"name": "supervised"},
+    **SINGLE,
+    **STRATEGIES,
+    **RL,
+}
+SETTINGS = tuple(one_task(s.name, FOUR, student="student3") for s in TASKS)
+TABLE = Table(
+    "distill", "rlkd4", "RL-KD, Tables 3–5", SETTINGS, {"shared": tuple(METHODS)}, METHODS, passes=0,
+    seeds=dict.fromkeys(("sst2", "qnli_10k", "mnli_10k", "qqp_10k"), (0, 1, 2)),
+)  # fmt: skip
