@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import matplotlib
@@ -13,15 +14,16 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import Cells, cells_of, gaps, made, note, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.muka import fig3, fig4, fig5, fig6
 from benchmarks.muka.analyses import BINS
-from benchmarks.muka.sections import Cells, cells_of, gaps, made, note, values_of
 
 RIGHT, WRONG, THIRD = "#0072b2", "#d55e00", "#555555"  # told apart by the colour-blind too
 PARTS = ("pool", "test")
+NOTES = Path(__file__).with_name("notes")
 
 
 def write() -> list[str]:
@@ -33,7 +35,7 @@ def write() -> list[str]:
         if not cells:
             lines += ["Not run yet.", ""]
             continue
-        lines += [*note(table.name), *made(table, cells), *draw(table, cells), *gaps(table, cells)]
+        lines += [*note(NOTES, table.name), *made(table, cells), *draw(table, cells), *gaps(table, cells)]
     return lines
 
 

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 
 from alloykit.files import write_atomic
 from benchmarks.harness.data import FOREIGN_SHARE, POOLS
 from benchmarks.harness.profiles import PROFILES
 from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import Cells, Stated, accuracies, cells_of, comparisons, gaps, made, note, values_of
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.muka import checkpoint, figures, table1, table2, table3, table4, table5
-from benchmarks.muka.methods import RULES
-from benchmarks.muka.sections import Cells, Stated, accuracies, cells_of, comparisons, gaps, made, note, values_of
+from benchmarks.muka.methods import RULES, TITLES
 
 RIVALS = (
     "vanilla_kd", "dfa", "dfa-frozen", "cfl", "cfl-frozen", "uhc", "pseudo-ensemble", "pseudo-muka", "routing-soft", "ensemble",
 )  # fmt: skip
+NOTES = Path(__file__).with_name("notes")
+OURS = ("muka-soft", "muka-hard")
 PARTS = {"muka-soft": ("muka-soft-one-pass", "muka-soft-no-dropout", "muka-soft-unweighted"),
          "muka-hard": ("muka-hard-one-pass", "muka-hard-no-dropout", "muka-hard-unweighted")}  # fmt: skip
 
@@ -28,7 +32,7 @@ def write() -> None:
         "Li et al. 2021. The paper's models are BERT-base (110 M parameters), read 128 tokens and learn from whole "
         "training files; ours are much smaller, so levels are not comparable, only orders and differences are.",
         "",
-        *note("summary"),
+        *note(NOTES, "summary"),
         "## Setting",
         "",
         *_setting(),
@@ -62,11 +66,11 @@ def _setting() -> list[str]:
 
 def _table1() -> list[str]:
     table, cells = table1.TABLE, cells_of(table1.TABLE)
-    lines = [f"## {table.title}", "", *note(table.name), *made(table, cells)]
+    lines = [f"## {table.title}", "", *note(NOTES, table.name), *made(table, cells)]
     for pool, what in POOLS.items():
         lines += [f"### Pool: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
-        lines += accuracies(table, cells, pool, table1.PAPER if pool == "shared" else None)
-        lines += comparisons(table, cells, pool, RIVALS)
+        lines += accuracies(table, cells, pool, TITLES, table1.PAPER if pool == "shared" else None)
+        lines += comparisons(table, cells, pool, TITLES, OURS, RIVALS)
     return lines + _routing(table, cells) + _teachers(table, cells) + gaps(table, cells)
 
 
@@ -75,9 +79,9 @@ def _ablations() -> list[str]:
     lines = [f"## {table.title}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
-    lines += [*note(table.name), *made(table, cells), *accuracies(table, cells, "shared", table2.PAPER)]
+    lines += [*note(NOTES, table.name), *made(table, cells), *accuracies(table, cells, "shared", TITLES, table2.PAPER)]
     for mine, without in PARTS.items():
-        lines += comparisons(table, cells, "shared", without, (mine,))
+        lines += comparisons(table, cells, "shared", TITLES, (mine,), without)
     return lines + gaps(table, cells)
 
 
@@ -86,8 +90,8 @@ def _plain(table: Table, stated: Stated) -> list[str]:
     lines = [f"## {table.title}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
-    lines += [*note(table.name), *made(table, cells), *accuracies(table, cells, "shared", stated)]
-    return lines + comparisons(table, cells, "shared", RIVALS) + gaps(table, cells)
+    lines += [*note(NOTES, table.name), *made(table, cells), *accuracies(table, cells, "shared", TITLES, stated)]
+    return lines + comparisons(table, cells, "shared", TITLES, OURS, RIVALS) + gaps(table, cells)
 
 
 def _routing(table: Table, cells: Cells) -> list[str]:
@@ -147,7 +151,7 @@ def _checkpoint() -> list[str]:
     lines = [f"## {table.title}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
-    lines += [*note(table.name), *made(table, cells)]
+    lines += [*note(NOTES, table.name), *made(table, cells)]
     body = []
     for name in checkpoint.CHOSEN:
         for rule in RULES:
@@ -161,5 +165,5 @@ def _checkpoint() -> list[str]:
     lines += rows(["method", "chosen by", *headings], body)
     for name in checkpoint.CHOSEN:
         rivals = [f"{name}-{rule}" for rule in RULES[1:]]
-        lines += comparisons(table, cells, "shared", rivals, (f"{name}-{RULES[0]}",))
+        lines += comparisons(table, cells, "shared", TITLES, (f"{name}-{RULES[0]}",), rivals)
     return lines + gaps(table, cells)

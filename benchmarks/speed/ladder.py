@@ -23,7 +23,7 @@ from alloykit.training.student import build_student
 from benchmarks.speed import by_hand
 from benchmarks.speed.measure import device, in_turns, ratio
 
-TEXTS, LENGTH, ROUNDS = 256, 128, 5
+TEXTS, LENGTH, ROUNDS = 256, 128, 3
 
 
 def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], space: LabelSpace) -> dict[str, Any]:

@@ -6,25 +6,23 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.profiles import PROFILES
+from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.summary import Part, load, points, rows, spread
 from benchmarks.harness.table import Table
-from benchmarks.muka.methods import TITLES
 
 Cells = dict[str, Any]
 Stated = Mapping[str, Mapping[str, tuple[float, float]]]  # method → setting → the paper's mean and standard deviation
-OURS = ("muka-soft", "muka-hard")
 
 
 def cells_of(table: Table) -> Cells:
-    path = RESULTS / "muka" / f"{table.name}.json"
+    path = RESULTS / table.paper / f"{table.name}.json"
     return dict(load(path)["cells"]) if path.exists() else {}
 
 
-def note(name: str) -> list[str]:
+def note(folder: Path, name: str) -> list[str]:
     """What was written by hand about a table, if anything."""
-    path = Path(__file__).with_name("notes") / f"{name}.md"
+    path = folder / f"{name}.md"
     return [path.read_text(encoding="utf-8").strip(), ""] if path.exists() else []
 
 
@@ -38,19 +36,21 @@ def made(table: Table, cells: Cells) -> list[str]:
         for p, t, f, n, g in kinds
     )
     return [
-        f"`python -m benchmarks muka {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.",
+        f"`python -m benchmarks {table.paper} {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.",
         "",
     ]
 
 
-def accuracies(table: Table, cells: Cells, pool: str, stated: Stated | None = None) -> list[str]:
+def accuracies(
+    table: Table, cells: Cells, pool: str, titles: Mapping[str, str], stated: Stated | None = None
+) -> list[str]:
     """mean ± standard deviation over seeds, with the paper's number beside each setting that it has."""
     settings = [s for s in table.settings if any(key.startswith(f"{s.name}/{pool}/") for key in cells)]
     papers = {s.name: stated is not None and any(s.name in row for row in stated.values()) for s in settings}
     headings, body = ["accuracy, %"], []
     for s in settings:
         headings += [s.title] + (["paper"] if papers[s.name] else [])
-    for method, title in TITLES.items():
+    for method, title in titles.items():
         row, any_value = [title.strip()], False
         for s in settings:
             values = values_of(Part(cells, s.name, pool), method)
@@ -80,7 +80,9 @@ def values_of(part: Part, method: str) -> list[float]:
     return part.values(method, "accuracy")
 
 
-def comparisons(table: Table, cells: Cells, pool: str, rivals: Sequence[str], ours: Sequence[str] = OURS) -> list[str]:
+def comparisons(
+    table: Table, cells: Cells, pool: str, titles: Mapping[str, str], ours: Sequence[str], rivals: Sequence[str]
+) -> list[str]:
     """Each of `ours` less each rival, for every setting."""
     lines = []
     for mine in ours:
@@ -89,16 +91,16 @@ def comparisons(table: Table, cells: Cells, pool: str, rivals: Sequence[str], ou
         if not settings:
             continue
         lines += [
-            f"{TITLES[mine]} less each rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 "
+            f"{titles[mine]} less each rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 "
             "after Holm's correction within the column; p of a paired t-test over seeds behind the semicolon):",
             "",
         ]
         body = [
-            [TITLES[rival].strip(), *(_compared(compared[s.name].get(rival)) for s in settings)]
+            [titles[rival].strip(), *(_compared(compared[s.name].get(rival)) for s in settings)]
             for rival in rivals
             if any(rival in compared[s.name] for s in settings)
         ]
-        lines += rows([f"{TITLES[mine]} −", *(s.title for s in settings)], body)
+        lines += rows([f"{titles[mine]} −", *(s.title for s in settings)], body)
     return lines
 
 
@@ -106,10 +108,10 @@ def _compared(one: dict[str, float] | None) -> str:
     return points(one) + (f"; {one['t_test']:.3f}" if one and one["t_test"] == one["t_test"] else "")
 
 
-def gaps(table: Table, cells: Cells) -> list[str]:
+def gaps(table: Table, cells: Cells, profile: Profile = SMALL) -> list[str]:
     """Failed cells, and cells of the grid that have no outcome yet."""
     lines = [f"- failed: {key}: {cell['error']}" for key, cell in cells.items() if cell["status"] == "failed"]
-    every = list(table.cells(PROFILES["small"]))
+    every = list(table.cells(profile))
     missing = [cell for cell in every if cell.key not in cells]
     for setting, pool in sorted({(cell.setting, cell.pool) for cell in missing}):
         names = [f"{c.method} {c.seed}" for c in missing if (c.setting, c.pool) == (setting, pool)]

@@ -1,0 +1,210 @@
+"""benchmarks/results/distill.md: RL-KD's and MT-BERT's tables, and the constructed task, from the committed results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from alloykit.files import write_atomic
+from benchmarks.distill import mtbert, rlkd4, selection
+from benchmarks.distill.methods import FOUR, TITLES
+from benchmarks.harness.data import SETS
+from benchmarks.harness.profiles import TASKS
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import cells_of, gaps, made, note
+from benchmarks.harness.summary import Part, rows, spread
+
+NOTES = Path(__file__).with_name("notes")
+RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SST-2
+    "supervised": (88.3, 72.1, 74.6, 60.7, 83.3, 85.9),
+    "kd-minilm6": (88.4, 74.0, 75.3, 56.7, 83.7, 87.5),
+    "rand_single": (87.3, 70.6, 75.0, 51.6, 83.7, 86.0),
+    "w_ensemble": (85.3, 74.8, 72.2, 56.7, 82.4, 87.5),
+    "lr_dev_ensemble": (88.6, 71.8, 75.4, 54.9, 84.2, 86.8),
+    "best_single": (88.6, 77.2, 75.1, 56.0, 84.1, 87.0),
+    "rl_kd-reward1": (89.1, 76.0, 76.9, 61.4, 85.4, 89.1),
+    "rl_kd-reward2": (89.1, 76.2, 77.4, 63.5, 84.8, 88.5),
+    "rl_kd-reward3": (89.0, 76.7, 76.7, 64.6, 85.3, 89.1),
+}
+ORDER = ("qqp_10k", "mrpc", "mnli_10k", "rte", "qnli_10k", "sst2")
+MTBERT_PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
+    "distilbert": {"sst2": (92.5, 91.4), "rte": (58.4, 54.1)},
+    "pkd": {"sst2": (92.0, 89.4), "rte": (65.5, 62.3)},
+    "tinybert": {"sst2": (93.1, 92.6), "rte": (70.0, 66.6)},
+    "mt_bert": {"sst2": (94.6, 93.9), "rte": (75.7, 73.8)},
+}
+RL = [name for name in TITLES if name.startswith("rl_kd")]
+SMALLER = {
+    "w_ensemble": "W-Ensemble",
+    "lr_dev_ensemble": "LR-Dev-Ensemble",
+    "supervised": "FT",
+    "u_ensemble": "U-Ensemble",
+}
+
+
+def write() -> None:
+    lines = [
+        "# Several teachers of one task: our numbers beside the papers'",
+        "",
+        "Wu et al. 2021 (MT-BERT) and Yuan et al. 2021 (RL-KD). Their models are BERT-base and its kin, of 12 layers, their students of 3 to "
+        "6; ours are much smaller and learn from fewer texts, so levels are not comparable, only orders and differences are.",
+        "",
+        *note(NOTES, "summary"),
+        *_setting(),
+        *_selection(),
+        *_rlkd(),
+        *_mtbert(),
+    ]
+    write_atomic(RESULTS / "distill.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _setting() -> list[str]:
+    p = TASKS
+    return [
+        "## Setting",
+        "",
+        f"Profile `{p.name}`. {p.texts:,} training texts of each task, {p.validation} to select the checkpoint by (labelled, as in the papers), "
+        f"{p.test:,} test texts at most, {p.max_length} tokens. Teachers: {p.teacher['epochs']} epochs at {p.teacher['learning_rate']}; "
+        f"students: {p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}. Every seed draws its own "
+        "texts and trains its own teachers and students; ± is the standard deviation over seeds.",
+        "",
+        "Teachers: MiniLM of six layers, its first four, three evenly spaced ones, and the RoBERTa with byte-level BPE of 4 × 256 that was "
+        "[trained here](encoders.md). Students: MiniLM's first three or two layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
+        "duplicate questions in its own training: its numbers on MNLI and QQP are not those of a model that has not.",
+        "",
+    ]
+
+
+def _selection() -> list[str]:
+    path = RESULTS / "distill" / "selection.json"
+    lines = ["## Does RL-KD's policy learn? A constructed task", ""]
+    if not path.exists():
+        return [*lines, "Not run yet.", ""]
+    found = json.loads(path.read_text(encoding="utf-8"))
+    f, machine = found["figures"], found["machine"]
+    body = []
+    for reward in selection.REWARDS:
+        runs = f["rewards"][reward]
+        each = [r["prefers_the_right_teacher"] for r in runs]
+        body.append([
+            reward, spread(each) if len(each) == 3 else f"{100 * np.mean(each):.1f} ({', '.join(f'{100 * x:.0f}' for x in each)})",
+            *(f"{100 * np.mean([r[k] for r in runs]):.1f}" for k in ("selects_the_right_one", "selects_the_wrong_one", "selected_nobody")),
+        ])  # fmt: skip
+    return [
+        *lines,
+        f"{f['texts']:,} texts; of two teachers one is right on half of them and wrong on the rest, the other the other way round "
+        "(`benchmarks/distill/selection.py`). A policy that has learnt nothing prefers the right teacher for 50 % of the texts.",
+        "",
+        *rows(["reward", "prefers the right teacher, % (by seed)", "selects the right one, %", "selects the wrong one, %", "nobody selected, %"], body),
+        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, torch {machine['torch']}.",
+        "",
+    ]  # fmt: skip
+
+
+def _rlkd() -> list[str]:
+    table, cells = rlkd4.TABLE, cells_of(rlkd4.TABLE)
+    lines = [f"## {table.title}", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    lines += [*note(NOTES, table.name), *made(table, cells)]
+    parts = {name: Part(cells, name, "shared") for name in ORDER}
+    body = [[f"teacher {encoder}", *(_teacher(parts[n], i) for n in ORDER)] for i, encoder in enumerate(FOUR)]
+    for name in rlkd4.ALONE:
+        title = TITLES[name.removeprefix("routing-")]
+        body.append([title, *(spread(parts[n].values(name, "accuracy")) for n in ORDER)])
+    lines += [
+        "Teachers and their ensembles by themselves (Table 3):",
+        "",
+        *rows(["accuracy, %", *_titles(ORDER)], body),
+    ]
+    body = []
+    for method, title in TITLES.items():
+        stated = RLKD_PAPER.get(method)
+        body.append([title, *(
+            spread(parts[n].values(method, "accuracy")) + (f" [{stated[i]}]" if stated else "") for i, n in enumerate(ORDER)
+        )])  # fmt: skip
+    lines += [
+        "Students of three layers (Table 4; in brackets the paper's BERT-3):",
+        "",
+        *rows(["accuracy, %", *_titles(ORDER)], body),
+    ]
+    lines += _against(parts, ORDER, RL, SMALLER)
+    return lines + gaps(table, cells, TASKS)
+
+
+def _teacher(part: Part, i: int) -> str:
+    return spread(part.values("teachers", "teachers", f"teacher{i + 1}", "accuracy"))
+
+
+def _titles(names: Sequence[str]) -> list[str]:
+    return [SETS[n].title for n in names]
+
+
+def _against(
+    parts: Mapping[str, Part], names: Sequence[str], ours: Sequence[str], rivals: Mapping[str, str]
+) -> list[str]:
+    """Table 5's tests, for every task: ours less a rival, with interval and both p."""
+    body = []
+    for name in names:
+        for mine in ours:
+            found = parts[name].compare(mine, list(rivals))
+            row = [SETS[name].title, TITLES[mine]]
+            for rival in rivals:
+                one = found.get(rival)
+                row.append("–" if one is None else
+                           f"{100 * one['difference']:+.1f} ({100 * one['low']:+.1f} to {100 * one['high']:+.1f}); {one['t_test']:.3f}")  # fmt: skip
+            body.append(row)
+    return [
+        "RL-KD less a rival, in points (95 % interval of a paired bootstrap over texts × seeds; p of a two-sided t-test over seeds; "
+        "Table 5):",
+        "",
+        *rows(["", "", *(f"− {title}" for title in rivals.values())], body),
+    ]
+
+
+def _mtbert() -> list[str]:
+    table, cells = mtbert.TABLE, cells_of(mtbert.TABLE)
+    lines = [f"## {table.title}", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    lines += [*note(NOTES, table.name), *made(table, cells)]
+
+    def cell(setting: str, method: str, score: str = "accuracy") -> str:
+        return spread(Part(cells, setting, "shared").values(method, score))
+
+    def both(name: str, together: bool, method: str) -> str:
+        setting = f"{name}-together" if together else name
+        f1 = f" / {cell(setting, method, 'macro_f1')}" if name == "ohsumed" else ""
+        return cell(setting, method) + f1
+
+    headings = ["accuracy, % (OhSumed: / macro-F1)", *_titles(mtbert.DATA)]
+    body = [
+        [f"teacher {encoder}{', co-finetuned' if together else ''}",
+         *(_teacher(Part(cells, f"{n}-together" if together else n, "shared"), i) for n in mtbert.DATA)]
+        for together in (False, True) for i, encoder in enumerate(mtbert.THREE)
+    ]  # fmt: skip
+    for method in ("supervised", "distilbert", "pkd", "tinybert", "mt_bert"):
+        for k, size in enumerate(mtbert.SIZES):
+            stated = MTBERT_PAPER.get(method, {})
+            body.append([f"{method}, {size[-1]} layers", *(
+                both(n, method == "mt_bert", f"{method}-{size}") + (f" [{stated[n][k]}]" if n in stated else "") for n in mtbert.DATA
+            )])  # fmt: skip
+    lines += ["Table 2 (in brackets the paper's, of 6 and 4 layers):", "", *rows(headings, body)]
+    body = []
+    for key in [k.removeprefix("rte") for k in mtbert.ALL if k.startswith("rte") and k != "rte"]:
+        names = "all three" if key == "-together" else key[1:].replace("-", " + ")
+        body.append([names, *(cell(n + key, "mt_bert-student3") for n in mtbert.DATA)])
+    lines += ["Combinations of teachers (Table 3), students of three layers:", "", *rows(headings, body)]
+    body = [["MT-BERT", *(both(n, True, "mt_bert-student3") for n in mtbert.DATA)]]
+    body += [[name, *(both(n, False, name) for n in mtbert.DATA)] for name in mtbert.ENSEMBLES]
+    body.append(["without co-finetuning", *(both(n, False, "mt_bert-student3") for n in mtbert.DATA)])
+    body += [[name, *(both(n, True, name) for n in mtbert.DATA)] for name in mtbert.WITHOUT]
+    lines += [
+        "Ensembles (Fig. 3), parts left out (Figs. 4, 5), and the paper's pooled head:",
+        "",
+        *rows(headings, body),
+    ]
+    return lines + gaps(table, cells, TASKS)
