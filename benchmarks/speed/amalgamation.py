@@ -29,7 +29,7 @@ from benchmarks.speed import by_hand
 from benchmarks.speed.ladder import ladder
 from benchmarks.speed.measure import Measurement, in_turns
 
-TEXTS, TEST, LENGTH, SEEDS = 400, 1000, 128, (0, 1, 2)
+TEXTS, TEST, LENGTH, SEEDS = 600, 1000, 128, (0, 1, 2)
 ENCODER = {"model": "bundled:minilm", "layers": 3, "keep": "even"}
 GROUPS = AG_NEWS.split(2)
 SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])

@@ -13,6 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.batches import token_batches
 from alloykit.progress import bar
 from alloykit.teachers.encoder import encode, pad, usable_length
+from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.teacher import check_weights, load_classifier, load_or_explain, load_tokenizer
 
 
@@ -21,6 +22,7 @@ class Classifier:
 
     def __init__(self, model: Any, tokenizer: Any, max_length: int = 128) -> None:
         self.model, self.tokenizer = model.eval(), tokenizer
+        self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.labels = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
 
@@ -50,7 +52,8 @@ class Classifier:
         with bar(what, len(texts)) as advance:
             for rows in token_batches([len(e["input_ids"]) for e in encoded], 8192):
                 batch = pad(self.tokenizer, [encoded[i] for i in rows])
-                logits = self.model(**{k: v.to(self.model.device) for k, v in batch.items()}).logits
+                with self.lean:
+                    logits = self.model(**{k: v.to(self.model.device) for k, v in batch.items()}).logits
                 out[rows] = logits.float().softmax(-1).cpu()
                 advance(len(rows))
         return out

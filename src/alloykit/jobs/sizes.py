@@ -13,7 +13,7 @@ from alloykit.jobs.run import Run
 from alloykit.teachers.encoder import encode, pad
 from alloykit.teachers.teacher import Teacher
 
-TEXTS, BATCH, ROUNDS = 48, 16, 2
+TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
 def sizes(prepared: Prepared, run: Run) -> dict[str, dict[str, Any]]:
