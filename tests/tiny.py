@@ -161,3 +161,31 @@ def texts(n: int, seed: int = 0, longest: int = 12) -> list[str]:
         picks = torch.randint(len(WORDS), (length,), generator=generator).tolist()
         found.append(" ".join(WORDS[i] for i in picks))
     return found
+
+
+def language_model(folder: Path, seed: int = 0, **settings: Any) -> Path:
+    """Save a tiny random GPT-2 over the same words, one token each."""
+    words = tokenizer()
+    words.bos_token, words.eos_token = "[CLS]", "[SEP]"
+    words.backend_tokenizer.post_processor = processors.TemplateProcessing(single="$A", pair="$A $B", special_tokens=[])
+    config = transformers.GPT2Config(
+        vocab_size=len(words),
+        n_positions=48,
+        n_embd=32,
+        n_layer=2,
+        n_head=4,
+        bos_token_id=2,
+        eos_token_id=3,
+        **settings,
+    )
+    state = torch.get_rng_state()
+    torch.manual_seed(seed)
+    model = transformers.GPT2LMHeadModel(config)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.dim() >= 2:
+                parameter.normal_(0, 0.3)
+    torch.set_rng_state(state)
+    model.save_pretrained(folder)
+    words.save_pretrained(folder)
+    return folder

@@ -86,6 +86,15 @@ def teach(
 
 
 @app.command()
+def generate(recipe: RecipeFile) -> None:
+    """Teachers and a language model in, texts for every class of every teacher out."""
+    from alloykit.jobs.generate import generate as run
+    from alloykit.recipe import GenerateRecipe, read_recipe
+
+    typer.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe))}")
+
+
+@app.command()
 def sweep(
     recipe: RecipeFile,
     knowledge: Knowledge = None,

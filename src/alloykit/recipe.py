@@ -14,6 +14,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
+from alloykit.generation.options import GenerationOptions
 from alloykit.methods import registry
 from alloykit.teachers.teacher import TeacherSpec
 from alloykit.training.options import StudentSpec, TrainingOptions
@@ -21,6 +22,9 @@ from alloykit.training.options import StudentSpec, TrainingOptions
 
 class _Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+GENERATE = "generate"
 
 
 class InMemory(_Block):
@@ -79,7 +83,9 @@ class Recipe(_Block):
     """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
 
     teachers: list[TeacherSpec] = Field(min_length=1)
-    texts: TextsOptions | InMemory
+    texts: TextsOptions | InMemory | Literal["generate"]
+    """Where the texts are; or `generate`: none, they are written by the `generation:` block's language model."""
+    generation: GenerationOptions | None = None
     student: StudentSpec | None = None
     method: dict[str, Any] = Field({"name": "muka"}, validate_default=True)
     labels: LabelOptions = LabelOptions()
@@ -96,7 +102,15 @@ class Recipe(_Block):
     @field_validator("texts", mode="before")
     @classmethod
     def _texts_from_string(cls, value: Any) -> Any:
+        if value == GENERATE:
+            return value
         return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
+
+    @model_validator(mode="after")
+    def _generates(self) -> Recipe:
+        if self.texts == GENERATE and self.generation is None:
+            raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
+        return self
 
     @field_validator("method", mode="before")
     @classmethod
@@ -137,6 +151,18 @@ class TeachRecipe(_Block):
     @classmethod
     def _defaults(cls, value: Any) -> Any:
         return {"batch_size": 64, "select": "labelled"} | value if isinstance(value, dict) else value
+
+
+class GenerateRecipe(_Block):
+    """`generate`: teachers and a language model in, texts for every class of every teacher out."""
+
+    teachers: list[TeacherSpec] = Field(min_length=1)
+    generation: GenerationOptions
+    labels: LabelOptions = LabelOptions()
+    max_length: int = Field(128, gt=1)
+    """Tokens per text that a teacher reads."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    output: str
 
 
 class TogetherRecipe(_Block):
@@ -189,7 +215,7 @@ class DistillRecipe(Recipe):
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
 
 
-Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe)
+Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
 
 
 def read_recipe(path: Path, kind: type[Kind]) -> Kind:

@@ -50,22 +50,25 @@ class Rows:
     """B texts: every teacher's answers, and the true labels where there are any.
 
     `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
+    `embeddings`: [B, L, d], crafted in place of texts; `hidden`: [B, L] bool, the positions that the student does not see.
     """
 
     teachers: tuple[TeacherRows, ...]
     labels: Tensor | None = None
     text_states: Tensor | None = None
+    embeddings: Tensor | None = None
+    hidden: Tensor | None = None
 
     def to_batch(self) -> dict[str, Any]:
         """A nest of dicts and lists of tensors, which loaders and `accelerate` move between devices."""
         teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]
-        rest = {"labels": self.labels, "text_states": self.text_states}
+        rest = {k: v for k, v in vars(self).items() if k != "teachers"}
         return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None}
 
     @classmethod
     def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
         teachers = tuple(TeacherRows(**t) for t in batch["teachers"])
-        return cls(teachers, batch.get("labels"), batch.get("text_states"))
+        return cls(teachers, **{key: value for key, value in batch.items() if key != "teachers"})
 
 
 class Source(Protocol):

@@ -53,6 +53,8 @@ SPECS: list[dict[str, Any]] = [
     {"name": "routing", "of": {"name": "muka", "mode": "hard", "confidence": "mixture"}},
     {"name": "routing", "of": "ensemble"},
     {"name": "teacher", "which": 2},
+    {"name": "stratanet", "confidence": "md", "amalgam": "mul"},
+    {"name": "stratanet", "confidence": "msp", "amalgam": "linear", "intermediate": 0.5},
     {"name": "kd", "which": 2, "alpha": 0.2, "temperature": 5.0},
     {"name": "w_ensemble", "weights": [1.0, 2.0, 0.0]},
     {"name": "mt_bert", "hidden": False, "weighted": False},
@@ -103,7 +105,7 @@ def rows_of(kind: str, b: int = 12, seed: int = 0, loudness: float = 2.0, passes
             logits = torch.full_like(logits, -1.0).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
         noise = torch.randn(passes, b, len(labels), generator=g)
         sampled = torch.softmax(loudness * logits + noise, -1)
-        pooled = (torch.randn(b, shape.hidden_size, generator=states).half(),)
+        pooled = tuple(torch.randn(b, shape.hidden_size, generator=states).half() for _ in range(shape.layers))
         tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers + 1))
         mask = torch.rand(b, TOKENS, generator=states) > 0.3
         scores = tuple(torch.randn(b, HEADS, TOKENS, TOKENS, generator=states) for _ in range(STUDENT.layers))
@@ -118,13 +120,23 @@ def asked_for(method: Method, rows: Rows) -> Rows:
     layers = method.teacher_layers(Context(space_of("disjoint"), student=STUDENT, teachers=TEACHERS))
     teachers = []
     for said, wanted in zip(rows.teachers, layers, strict=True):
-        states = said.token_states[: len(wanted)] if said.token_states else None
-        teachers.append(replace(said, token_states=states))
+        tokens = said.token_states[: len(wanted)] if said.token_states else None
+        pooled = said.pooled_states[: len(wanted)] if said.pooled_states else None
+        teachers.append(replace(said, token_states=tokens, pooled_states=pooled))
     return replace(rows, teachers=tuple(teachers))
 
 
-def context_of(method: Method, rows: Rows, space: LabelSpace, teachers: tuple[Shape, ...] = TEACHERS) -> Context:
-    bare = Context(space, student=STUDENT, teachers=teachers, validation=Pool(rows))
+def own_rows(kind: str) -> Rows:
+    """As many texts as the teachers' own need, with labels."""
+    return rows_of(kind, 400, seed=77)
+
+
+def context_of(
+    method: Method, rows: Rows, space: LabelSpace, teachers: tuple[Shape, ...] = TEACHERS, own: Rows | None = None
+) -> Context:
+    if own is None:
+        own = own_rows(next(kind for kind, sets in SETS.items() if LabelSpace.union(sets).names == space.names))
+    bare = Context(space, student=STUDENT, teachers=teachers, validation=Pool(rows), own=Pool(own))
     return replace(bare, state=dict(method.fit(Pool(rows), bare)))
 
 

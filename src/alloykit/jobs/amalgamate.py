@@ -18,17 +18,17 @@ from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.observe import LOOKED_AT, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, read, salted
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
 from alloykit.jobs.sizes import sizes
-from alloykit.jobs.sources import Validation, knowledge_of, validation_of, with_text_states
+from alloykit.jobs.sources import Own, Validation, knowledge_of, own_of, validation_of, with_text_states, written
 from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
 from alloykit.progress import say
-from alloykit.recipe import Recipe
+from alloykit.recipe import GENERATE, Recipe
 from alloykit.rows import Source, sample
 
 
@@ -67,7 +67,10 @@ def run_recipe(
 
     tables: the texts that are in memory, by `texts`, `evaluate` and `validation`. check: more to hold before anything is written.
     """
-    begun, tables = time.perf_counter(), tables or {}
+    begun, tables = time.perf_counter(), dict(tables or {})
+    own_texts = written(recipe, pick_device(recipe.device))
+    if recipe.texts == GENERATE and own_texts is not None:
+        tables["texts"] = own_texts
     prepared = prepare(recipe, tables.get("texts"))
     check_labelled(prepared)
     if check is not None:
@@ -84,8 +87,10 @@ def run_recipe(
     source = knowledge_of(prepared, store, prepared.texts)
     validation = validation_of(prepared, store, tables.get("validation"))
     bare = replace(prepared.context, validation=None if validation is None else validation.source)
+    own = own_of(prepared, store, own_texts)
+    bare = replace(bare, own=None if own is None else own[1])
     taught = with_text_states(prepared, source, run)
-    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation))
+    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation, own))
     metrics = describe(prepared)
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
@@ -131,12 +136,13 @@ def pinned(prepared: Prepared) -> Recipe:
 
 
 def fit_once(
-    path: Path, prepared: Prepared, source: Source, context: Context, validation: Validation | None
+    path: Path, prepared: Prepared, source: Source, context: Context, validation: Validation | None, own: Own | None
 ) -> dict[str, torch.Tensor]:
     """What the method fits to the pool, computed once and kept with the fingerprint of what it was fitted to."""
     made_of = digest([
         spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers),
         None if validation is None else validation.texts.fingerprint(),
+        None if own is None else own[0].fingerprint(),
     ])  # fmt: skip
     if path.exists():
         with suppress(safetensors.SafetensorError), safetensors.safe_open(path, framework="pt") as file:

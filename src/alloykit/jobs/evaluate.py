@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +37,8 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     say(f"evaluation on {len(data):,} labelled texts")
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
-    source = StoredKnowledge(store, names, data.ids(), passes=passes)
+    layers = prepared.pooled_layers if method.single_target else {}
+    source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     answers = of_teachers(source, labels, method, context, names)
     if run.has_student:
         classifier = Classifier.load(run.student, prepared.recipe.training.max_length)
@@ -91,7 +93,7 @@ def evaluate(
             got=f"'{error}'",
             hint="Delete it and run `alloykit amalgamate` again.",
         ) from error
-    result = evaluate_run(prepared, run, Context(prepared.space, state), store, test)
+    result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
     write_report(run)
     return result
 

@@ -90,6 +90,7 @@ class Prepared:
         )
 
 
+GENERATED = "texts.parquet"
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # what keeps the device busy and fits a small one
 SHARD_ROWS = {"cpu": 1024, "cuda": 8192}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
 
@@ -107,9 +108,9 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     )
     student_shape = _check_student(recipe) if method.phases() else None
     try:
-        texts = texts if texts is not None else read(recipe.texts, want_labels=method.needs.labels)
+        texts = texts if texts is not None else read(_source(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
-        if not method.needs.labels or "column" not in error.expected:
+        if not wants_labels(recipe, method) or "column" not in error.expected:
             raise
         why = f"{error.expected}, because method '{method.name}' learns from true labels"
         raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
@@ -140,6 +141,30 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
         )
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def wants_labels(recipe: Recipe, method: Method) -> bool:
+    """Whether the recipe's texts need their labels: to learn from, or to say which teacher's they are."""
+    return method.needs.labels or (method.needs.own_texts and recipe.generation is None)
+
+
+def generated(recipe: Recipe) -> Path:
+    """The folder of the texts that a recipe has written."""
+    return Path(recipe.output) / "generated"
+
+
+def _source(recipe: Recipe) -> TextsOptions | InMemory:
+    """What the recipe's `texts:` stands for. AlloyError for texts that are not written yet."""
+    if not isinstance(recipe.texts, str):
+        return recipe.texts
+    path = generated(recipe) / GENERATED
+    if not path.exists():
+        raise AlloyError(
+            expected="the texts that `texts: generate` stands for",
+            got=f"none in {path.parent}",
+            hint="`alloykit amalgamate` writes them first; or write them with `alloykit generate` and name the file.",
+        )
+    return TextsOptions(path=str(path), label="label")
 
 
 def check_labelled(prepared: Prepared) -> None:
@@ -192,7 +217,7 @@ def pick_device(wanted: str) -> str:
 
 def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:
     """Test texts share the store with the recipe's texts, so their ids are salted in the same way."""
-    if isinstance(data, InMemory) or isinstance(recipe.texts, InMemory) or data.salt_env is not None:
+    if not isinstance(data, TextsOptions) or not isinstance(recipe.texts, TextsOptions) or data.salt_env is not None:
         return data
     return data.model_copy(update={"salt_env": recipe.texts.salt_env})
 

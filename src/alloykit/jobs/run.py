@@ -18,7 +18,7 @@ from alloykit.evaluation.predict import Classifier
 from alloykit.files import digest, read_json, write_atomic, write_json
 from alloykit.recipe import Recipe, dump, read_recipe
 
-SECTIONS = ("teachers", "texts", "student", "method", "labels", "training", "validation", "knowledge")
+SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
 
@@ -88,7 +88,11 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
     folder = Path(recipe.output)
     check_output(folder)
     made = folder / "recipe.yaml"
-    if not made.exists() and folder.exists() and any(p.name != "knowledge" for p in folder.iterdir()):
+    if (
+        not made.exists()
+        and folder.exists()
+        and any(p.name not in ("knowledge", "generated") for p in folder.iterdir())
+    ):
         raise AlloyError(
             expected="an empty or new folder, or an alloykit run, as `output`",
             got=f"'{folder}' with other files",

@@ -64,6 +64,8 @@ def method_details(name: str) -> dict[str, Any]:
 
 def plan_lines(plan: dict[str, Any]) -> list[str]:
     """A plan as lines of text."""
+    if "generation" in plan:
+        return _generation_lines(plan)
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
     lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
     lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
@@ -85,6 +87,21 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
     lines += [f"caution: {caution}" for caution in plan["cautions"]]
     return [*lines, f"output: {plan['output']}"]
+
+
+def _generation_lines(plan: dict[str, Any]) -> list[str]:
+    """Of a plan whose texts are still to be written."""
+    generation = plan["generation"]
+    lines = [f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"]
+    for name, texts in generation["texts"].items():
+        reads = texts * generation["reads_each"]
+        steered = f", steered by at most {reads:,} short reads of the teacher" if reads else ""
+        lines.append(f"texts for teacher {name}: {texts:,} by {generation['language_model']}{steered}")
+    return [
+        *lines,
+        f"then: method {plan['method']['name']}; plan again once the texts are there",
+        f"output: {plan['output']}",
+    ]
 
 
 def duration(seconds: float) -> str:

@@ -7,15 +7,21 @@ from typing import Any
 
 from torch import Tensor
 
-from alloykit.data import Texts
-from alloykit.jobs.prepare import Prepared, read, salted, stored
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.generation.embeddings import CraftedCollator, craft
+from alloykit.jobs.generate import write_texts
+from alloykit.jobs.prepare import Prepared, generated, read, salted, stored
 from alloykit.jobs.run import Run
 from alloykit.knowledge.live import LiveKnowledge
 from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.sampling import key as sample_seed
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
 from alloykit.knowledge.text_states import WithTextStates, text_states
+from alloykit.methods.as_dfd import AsDfd
+from alloykit.methods.base import Phase
 from alloykit.progress import say
+from alloykit.recipe import Recipe
 from alloykit.rows import LabelsOnly, Source
 from alloykit.teachers.attention import write_out_attention
 from alloykit.teachers.teacher import Teacher
@@ -30,6 +36,10 @@ def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
         return LabelsOnly(labels)
     sweep(prepared.infos, texts, store, prepared.sweep_options())
     return stored(prepared, store, texts, labels)
+
+
+Own = tuple[Texts, Source]
+"""Texts of which it is known whose teacher's they are, and what the teachers say of them."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +64,27 @@ def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Vali
     return Validation(texts, labels, stored(prepared, store, texts, labels))
 
 
+def written(recipe: Recipe, device: str) -> Texts | None:
+    """The texts of the recipe's `generation:` block, written now if they were not; None without one."""
+    if recipe.generation is None:
+        return None
+    path = write_texts(
+        recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
+        device=device, max_length=recipe.training.max_length,
+    )  # fmt: skip
+    return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)
+
+
+def own_of(prepared: Prepared, store: Store, texts: Texts | None) -> Own | None:
+    """Texts of which it is known whose teacher's they are, and what the teachers say of them, where the method asks for it: the
+    generated ones, else the recipe's own, which then have labels."""
+    if not prepared.method.needs.own_texts:
+        return None
+    texts = texts if texts is not None else prepared.texts
+    sweep(prepared.infos, texts, store, prepared.sweep_options())
+    return texts, stored(prepared, store, texts, prepared.labels(texts))
+
+
 def with_text_states(prepared: Prepared, source: Source, run: Run) -> Source:
     """The same source, with the states that a method's own encoder makes of the training texts."""
     model = prepared.method.needs.text_states
@@ -69,6 +100,23 @@ def with_text_states(prepared: Prepared, source: Source, run: Run) -> Source:
         device=options.device,
     )
     return WithTextStates(source, states)
+
+
+def supply_of(prepared: Prepared) -> Any:
+    """For a method that learns from crafted embeddings, what makes them for each phase. None for any other."""
+    if not isinstance(prepared.method, AsDfd):
+        return None
+    options, method = prepared.sweep_options(), prepared.method
+    teachers = [Teacher.load(info, max_length=options.max_length, device=options.device) for info in prepared.infos]
+
+    def supply(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
+        seed = sample_seed(prepared.recipe.training.seed, phase.name, 0, 0)
+        student.to(options.device)
+        modules.to(options.device)
+        crafted = craft(teachers, prepared.space, student, modules["predict"], method.options, seed)
+        return crafted, CraftedCollator(crafted, method.options.hidden)
+
+    return supply
 
 
 def live(

@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import write_json
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
-from alloykit.jobs.sources import Validation, live, load_teachers
+from alloykit.jobs.sources import Validation, live, load_teachers, supply_of
 from alloykit.methods.base import Context
 from alloykit.progress import library_bars_off, say
 from alloykit.rows import Source
@@ -37,7 +37,9 @@ def train_student(
     dataset = tokenize(prepared.texts, tokenizer, length)
     checks, check_source, positions = None, None, np.arange(len(dataset))
     asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
-    if options.select == "unlabelled":
+    if prepared.method.needs.pseudo_embeddings:
+        say(f"method '{prepared.method.name}' learns from crafted embeddings; the texts serve the report alone")
+    elif options.select == "unlabelled":
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
     elif options.select == "labelled":
@@ -57,7 +59,7 @@ def train_student(
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, device=prepared.device,
+        validation=asked, supply=supply_of(prepared), device=prepared.device,
     )  # fmt: skip
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(

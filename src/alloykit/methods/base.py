@@ -36,6 +36,8 @@ class Needs:
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
     token_states: bool = False  # of those layers, from teachers kept in memory during training
     attention_scores: bool = False  # of those layers, likewise from teachers in memory
+    pseudo_embeddings: bool = False  # crafted embeddings to learn from, instead of texts
+    own_texts: bool = False  # texts of which it is known whose teacher's they are: generated ones, or labelled ones
     text_states: str | None = None  # [CLS] of a frozen encoder that is no teacher: which one
     labels: bool = False  # true labels of the training texts
     validation: bool = False  # the labelled texts of the recipe's `validation:`
@@ -52,6 +54,8 @@ class Needs:
         words += [f"{'up to ' if self.adaptive else ''}{self.passes} Monte-Carlo passes"] if self.passes else []
         words += ["pooled states"] if self.pooled_states else []
         words += ["token states (teachers stay in memory)"] if self.token_states else []
+        words += ["embeddings crafted in memory"] if self.pseudo_embeddings else []
+        words += ["texts generated for each teacher (or labels)"] if self.own_texts else []
         words += ["attention scores"] if self.attention_scores else []
         words += [f"[CLS] of {self.text_states}"] if self.text_states else []
         words += ["labels"] if self.labels else []
@@ -76,6 +80,14 @@ class Context:
     student: Shape | None = None
     teachers: tuple[Shape, ...] = ()
     validation: Source | None = None
+    own: Source | None = None
+
+    @property
+    def own_source(self) -> Source:
+        """What the teachers say of texts with the label that each was written for. TypeError where there are none."""
+        if self.own is None:
+            raise TypeError("this method needs texts that were generated for each teacher")
+        return self.own
 
     @property
     def validation_source(self) -> Source:

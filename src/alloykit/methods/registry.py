@@ -8,6 +8,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.methods.adaptive_ensembles import AdaptiveEnsemble, DissimilarityEnsemble
+from alloykit.methods.as_dfd import AsDfd
 from alloykit.methods.base import Method
 from alloykit.methods.cfl import CFL
 from alloykit.methods.dfa import DFA
@@ -28,6 +29,7 @@ from alloykit.methods.pkd import PKD
 from alloykit.methods.pseudo_label import PseudoLabel
 from alloykit.methods.rl_kd import RLKD
 from alloykit.methods.routing import Routing
+from alloykit.methods.stratanet import StrataNet
 from alloykit.methods.supervised import Supervised
 from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.tinybert import TinyBert
@@ -46,6 +48,8 @@ BUILT_IN: tuple[type[Method], ...] = (
     TeacherAlone,
     Ensemble,
     Routing,
+    StrataNet,
+    AsDfd,
     MTBert,
     RLKD,
     SingleKD,

@@ -193,25 +193,33 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
     )
 
 
-def selection(history: Sequence[Mapping[str, Any]], teachers: Sequence[str], caption: str) -> Picture:
-    """How often a policy selected each teacher, and nobody, over the training (RL-KD)."""
-    found = [h for h in history if "selected_nobody" in h]
-    names = [*teachers, "nobody"]
-    keys = [*(f"selected_{k}" for k in range(len(teachers))), "selected_nobody"]
+def course(
+    name: str,
+    history: Sequence[Mapping[str, Any]],
+    series: Mapping[str, str],
+    caption: str,
+    ylabel: str,
+    *,
+    shares: bool = False,
+) -> Picture:
+    """Numbers that a method noted as it trained, over the steps. `series`: key in the history → its name; `shares`: in percent."""
+    found = [h for h in history if all(key in h for key in series)]
+    scale = 100 if shares else 1
 
     def paint(axes: Any) -> None:
         lines = []
-        for i, key in enumerate(keys):
-            values = [100 * h[key] for h in found]
+        for i, key in enumerate(series):
             style = ("-", "--", ":", "-.")[i % 4]
+            values = [scale * h[key] for h in found]
             lines += axes.plot([h["step"] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
-        axes.set_ylim(0, 102)
+        if shares:
+            axes.set_ylim(0, 102)
         axes.set_xlabel("step")
-        axes.set_ylabel("texts selected for (%)")
-        _legend(axes, len(names), lines, names)
+        axes.set_ylabel(ylabel)
+        _legend(axes, len(series), lines, list(series.values()))
 
-    rows = [[str(h["step"]), *(percent(h[key]) for key in keys)] for h in found]
-    return Picture(inline(draw(paint, 2.9), "selection", caption), caption, ["step", *names], rows)
+    rows = [[str(h["step"]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
+    return Picture(inline(draw(paint, 2.9), name, caption), caption, ["step", *series.values()], rows)
 
 
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:

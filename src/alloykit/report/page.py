@@ -86,9 +86,23 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             "." if any("eval_criterion" in h for h in training["history"]) else ": none, the last was taken."
         )
         found.append(figures.training(training["history"], training["selected_step"], caption))
-    if any("selected_nobody" in h for h in training.get("history", [])):
+    return found + _noted(training.get("history", []), list(metrics.get("teachers", {})))
+
+
+def _noted(history: list[Mapping[str, Any]], teachers: list[str]) -> list[Picture]:
+    """What methods note as they train: RL-KD its selections, StrataNet the state of its amalgam."""
+    found = []
+    if any("selected_nobody" in h for h in history):
         caption = "Which teachers the policy selected as it learnt. A text for which it selects nobody learns from its label alone."
-        found.append(figures.selection(training["history"], list(metrics["teachers"]), caption))
+        series = {f"selected_{i}": name for i, name in enumerate(teachers)} | {"selected_nobody": "nobody"}
+        found.append(figures.course("selection", history, series, caption, "texts selected for (%)", shares=True))
+    if any("amalgam_rank" in h for h in history):
+        caption = "How alike different texts' amalgams are (mean cosine). Near 1 they have collapsed into one."
+        found.append(figures.course("amalgam", history, {"amalgam_cosine": "mean cosine"}, caption, "mean cosine"))
+        caption = "Of how many dimensions the amalgams of a batch are (effective rank). Near 1 they have collapsed."
+        found.append(
+            figures.course("amalgam-rank", history, {"amalgam_rank": "effective rank"}, caption, "effective rank")
+        )
     return found
 
 

@@ -15,7 +15,7 @@ from alloykit.teachers.attention import AttentionScores
 from alloykit.teachers.fast_dropout import FastMasks
 from alloykit.teachers.last_layer import LeanLastLayer
 
-STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others")
+STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others", "inputs_embeds")
 
 
 def _reads_answers_only(method: Method) -> bool:

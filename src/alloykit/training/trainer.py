@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import safetensors.torch
 from safetensors import SafetensorError
+from torch import nn
 from transformers import TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
 
@@ -24,6 +26,9 @@ from alloykit.training.options import TrainingOptions
 from alloykit.training.phase_trainer import PhaseTrainer, Progress, Validation, summarise_checks
 from alloykit.training.schedule import Schedule
 from alloykit.training.selection import Selection
+
+Supply = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
+"""phase, student, the method's modules → dataset and collator."""
 
 
 @dataclass
@@ -48,18 +53,21 @@ def train(
     *,
     check_collator: Collator | None = None,
     validation: Validation | None = None,
+    supply: Supply | None = None,
     device: str = "cpu",
 ) -> Fitted:
     """Train `student` in place, phase by phase; leave the selected weights in it.
 
     `dataset`, `checks`: token ids and `row` (dataset.py), joined with their knowledge by `collator` and `check_collator` (by default the
     same one).
-    `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
+    `supply`: makes each phase's data anew, from the student as it then is. `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
     result as if it had never stopped.
     """
     modules = method.modules(context)
     fitted = Fitted()
     for phase in method.phases():
+        if supply is not None:
+            dataset, collator = supply(phase, student, modules)
         model = Amalgam(student, method, modules, context, phase, compiled=options.compile)
         begun = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator

@@ -1,0 +1,1 @@
+"""Texts from nothing but a language model and the teachers."""

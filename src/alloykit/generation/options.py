@@ -1,0 +1,70 @@
+"""The recipe's `generation:` block."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+
+class LanguageModel(BaseModel):
+    """Any causal language model of transformers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str
+    """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt)."""
+    revision: str | None = None
+    trust_remote_code: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return {"model": str(value)} if isinstance(value, (str, Path)) else value
+
+
+class GenerationOptions(BaseModel):
+    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    language_model: LanguageModel
+    per_class: int = Field(200, gt=0)
+    """Texts for each class of each teacher (lost in the paper)."""
+    steer: Literal["teacher", "prompt", "none"] = "teacher"
+    """teacher: Eq. 1, weighted decoding; prompt: the language model follows `prompt` (Appendix B.2); none: it writes what it likes."""
+    candidates: int = Field(200, gt=1)
+    """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
+    top_k: int = Field(40, gt=0)
+    """k < m: sampled from so many of them after weighing (lost in the paper)."""
+    top_p: float = Field(0.9, gt=0, le=1)
+    """Nucleus (the paper: 0.9)."""
+    strength: float = Field(1.0, ge=0)
+    """γ of Eq. 1 (lost in the paper)."""
+    every: int = Field(1, gt=0)
+    """The teacher reads at every n-th token only; between, the language model goes on alone (the paper: at every token)."""
+    min_tokens: int = Field(8, gt=0)
+    max_tokens: int = Field(128, gt=0)
+    """Tokens of the language model per text (the paper: at most 128)."""
+    temperature: float = Field(1.0, gt=0)
+    """Of the language model."""
+    prompt: str = ""
+    """What every text begins with, not kept in it; "{label}" stands for the class (the paper's: Table 6)."""
+    batch_size: int = Field(16, gt=0)
+    """Texts written at once; the teacher reads batch_size × candidates continuations together."""
+    attempts: int = Field(4, gt=0)
+    """At most so many times `per_class` texts are written to replace duplicates and texts that are too short."""
+    seed: int = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> GenerationOptions:
+        if self.top_k >= self.candidates and self.steer == "teacher":
+            raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
+        if self.min_tokens > self.max_tokens:
+            raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
+        if self.steer == "prompt" and "{label}" not in self.prompt:
+            raise ValueError(
+                'steer: prompt needs a prompt with "{label}" in it, for instance "Generate a {label} news article:"'
+            )
+        return self

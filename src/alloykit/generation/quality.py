@@ -1,0 +1,69 @@
+"""How good generated texts are: control, diversity, and how well the language model itself would have expected them."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from alloykit.generation.writer import Written
+
+BLEU_TEXTS, BLEU_ORDER = 100, 4  # self-BLEU compares each of so many texts with the others of them
+
+
+def summarise(texts: Sequence[Written]) -> dict[str, Any]:
+    """control: share of texts that the teacher gives to the wanted class; distinct_n: different n-grams over all; self_bleu: mean
+    BLEU-4 of a text against the others, high where they repeat each other."""
+    words = [t.text.split() for t in texts]
+    finite = [t.perplexity for t in texts if np.isfinite(t.perplexity)]
+    return {
+        "texts": len(texts),
+        "control": float(np.mean([t.predicted == t.label for t in texts])) if texts else 0.0,
+        "confidence": float(np.mean([t.confidence for t in texts])) if texts else 0.0,
+        "perplexity": float(np.exp(np.mean(np.log(finite)))) if finite else None,
+        "words": float(np.mean([len(w) for w in words])) if texts else 0.0,
+        "distinct_1": distinct(words, 1),
+        "distinct_2": distinct(words, 2),
+        "self_bleu": self_bleu(words),
+    }
+
+
+def distinct(texts: Sequence[Sequence[str]], n: int) -> float:
+    """Different n-grams over all n-grams (Li et al. 2016)."""
+    grams = [tuple(words[i : i + n]) for words in texts for i in range(len(words) - n + 1)]
+    return len(set(grams)) / len(grams) if grams else 0.0
+
+
+def self_bleu(texts: Sequence[Sequence[str]], seed: int = 0) -> float:
+    """Mean BLEU-4 of each of (at most 100) texts against the others of them as references, add-one smoothed (Zhu et al. 2018)."""
+    some = [list(words) for words in texts if len(words) >= BLEU_ORDER]
+    random.Random(seed).shuffle(some)
+    some = some[:BLEU_TEXTS]
+    if len(some) < 2:
+        return 0.0
+    return float(np.mean([bleu(words, some[:i] + some[i + 1 :]) for i, words in enumerate(some)]))
+
+
+def bleu(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
+    """BLEU-4 with clipped counts, brevity penalty against the nearest length, and (c + 1) / (n + 1) for orders above one."""
+    logs = 0.0
+    for n in range(1, BLEU_ORDER + 1):
+        own = _grams(words, n)
+        best: Counter[tuple[str, ...]] = Counter()
+        for reference in references:
+            best |= _grams(reference, n)
+        hits, total = sum((own & best).values()), sum(own.values())
+        share = hits / total if n == 1 else (hits + 1) / (total + 1)
+        if share == 0:
+            return 0.0
+        logs += np.log(share) / BLEU_ORDER
+    nearest = min((abs(len(r) - len(words)), len(r)) for r in references)[1]
+    penalty = min(0.0, 1 - nearest / len(words))
+    return float(np.exp(logs + penalty))
+
+
+def _grams(words: Sequence[str], n: int) -> Counter[tuple[str, ...]]:
+    return Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))

@@ -1,0 +1,148 @@
+"""Batches of texts for one class of one teacher, from a language model; the teacher's confidence and the text's perplexity beside each."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
+
+from alloykit.errors import AlloyError
+from alloykit.generation.options import GenerationOptions
+from alloykit.generation.steering import Steering
+from alloykit.knowledge.batches import token_batches
+from alloykit.teachers.teacher import Teacher, load_or_explain
+
+TOKENS = 8192  # padded tokens that the teacher reads at once
+
+
+@dataclass(frozen=True)
+class Written:
+    """One text. `confidence`: P_T(label | text). `perplexity`: per token, of the language model by itself."""
+
+    text: str
+    label: str
+    teacher: str
+    confidence: float
+    predicted: str
+    perplexity: float
+
+    def row(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+class Writer:
+    """A language model that writes for a teacher. `reads`: texts that the teacher has read to steer it."""
+
+    def __init__(self, options: GenerationOptions, device: str) -> None:
+        spec = options.language_model
+        common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
+        self.options, self.device, self.reads = options, device, 0
+        self.tokenizer: Any = load_or_explain(lambda: AutoTokenizer.from_pretrained(spec.model, **common), spec.model)
+        self.model: Any = load_or_explain(
+            lambda: AutoModelForCausalLM.from_pretrained(
+                spec.model, dtype=torch.float32, use_safetensors=True, **common
+            ),
+            spec.model,
+        )
+        self.model.eval().to(device)
+        if self.tokenizer.pad_token_id is None:
+            self.tokenizer.pad_token = self.tokenizer.eos_token
+        self.start = (
+            self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.eos_token_id
+        )
+        if self.start is None:
+            raise AlloyError(
+                expected=f"a language model whose tokenizer has a token to begin with, in '{spec.model}'",
+                got="neither a bos nor an eos token",
+                hint="Take another language model.",
+            )
+        room = getattr(self.model.config, "max_position_embeddings", None)
+        longest = options.max_tokens + len(self._prompt("")) + 1
+        if room is not None and longest > room:
+            raise AlloyError(
+                expected=f"texts that fit into the {room} tokens of '{spec.model}'",
+                got=f"`max_tokens: {options.max_tokens}` and a prompt, {longest} together",
+                hint=f"Set `generation: {{max_tokens: {room - longest + options.max_tokens}}}` or less.",
+            )
+
+    @torch.no_grad()
+    def write(self, teacher: Teacher, label: str, n: int, seed: int) -> list[Written]:
+        """n texts for one of the teacher's labels: the same for the same seed, in one environment."""
+        options, labels = self.options, teacher.info.labels
+        want = torch.full((n,), labels.index(label))
+        prompt = torch.tensor([self._prompt(label)] * n, device=self.device)
+        processors = LogitsProcessorList()
+        steering = None
+        if options.steer == "teacher":
+            steering = Steering(
+                self.tokenizer, lambda texts: log_probabilities(teacher, texts), want,
+                candidates=options.candidates, strength=options.strength, every=options.every, prompt=prompt.shape[1],
+            )  # fmt: skip
+            processors.append(steering)
+        with torch.random.fork_rng():
+            torch.manual_seed(seed)
+            ids = self.model.generate(
+                prompt,
+                attention_mask=torch.ones_like(prompt),
+                logits_processor=processors,
+                do_sample=True,
+                temperature=options.temperature,
+                top_k=options.top_k,
+                top_p=options.top_p,
+                min_new_tokens=options.min_tokens,
+                max_new_tokens=options.max_tokens,
+                pad_token_id=self.tokenizer.pad_token_id,
+            )
+        self.reads += steering.reads if steering else 0
+        texts = [t.strip() for t in self.tokenizer.batch_decode(ids[:, prompt.shape[1] :], skip_special_tokens=True)]
+        said = log_probabilities(teacher, texts).exp()
+        puzzled = self.perplexity(texts)
+        return [
+            Written(text, label, teacher.info.name, float(p[labels.index(label)]), labels[int(p.argmax())], q)
+            for text, p, q in zip(texts, said, puzzled, strict=True)
+        ]
+
+    def _prompt(self, label: str) -> list[int]:
+        words = self.options.prompt.replace("{label}", label)
+        return [self.start, *(self.tokenizer(words, add_special_tokens=False).input_ids if words else [])]
+
+    @torch.no_grad()
+    def perplexity(self, texts: Sequence[str]) -> list[float]:
+        """exp of the mean negative log-likelihood per token, each text alone; infinite for an empty one."""
+        encoded = [[self.start, *self.tokenizer(t, add_special_tokens=False).input_ids][: self._room] for t in texts]
+        found = [math.inf] * len(texts)
+        for rows in token_batches([len(e) for e in encoded], TOKENS):
+            longest = max(len(encoded[i]) for i in rows)
+            ids = torch.full((len(rows), longest), self.tokenizer.pad_token_id, device=self.device)
+            mask = torch.zeros_like(ids)
+            for n, i in enumerate(rows):
+                ids[n, : len(encoded[i])] = torch.tensor(encoded[i])
+                mask[n, : len(encoded[i])] = 1
+            logs = torch.log_softmax(self.model(ids, attention_mask=mask).logits[:, :-1].float(), -1)
+            each = logs.gather(-1, ids[:, 1:, None]).squeeze(-1) * mask[:, 1:]
+            for n, i in enumerate(rows):
+                if len(encoded[i]) > 1:
+                    found[i] = math.exp(-float(each[n].sum()) / (len(encoded[i]) - 1))
+        return found
+
+    @property
+    def _room(self) -> int:
+        return int(getattr(self.model.config, "max_position_embeddings", None) or 1024)
+
+
+@torch.inference_mode()
+def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
+    """log p_i of each text, [n, C_i] float32 on the CPU; equal texts are read once."""
+    distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
+    encoded = teacher.encode(list(distinct))
+    out = torch.empty(len(distinct), len(teacher.info.labels))
+    for rows in token_batches([len(e["input_ids"]) for e in encoded], TOKENS):
+        with teacher.lean:
+            logits = teacher.model(**teacher.batch([encoded[i] for i in rows])).logits
+        out[rows] = torch.log_softmax(logits.float(), -1).cpu()
+    return out[[distinct[text] for text in texts]]

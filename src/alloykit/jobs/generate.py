@@ -1,0 +1,145 @@
+"""Teachers and a language model in, texts for every class of every teacher out. Killed and started again, it goes on."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+
+from alloykit.errors import AlloyError
+from alloykit.files import digest, read_json, replace_atomic, write_atomic, write_json
+from alloykit.generation.options import GenerationOptions
+from alloykit.generation.quality import summarise
+from alloykit.generation.writer import Writer, Written
+from alloykit.jobs.prepare import GENERATED, pick_device
+from alloykit.jobs.run import check_output
+from alloykit.knowledge.sampling import key
+from alloykit.labels import LabelSpace
+from alloykit.progress import bar, say
+from alloykit.recipe import GenerateRecipe, LabelOptions
+from alloykit.teachers.teacher import Teacher, TeacherSpec, describe, unique_names
+
+SUMMARY = "generation.json"
+
+
+def generate(recipe: GenerateRecipe) -> Path:
+    """Write `texts.parquet` (text, label, teacher, confidence, predicted, perplexity) and return it. AlloyError."""
+    return write_texts(
+        recipe.teachers, recipe.labels, recipe.generation, Path(recipe.output),
+        device=pick_device(recipe.device), max_length=recipe.max_length,
+    )  # fmt: skip
+
+
+def write_texts(
+    teachers: Sequence[TeacherSpec],
+    labels: LabelOptions,
+    options: GenerationOptions,
+    folder: Path,
+    *,
+    device: str,
+    max_length: int,
+) -> Path:
+    """The same, for whoever has no recipe of its own. Finished batches that lie in `folder` are taken as they are."""
+    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    space = LabelSpace.union(
+        [info.labels for info in infos],
+        aliases=labels.aliases,
+        teacher_names=[i.name for i in infos],
+        keep_apart=labels.keep_apart,
+    )
+    check_output(folder)
+    made_of = {
+        "options": options.model_dump(mode="json"),
+        "max_length": max_length,
+        "labels": [list(t) for t in space.teachers],
+    }
+    _check_made(folder, made_of)
+    target = folder / GENERATED
+    if target.exists():
+        say(f"{target} is finished already")
+        return target
+    begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
+    kept: list[dict[str, Any]] = []
+    for info, names in zip(infos, space.teachers, strict=True):  # one teacher at a time, which sees no other's texts
+        teacher = Teacher.load(info, max_length=max_length, device=device)
+        place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
+        _check_made(place, dict(teacher.fingerprint))
+        for label, union_name in zip(info.labels, names, strict=True):
+            texts = _for_class(writer, teacher, label, place, seen)
+            own += texts
+            kept += [t.row() | {"label": union_name} for t in texts]
+            control = summarise(texts)["control"]
+            say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
+        by_teacher[info.name] = summarise(own)
+    if not kept:
+        raise AlloyError(
+            expected="texts from the language model",
+            got="none that could be kept",
+            hint="Raise `attempts` or lower `min_tokens`.",
+        )
+    replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
+    write_json(
+        folder / SUMMARY,
+        {
+            "texts": len(kept),
+            "seconds": round(time.perf_counter() - begun, 1),
+            "reads": writer.reads,
+            "teachers": by_teacher,
+        },
+    )
+    return target
+
+
+def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> list[Written]:
+    """Batches until there are enough different texts, or too many attempts were made."""
+    options, kept = writer.options, list[Written]()
+    place = teacher.info.labels.index(label)
+    most = -(-options.attempts * options.per_class // options.batch_size)
+    with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
+        for number in range(most):
+            path = folder / f"{place:03d}-{number:05d}.jsonl"
+            if path.exists():
+                batch = [Written(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+            else:
+                batch = writer.write(
+                    teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
+                )
+                path.parent.mkdir(parents=True, exist_ok=True)
+                write_atomic(path, "".join(json.dumps(t.row(), ensure_ascii=False) + "\n" for t in batch))
+            fresh = list(_fresh(batch, seen))[: options.per_class - len(kept)]
+            kept += fresh
+            advance(len(fresh))
+            if len(kept) == options.per_class:
+                break
+    if len(kept) < options.per_class:
+        say(
+            f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and long enough"
+        )
+    return kept
+
+
+def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
+    """Texts that are not empty and were not written before, whatever their case and spaces."""
+    for text in batch:
+        mark = re.sub(r"\s+", " ", text.text).strip().casefold()
+        if mark and mark not in seen:
+            seen.add(mark)
+            yield text
+
+
+def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
+    """AlloyError if the folder holds texts that were made in another way."""
+    path = folder / "made_of.json"
+    if path.exists() and digest(read_json(path)) != digest(made_of):
+        raise AlloyError(
+            expected=f"the settings that made the texts in {folder}",
+            got="others",
+            hint="Choose another output or remove the folder.",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    write_json(path, made_of)

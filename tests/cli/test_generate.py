@@ -1,0 +1,219 @@
+"""`alloykit generate` and `texts: generate`: from model folders alone to a student; kills; what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+import tiny
+from commandline import execute, write_recipe
+
+import alloykit
+from alloykit.errors import AlloyError
+from alloykit.generation.writer import Writer
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.jobs.generate import generate
+from alloykit.recipe import GenerateRecipe, Recipe, parse
+
+TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("generate")
+    tiny.language_model(folder / "lm")
+    tiny.classifier(folder / "billing", ["refund", "charge"], "bert", seed=1)
+    tiny.classifier(folder / "parcels", ["late", "lost"], "roberta", seed=2)
+    return folder
+
+
+def block(place: Path, **more: Any) -> dict[str, Any]:
+    return {
+        "language_model": str(place / "lm"),
+        "candidates": 8,
+        "top_k": 5,
+        "max_tokens": 8,
+        "min_tokens": 3,
+        "per_class": 20,
+        "batch_size": 8,
+    } | more
+
+
+def recipe(place: Path, output: Path, **more: Any) -> GenerateRecipe:
+    values = {
+        "teachers": [str(place / "billing"), str(place / "parcels")],
+        "generation": block(place, **more),
+        "max_length": 32,
+        "output": str(output),
+    }
+    return parse(values, GenerateRecipe)
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return list(datasets.Dataset.from_parquet(str(path), keep_in_memory=True))
+
+
+def test_texts_for_every_class_of_every_teacher(place: Path, tmp_path: Path) -> None:
+    found = rows(generate(recipe(place, tmp_path / "out")))
+    assert len(found) == 80
+    for teacher, labels in (("billing", {"refund", "charge"}), ("parcels", {"late", "lost"})):
+        own = [r for r in found if r["teacher"] == teacher]
+        assert {r["label"] for r in own} == labels
+        assert len({r["text"].casefold() for r in own}) == len(own) == 40, "no text twice"
+        assert all(0 <= r["confidence"] <= 1 and r["perplexity"] > 1 and r["predicted"] in labels for r in own)
+    summary = json.loads((tmp_path / "out" / "generation.json").read_text())
+    assert summary["reads"] > 0
+    assert set(summary["teachers"]) == {"billing", "parcels"}
+    control = [r["predicted"] == r["label"] for r in found if r["teacher"] == "billing"]
+    assert summary["teachers"]["billing"]["control"] == pytest.approx(sum(control) / 40)
+
+
+def test_killed_and_started_again_it_writes_the_same(
+    place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = rows(generate(recipe(place, tmp_path / "whole")))
+    real, calls = Writer.write, []
+
+    def write(self: Writer, *args: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return real(self, *args)
+
+    monkeypatch.setattr(Writer, "write", write)
+    with pytest.raises(KeyboardInterrupt):
+        generate(recipe(place, tmp_path / "cut"))
+    before = len(calls)
+    assert rows(generate(recipe(place, tmp_path / "cut"))) == whole
+    monkeypatch.undo()
+    needed = len(list((tmp_path / "whole" / "batches").rglob("*.jsonl")))
+    assert len(calls) == before + needed - 5, "finished batches are not written again"
+    assert generate(recipe(place, tmp_path / "cut")).exists()
+
+
+def test_a_teachers_texts_do_not_depend_on_the_others(place: Path, tmp_path: Path) -> None:
+    both = rows(generate(recipe(place, tmp_path / "both")))
+    values = recipe(place, tmp_path / "alone").model_dump(mode="json")
+    values["teachers"] = values["teachers"][1:]
+    alone = rows(generate(parse(values, GenerateRecipe)))
+    assert [r["text"] for r in both if r["teacher"] == "parcels"] == [r["text"] for r in alone]
+
+
+def test_the_command(place: Path, tmp_path: Path) -> None:
+    values = recipe(place, tmp_path / "out", per_class=8).model_dump(mode="json")
+    done = execute("generate", write_recipe(tmp_path, values))
+    assert done.code == 0, done.err
+    assert f"texts: {tmp_path / 'out' / 'texts.parquet'}" in done.out
+    assert "to the teacher" in done.err
+
+
+@pytest.mark.parametrize("method", ["muka", {"name": "stratanet"}], ids=["muka", "stratanet"])
+def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path], tmp_path: Path, method: Any) -> None:
+    run = alloykit.amalgamate(
+        teachers=[place / "billing", place / "parcels"],
+        texts="generate",
+        generation=block(place),
+        student={"model": str(models["encoder"]), "layers": 2},
+        method=method,
+        training=TRAINING,
+        evaluate=datasets.Dataset.from_dict(
+            {"text": tiny.texts(20), "label": ["refund", "charge", "late", "lost"] * 5}
+        ),
+        output=tmp_path / "run",
+    )
+    assert run.has_student
+    assert (run.folder / "generated" / "texts.parquet").exists()
+    assert run.metrics["texts"]["used"] == 80
+    assert {"student", "routing", "ensemble"} <= set(run.metrics["evaluation"]["scores"])
+    if method != "muka":
+        logged = [h for h in run.read("training.json")["history"] if "amalgam_rank" in h]
+        assert logged
+        assert all(-1 <= h["amalgam_cosine"] <= 1 and h["amalgam_rank"] >= 1 for h in logged)
+        assert "have collapsed" in run.report.read_text(encoding="utf-8")
+    again = run_recipe(parse(_resolved(run), Recipe))
+    assert again.has_student, "finished parts are taken as they are"
+    assert alloykit.evaluate(run.folder, tmp_csv(tmp_path))["texts"] == 4
+
+
+def _resolved(run: Any) -> dict[str, Any]:
+    import yaml
+
+    values: dict[str, Any] = yaml.safe_load((run.folder / "recipe.yaml").read_text())
+    values.pop("evaluate")
+    return values
+
+
+def tmp_csv(folder: Path) -> Path:
+    path = folder / "test.csv"
+    path.write_text("text,label\nrefund money,refund\nlate box,late\nlost parcel,lost\npaid card,charge\n")
+    return path
+
+
+def test_stratanet_on_real_texts_with_labels_needs_no_generator(
+    place: Path, models: dict[str, Path], tmp_path: Path
+) -> None:
+    table = datasets.Dataset.from_dict({"text": tiny.texts(120), "label": ["refund", "charge", "late", "lost"] * 30})
+    run = alloykit.amalgamate(
+        [place / "billing", place / "parcels"], table, {"model": str(models["encoder"]), "layers": 2},
+        {"name": "stratanet"}, training=TRAINING, output=tmp_path / "run",
+    )  # fmt: skip
+    assert run.has_student
+
+
+def test_the_plan_counts_what_is_still_to_be_written(place: Path, models: dict[str, Path], tmp_path: Path) -> None:
+    values = {
+        "teachers": [str(place / "billing"), str(place / "parcels")],
+        "texts": "generate",
+        "generation": block(place, every=3),
+        "student": {"model": str(models["encoder"]), "layers": 2},
+        "training": TRAINING,
+        "output": str(tmp_path / "run"),
+    }
+    path = write_recipe(tmp_path, values)
+    before = execute("plan", path, "--json")
+    assert before.code == 0, before.err
+    assert json.loads(before.out)["generation"]["texts"] == {"billing": 40, "parcels": 40}
+    assert json.loads(before.out)["generation"]["reads_each"] == 3 * 8, "⌈8 tokens / 3⌉ times 8 candidates"
+    shown = execute("plan", path).out
+    assert "texts for teacher billing: 40" in shown
+    assert "960 short reads" in shown
+    assert not (tmp_path / "run").exists()
+    generate(
+        parse(
+            {k: values[k] for k in ("teachers", "generation")}
+            | {"max_length": 32, "output": str(tmp_path / "run" / "generated")},
+            GenerateRecipe,
+        )
+    )
+    after = execute("plan", path, "--json", "--no-probe")
+    assert after.code == 0, after.err
+    assert json.loads(after.out)["texts"]["used"] == 80
+
+
+def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path) -> None:
+    values = {
+        "teachers": [str(place / "billing"), str(place / "parcels")],
+        "texts": "generate",
+        "student": {"model": str(models["encoder"]), "layers": 2},
+        "output": str(tmp_path / "run"),
+    }
+    with pytest.raises(AlloyError, match="needs a `generation:` block"):
+        parse(values, Recipe)
+    with pytest.raises(AlloyError, match="language_model"):
+        parse(values | {"generation": {"per_class": 3}}, Recipe)
+    with pytest.raises(AlloyError, match=r"label"):
+        alloykit.amalgamate(values["teachers"], tiny.texts(20), values["student"], "stratanet", output=tmp_path / "run")
+    generate(recipe(place, tmp_path / "texts", per_class=4))
+    with pytest.raises(AlloyError, match="settings that made the texts"):
+        generate(recipe(place, tmp_path / "texts", per_class=5))
+    with pytest.raises(AlloyError, match="no-such-model"):
+        generate(
+            parse(
+                recipe(place, tmp_path / "no").model_dump(mode="json")
+                | {"generation": block(place, language_model="no-such-model")},
+                GenerateRecipe,
+            )
+        )

@@ -1,0 +1,92 @@
+"""Mahalanobis distances against plain float64 loops, and what must hold of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from sklearn.covariance import ledoit_wolf
+
+from alloykit.uncertainty.mahalanobis import Gaussians, logistic
+
+
+def data(n: int = 60, d: int = 4, k: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    g = torch.Generator().manual_seed(seed)
+    classes = torch.arange(n) % k
+    mix = torch.randn(d, d, generator=g, dtype=torch.float64)
+    return torch.randn(n, d, generator=g, dtype=torch.float64) @ mix + 3 * torch.randn(
+        k, d, generator=g, dtype=torch.float64
+    )[classes], classes
+
+
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, None])
+def test_against_loops(shrinkage: float | None) -> None:
+    z, classes = data()
+    found = Gaussians.fit(z, classes, shrinkage)
+    n, d = z.shape
+    x = z.numpy()
+    means = [np.mean([x[i] for i in range(n) if classes[i] == k], axis=0) for k in range(3)]
+
+    def covariance(centred: list[np.ndarray]) -> np.ndarray:
+        total = sum(np.outer(c, c) for c in centred) / n
+        if shrinkage is None:
+            return ledoit_wolf(np.array(centred), assume_centered=True)[0]
+        return (1 - shrinkage) * total + shrinkage * np.trace(total) / d * np.eye(d)
+
+    within = np.linalg.inv(covariance([x[i] - means[int(classes[i])] for i in range(n)]))
+    mean = x.mean(0)
+    around = np.linalg.inv(covariance([row - mean for row in x]))
+    new = torch.randn(7, d, generator=torch.Generator().manual_seed(9)).double()
+    for j, row in enumerate(new.numpy()):
+        md = [float((row - m) @ within @ (row - m)) for m in means]
+        zero = float((row - mean) @ around @ (row - mean))
+        assert found.distances(new)[j].tolist() == pytest.approx(md, rel=1e-6)
+        assert float(found.to_background(new)[j]) == pytest.approx(zero, rel=1e-6)
+        assert float(found.relative(new)[j]) == pytest.approx(min(md) - zero, rel=1e-6)
+
+
+def test_the_background_distance_averages_the_width_on_its_own_data() -> None:
+    z, classes = data(n=5000, d=6)
+    assert float(Gaussians.fit(z, classes, 0.0).to_background(z).mean()) == pytest.approx(6, rel=1e-6)
+
+
+def test_nothing_changes_under_an_affine_map() -> None:
+    z, classes = data(n=400, d=5)
+    g = torch.Generator().manual_seed(3)
+    a, b = (
+        torch.randn(5, 5, generator=g, dtype=torch.float64) + 2 * torch.eye(5, dtype=torch.float64),
+        torch.randn(5, generator=g).double(),
+    )
+    before = Gaussians.fit(z, classes, 0.0).relative(z)
+    after = Gaussians.fit(z @ a.T + b, classes, 0.0).relative(z @ a.T + b)
+    torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-6)
+
+
+def test_more_dimensions_than_texts_are_no_trouble() -> None:
+    z, classes = data(n=12, d=40)
+    assert torch.isfinite(Gaussians.fit(z, classes).relative(z)).all()
+    assert torch.isfinite(Gaussians.fit(z, classes, 0.0).relative(z)).all()
+
+
+def test_the_curve_is_the_likeliest_and_both_groups_weigh_the_same() -> None:
+    g = torch.Generator().manual_seed(0)
+    scores = torch.cat([torch.randn(200, generator=g), torch.randn(50, generator=g) + 2]).double()
+    own = torch.arange(250) < 200
+    slope, intercept = logistic(scores, own).tolist()
+    assert slope < 0, "the further, the less its own"
+    weight = torch.where(own, 250 / 400, 250 / 100)
+
+    def loss(s: float, i: float) -> float:
+        p = torch.sigmoid(s * scores + i)
+        return float(-(weight * torch.where(own, p, 1 - p).log()).sum())
+
+    best = loss(slope, intercept)
+    for ds, di in ((0.05, 0), (-0.05, 0), (0, 0.05), (0, -0.05)):
+        assert loss(slope + ds, intercept + di) > best
+
+
+def test_groups_that_do_not_overlap_keep_a_finite_curve() -> None:
+    scores = torch.cat([torch.zeros(20), torch.ones(20)]).double()
+    slope, intercept = logistic(scores, torch.arange(40) < 20).tolist()
+    assert np.isfinite([slope, intercept]).all()
+    assert torch.sigmoid(torch.tensor(intercept)) > 0.9

@@ -1,0 +1,257 @@
+"""StrataNet against plain float64 loops: blocks, confidences, amalgam, losses; and what its parts are for."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from alloykit.errors import AlloyError
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.registry import create
+from alloykit.methods.strata import blocks, collapse, pooled_blocks
+from alloykit.methods.stratanet import Amalgamation
+from alloykit.rows import Rows, TeacherRows
+from alloykit.uncertainty.mahalanobis import Gaussians
+
+GROUPS, DEPTH, WIDTH = (("a", "b"), ("c", "d", "e")), 2, 8
+SHAPES = (Shape(6, 3), Shape(10, 4))
+
+
+class Pool:
+    def __init__(self, rows: Rows) -> None:
+        self.everything = rows
+
+    def __len__(self) -> int:
+        return len(self.everything.teachers[0].logits)
+
+    def rows(self, at: Any) -> Rows:
+        index = torch.tensor(list(at))
+        teachers = tuple(
+            TeacherRows(t.logits[index], pooled_states=tuple(s[index] for s in t.pooled_states or ()))
+            for t in self.everything.teachers
+        )
+        return Rows(teachers, None if self.everything.labels is None else self.everything.labels[index])
+
+
+def draw(n: int, seed: int, apart: float = 3.0) -> Rows:
+    """A teacher's own texts form clusters in its states; to the other teacher they are noise somewhere else."""
+    g = torch.Generator().manual_seed(seed)
+    labels = torch.arange(n) % 5
+    centres = [
+        torch.randn(5, s.hidden_size, generator=torch.Generator().manual_seed(50 + i)) for i, s in enumerate(SHAPES)
+    ]
+    teachers = []
+    for i, (names, shape) in enumerate(zip(GROUPS, SHAPES, strict=True)):
+        own = labels < 2 if i == 0 else labels >= 2
+        away = torch.full((shape.hidden_size,), apart)
+        pooled = []
+        for _ in range(shape.layers):
+            z = torch.randn(n, shape.hidden_size, generator=g)
+            z = torch.where(own[:, None], z * 0.5 + 2 * centres[i][labels], z + away)
+            pooled.append(z.half())
+        teachers.append(TeacherRows(2 * torch.randn(n, len(names), generator=g), pooled_states=tuple(pooled)))
+    return Rows(tuple(teachers), labels)
+
+
+def context(**options: Any) -> tuple[Any, Context]:
+    method = create({"name": "stratanet", **options})
+    own = Pool(draw(200, 1))
+    bare = Context(LabelSpace.union(GROUPS), student=Shape(WIDTH, DEPTH), teachers=SHAPES, own=own)
+    return method, replace(bare, state=dict(method.fit(own, bare)))
+
+
+def test_blocks_are_contiguous_and_as_even_as_possible() -> None:
+    assert blocks(12, 6) == [[1, 2], [3, 4], [5, 6], [7, 8], [9, 10], [11, 12]]
+    assert blocks(3, 2) == [[1, 2], [3]]
+    assert blocks(7, 3) == [[1, 2, 3], [4, 5], [6, 7]]
+    assert blocks(2, 4) == [[1], [1], [2], [2]], "a shallow teacher's layers serve several blocks"
+    assert blocks(4, 4) == [[1], [2], [3], [4]]
+
+
+def test_a_blocks_state_is_the_mean_over_its_layers() -> None:
+    rows = draw(6, 2)
+    z = pooled_blocks(rows.teachers[0], 2)
+    layers = rows.teachers[0].pooled_states
+    assert layers is not None
+    torch.testing.assert_close(z[:, 0], (layers[0].float() + layers[1].float()) / 2)
+    torch.testing.assert_close(z[:, 1], layers[2].float())
+
+
+@pytest.mark.parametrize("kind", ["rmd", "md"])
+def test_confidence_from_loops(kind: str) -> None:
+    method, known = context(confidence=kind)
+    rows = draw(9, 3)
+    c = method.confidences(rows, known)
+    assert c.shape == (9, 2, DEPTH)
+    for i in range(2):
+        for b in range(DEPTH):
+            g = Gaussians.of(known.state, f"{i}.{b}", torch.device("cpu"))
+            slope, intercept = known.state[f"{i}.{b}.curve"].tolist()
+            precision = torch.linalg.inv(g.factor @ g.factor.T)
+            around = torch.linalg.inv(g.background @ g.background.T)
+            for x in range(9):
+                z = pooled_blocks(rows.teachers[i], DEPTH)[x, b].double()
+                score = min(float((z - m) @ precision @ (z - m)) for m in g.means)
+                if kind == "rmd":
+                    score -= float((z - g.mean) @ around @ (z - g.mean))
+                assert float(c[x, i, b]) == pytest.approx(1 / (1 + math.exp(-(slope * score + intercept))), abs=1e-5)
+
+
+def test_halves_are_kept_apart() -> None:
+    """The texts that the Gaussians are fitted to are not those that the curve is fitted to: 40 own texts of teacher 1, 20 each."""
+    _, known = context()
+    means = known.state["0.0.means"]
+    assert means.shape == (2, 6)
+    own = draw(200, 1)
+    z = pooled_blocks(own.teachers[0], DEPTH)[:, 0].double()
+    everything = torch.stack([z[own.labels == k].mean(0) for k in range(2)])
+    assert not torch.allclose(means, everything, atol=1e-6)
+
+
+def test_the_largest_confidence_finds_the_owner_where_msp_does_not_and_widths_do_not_matter() -> None:
+    rows, found = draw(300, 4), {}
+    owner = (rows.labels >= 2).long()
+    for kind in ("rmd", "msp"):
+        method, known = context(confidence=kind)
+        found[kind] = float((method.confidences(rows, known)[..., -1].argmax(-1) == owner).double().mean())
+    assert found["rmd"] > 0.95
+    assert found["rmd"] > found["msp"] + 0.2
+
+
+def test_doubling_a_teachers_width_does_not_change_who_is_found() -> None:
+    def doubled(rows: Rows) -> Rows:
+        second = rows.teachers[1]
+        wide = tuple(
+            torch.cat([s, s + 0.01 * torch.randn(s.shape, generator=torch.Generator().manual_seed(8)).half()], -1)
+            for s in second.pooled_states or ()
+        )
+        return replace(rows, teachers=(rows.teachers[0], replace(second, pooled_states=wide)))
+
+    rows, owner = draw(300, 4), (draw(300, 4).labels >= 2).long()
+    method, known = context()
+    before = method.confidences(rows, known)[..., -1].argmax(-1)
+    own = Pool(doubled(draw(200, 1)))
+    bare = replace(known, teachers=(SHAPES[0], Shape(20, 4)), own=own, state={})
+    after = method.confidences(doubled(rows), replace(bare, state=dict(method.fit(own, bare))))[..., -1].argmax(-1)
+    assert float((before == after).double().mean()) > 0.97
+    assert float((after == owner).double().mean()) > 0.95
+
+
+def test_the_target() -> None:
+    method, known = context(sharpness=0.5)
+    rows = draw(7, 5)
+    c = method.confidences(rows, known)[..., -1]
+    found = method.supervise(rows, known)
+    for x in range(7):
+        logit = [
+            math.log(min(max(float(v), 1e-4), 1 - 1e-4) / (1 - min(max(float(v), 1e-4), 1 - 1e-4))) / 0.5 for v in c[x]
+        ]
+        top = max(logit)
+        e = [math.exp(v - top) for v in logit]
+        weights = [v / sum(e) for v in e]
+        target = []
+        for i in range(2):
+            p = torch.softmax(rows.teachers[i].logits[x].double() / 0.75, -1)
+            target += [weights[i] * float(q) for q in p]
+        assert found.targets[x].tolist() == pytest.approx(target, abs=1e-5)
+        assert found.teacher_weights[x].tolist() == pytest.approx(weights, abs=1e-5)
+
+
+def lesson(method: Any, known: Context, rows: Rows) -> Lesson:
+    g = torch.Generator().manual_seed(6)
+    n = len(rows.teachers[0].logits)
+    mask = torch.ones(n, 4, dtype=torch.long)
+    mask[0, 2:] = 0
+    hidden = tuple(torch.randn(n, 4, WIDTH, generator=g) for _ in range(DEPTH + 1))
+    student = StudentOutput(torch.randn(n, 5, generator=g), mask, hidden)
+    torch.manual_seed(0)
+    return Lesson(student, rows, method.supervise(rows, known), method.modules(known), known, Phase())
+
+
+@pytest.mark.parametrize("amalgam", ["st", "mul", "linear"])
+def test_losses_from_loops(amalgam: str) -> None:
+    """Eqs. 5–8; the Transformer layer itself is torch's."""
+    method, known = context(amalgam=amalgam, intermediate=0.6, auxiliary=2.0)
+    rows = draw(5, 7)
+    seen = lesson(method, known, rows)
+    terms = method.loss(seen)
+    c, parts = method.confidences(rows, known), seen.modules["blocks"]
+    inter, out, learns = [], [], []
+    for x in range(5):
+        far, own_losses = 0.0, 0.0
+        for b, part in enumerate(parts):
+            h = [pooled_blocks(t, DEPTH)[x, b] for t in rows.teachers]
+            e = [w(v) for w, v in zip(part.enrich, h, strict=True)]
+            if amalgam == "st":
+                e = [v + part.sureness(c[x, i, b].view(1)) for i, v in enumerate(e)]
+            else:
+                e = [c[x, i, b] * v for i, v in enumerate(e)]
+            a = sum(e) if amalgam == "linear" else part.layer(torch.stack([part.token, *e])[None])[0, 0]
+            real = [t for t in range(4) if seen.student.attention_mask[x, t]]
+            s = part.project(sum(seen.student.hidden_states[b + 1][x, t] for t in real) / len(real))
+            far += float(((a / a.norm() - s / s.norm()) ** 2).sum()) / DEPTH
+            shares = c[x, :, b] / c[x, :, b].sum()
+            rebuilt = sum(float(shares[i]) * float(((d(a) - h[i]) ** 2).mean()) for i, d in enumerate(part.rebuild))
+            q = torch.softmax(part.head(a), -1)
+            target = seen.supervision.targets[x]
+            own_losses += (
+                rebuilt + sum(float(t * (t / p).log()) for t, p in zip(target, q, strict=True) if t > 0)
+            ) / DEPTH
+        inter.append(0.6 * far)
+        learns.append(2.0 * own_losses)
+        target, s = seen.supervision.targets[x].double(), seen.student.logits[x].double()
+        q = torch.softmax(s, -1)
+        total = 0.0
+        for group in (slice(0, 2), slice(2, 5)):
+            w, mass = float(target[group].sum()), float(q[group].sum())
+            total += w * math.log(w / mass)
+            within = torch.softmax(s[group] / 0.75, -1)
+            p = target[group] / w
+            total += 0.75**2 * w * float((p * (p / within).log()).sum())
+        out.append(0.4 * total)
+    for name, wanted in (("inter", inter), ("out", out), ("amalgam", learns)):
+        torch.testing.assert_close(
+            terms[name].detach().double(), torch.tensor(wanted, dtype=torch.float64), rtol=1e-4, atol=1e-5
+        )
+
+
+def test_the_amalgam_does_not_follow_the_student() -> None:
+    method, known = context()
+    seen = lesson(method, known, draw(5, 7))
+    method.loss(seen)["inter"].sum().backward()
+    part = seen.modules["blocks"][0]
+    assert all(p.grad is None for name, p in part.named_parameters() if not name.startswith("project"))
+    assert part.project.weight.grad is not None
+
+
+def test_collapse_is_seen() -> None:
+    g = torch.Generator().manual_seed(0)
+    cosine, rank = collapse(torch.randn(64, 8, generator=g))  # type: ignore[misc]
+    assert abs(cosine) < 0.1
+    assert rank > 7
+    cosine, rank = collapse(torch.ones(64, 8) + 1e-3 * torch.randn(64, 1, generator=g))  # type: ignore[misc]
+    assert cosine > 0.99
+    assert rank < 1.5
+    assert collapse(torch.ones(2, 8)) is None
+
+
+def test_too_few_own_texts_are_refused() -> None:
+    method = create("stratanet")
+    own = Pool(draw(20, 1))
+    bare = Context(LabelSpace.union(GROUPS), student=Shape(WIDTH, DEPTH), teachers=SHAPES, own=own)
+    with pytest.raises(
+        AlloyError, match=r"at least 16 texts of the labels that only teacher 1 knows \(a, b\).*per_class"
+    ):
+        method.fit(own, bare)
+
+
+def test_widths_that_no_head_divides_get_fewer_heads() -> None:
+    part = Amalgamation([4], 6, 4, "st", 3)
+    layer: nn.TransformerEncoderLayer = part.layer
+    assert layer.self_attn.num_heads == 3
