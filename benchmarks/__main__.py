@@ -28,6 +28,12 @@ TABLES = {
         "fig6": "the temperature of MUKA-Soft",
         "checkpoint": "the checkpoint chosen with labels, without, and not at all",
     },
+    "stratanet": {
+        "generator": "the steerable generator: control, diversity and time of cheap settings",
+        "table3": "students of generated texts, random words, other domains' texts, and real ones",
+        "fig4": "the weight of the intermediate layers",
+        "table5": "other architectures, smaller students, more teachers",
+    },
     "distill": {
         "selection": "does RL-KD's policy learn, where the right answer is known",
         "rlkd4": "RL-KD, Tables 3-5: teachers, ensembles and students of six tasks",

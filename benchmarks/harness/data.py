@@ -95,7 +95,12 @@ OHSUMED = DataSet(
 )
 SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED)}
 
-# What a pool is: the students' unlabelled texts.
+# What a pool is: the students' unlabelled texts. The last three are for teachers whose data is gone (`Stages.pool`).
+DATA_FREE = {
+    "generated": "texts that a language model wrote for each teacher's classes",
+    "random": "as many texts of words drawn from the teachers' vocabularies",
+    "cross": "as many Wikipedia sentences",
+}
 POOLS = {
     "shared": "the teachers' own training texts, labels forgotten (the paper's setting)",
     "disjoint": "as many other texts of the same set: no teacher has seen any of them",

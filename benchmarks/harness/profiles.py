@@ -51,6 +51,7 @@ SMALL = Profile(
     test=1000,
     encoders={
         "english": {"model": "bundled:minilm", "layers": 3, "keep": "even"},
+        "english-small": {"model": "bundled:minilm", "layers": 2, "keep": "even"},
         "english-large": {"model": "bundled:minilm"},
         "english-bpe": {"model": "trained:bpe"},
         "chinese": {"model": "trained:chinese"},
@@ -68,6 +69,7 @@ PAPER = Profile(  # MUKA §4.1, §4.4
     test=None,
     encoders={
         "english": {"model": "google-bert/bert-base-uncased"},
+        "english-small": {"model": "google-bert/bert-base-uncased", "layers": 4},
         "english-large": {"model": "google-bert/bert-large-uncased"},
         "english-bpe": {"model": "FacebookAI/roberta-base"},
         "chinese": {"model": "hfl/chinese-bert-wwm-ext"},

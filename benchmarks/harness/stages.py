@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import random
+import shutil
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoTokenizer
+
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.jobs.prepare import Prepared, prepare, stored
+from alloykit.generation.options import GenerationOptions
+from alloykit.jobs.generate import write_texts
+from alloykit.jobs.prepare import GENERATED, Prepared, generated, pick_device, prepare, stored
 from alloykit.jobs.teach import teach
 from alloykit.jobs.teach_together import teach_together
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sweep import sweep
 from alloykit.methods.registry import create
-from alloykit.recipe import Recipe, TeachRecipe, TogetherRecipe, parse
-from benchmarks.harness.data import SETS, Files, read, write
+from alloykit.recipe import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.teachers.teacher import TeacherSpec
+from benchmarks.harness.data import DATA_FREE, SETS, Files, read, write
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.settings import Setting
 
@@ -22,9 +29,17 @@ class Stages:
     """The shared stages of one setting and seed; folders under `work` keep them between calls."""
 
     def __init__(
-        self, data: Path, work: Path, setting: Setting, profile: Profile, seed: int, *, passes: int = 16
+        self,
+        data: Path,
+        work: Path,
+        setting: Setting,
+        profile: Profile,
+        seed: int,
+        *,
+        passes: int = 16,
+        generation: dict[str, Any] | None = None,
     ) -> None:
-        self.passes, self.work = passes, work
+        self.passes, self.work, self.generation = passes, work, generation or {}
         self.setting, self.profile, self.seed = setting, profile, seed
         root = work / f"{profile.name}-{profile.precision}"
         self.folder = root / setting.name / f"seed{seed}"
@@ -48,7 +63,7 @@ class Stages:
         plan = self.setting.teachers[i]
         recipe = {
             "model": self.profile.encoder(plan.encoder, self.work),
-            "data": self.labelled(self.files[plan.dataset].teachers(pool)),
+            "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
             "training": self.training(self.profile.teacher, 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
@@ -85,17 +100,56 @@ class Stages:
         }
         if values["training"].get("select") == "labelled" or create(method).needs.validation:
             values["validation"] = {"data": self.labelled(self.validation())}
+        if create(method).needs.own_texts:  # written already, for all cells
+            values["generation"] = self.generation | {"seed": self.seed}
+            shutil.copytree(self.generated(), generated(parse(values, Recipe)), dirs_exist_ok=True)
         return parse(values, Recipe)
 
     def training(self, settings: dict[str, Any], seed: int) -> dict[str, Any]:
         return {**settings, "max_length": self.profile.max_length, "precision": self.profile.precision, "seed": seed}
 
     def pool(self, pool: str) -> Path:
-        """The students' texts, of all data sets; labels carry the union's names."""
+        """The students' texts, of all data sets; labels carry the union's names. Of DATA_FREE none is the teachers' own."""
+        if pool == "generated":
+            return self.generated() / GENERATED
+        if pool in DATA_FREE:
+            return self._stand_ins(pool)
         return self._joined(pool, {name: files.pool(pool) for name, files in self.files.items()})
 
     def test(self) -> Path:
         return self._joined("test", {name: files.test() for name, files in self.files.items()})
+
+    def generated(self) -> Path:
+        """The folder of the texts that were written for these teachers, once."""
+        folder = self.shared / "generated"
+        teachers = [TeacherSpec(model=str(f), name=f.name) for f in self.teacher_folders("shared")]
+        options = GenerationOptions.model_validate(self.generation | {"seed": self.seed})
+        labels = LabelOptions(keep_apart=self.setting.keep_apart)
+        write_texts(teachers, labels, options, folder, device=pick_device("auto"), max_length=self.profile.max_length)
+        return folder
+
+    def _stand_ins(self, pool: str) -> Path:
+        """As many texts as were generated: random words, of as many words each, or sentences of another domain. Without labels."""
+        target = self.folder / "texts" / f"{pool}.parquet"
+        if not target.exists():
+            lengths = [max(3, len(t.split())) for t in read(self.pool("generated"))["text"]]
+            files = next(iter(self.files.values()))
+            if pool == "cross":
+                texts = list(files.foreign(len(lengths))["text"])
+            else:
+                words = self._vocabulary()
+                draw = random.Random(f"random {self.seed}")
+                texts = [" ".join(draw.choices(words, k=n)) for n in lengths]
+            write({"text": texts, "label": [None] * len(texts)}, target)
+        return target
+
+    def _vocabulary(self) -> list[str]:
+        """Whole words that any of the teachers' tokenizers knows."""
+        found: set[str] = set()
+        for folder in self.teacher_folders("shared"):
+            pieces = AutoTokenizer.from_pretrained(folder).get_vocab()
+            found |= {p.lstrip("Ġ▁") for p in pieces if p.lstrip("Ġ▁").isalpha() and not p.startswith("##")}
+        return sorted(found)
 
     def validation(self) -> Path:
         return self._joined("validation", {name: files.validation() for name, files in self.files.items()})
@@ -125,6 +179,7 @@ class Stages:
 
     def _teachers(self, pool: str) -> str:
         """A name for the texts that this pool's teachers learn from."""
+        pool = "shared" if pool in DATA_FREE else pool
         return next(iter(self.files.values())).teachers(pool).stem
 
     def knowledge(self, pool: str) -> Path:

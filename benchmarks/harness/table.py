@@ -45,6 +45,7 @@ class Table:
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
+    generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def cells(self, profile: Profile, **only: Sequence[Any]) -> Iterator[Cell]:
@@ -62,7 +63,8 @@ class Table:
         students = {m["student"] for m in self.methods.values() if "student" in m}
         roles = {role for setting in self.settings for role in setting.roles} | students
         settings = {setting.name: setting.described() for setting in self.settings}
-        return {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
+        about = {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
+        return about | ({"generation": dict(self.generation)} if self.generation else {})
 
     def sized(self, profile: Profile) -> Profile:
         return replace(profile, precision=self.precision)
@@ -85,7 +87,15 @@ class Table:
                 part = (cell.setting, cell.seed)
                 if part not in stages:
                     setting = next(s for s in self.settings if s.name == cell.setting)
-                    stages[part] = Stages(data, work, setting, self.sized(profile), cell.seed, passes=self.passes)
+                    stages[part] = Stages(
+                        data,
+                        work,
+                        setting,
+                        self.sized(profile),
+                        cell.seed,
+                        passes=self.passes,
+                        generation=dict(self.generation),
+                    )
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()

@@ -1,0 +1,10 @@
+"""StrataNet, Fig. 4: λ, the weight of the intermediate layers."""
+
+from __future__ import annotations
+
+from benchmarks.harness.settings import split
+from benchmarks.harness.table import Table
+from benchmarks.stratanet.methods import GENERATION, SWEEP
+
+SETTINGS = (split("ag_news", 2), split("abstracts5", 2))
+TABLE = Table("stratanet", "fig4", "Fig. 4: λ", SETTINGS, {"generated": tuple(SWEEP)}, SWEEP, generation=GENERATION)

@@ -1,0 +1,92 @@
+"""What cheap settings of the generator cost in control and diversity, and save in time; against the loop that reads one candidate at a time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from alloykit.generation.options import GenerationOptions
+from alloykit.generation.quality import summarise
+from alloykit.generation.writer import Writer
+from alloykit.progress import say
+from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.settings import split
+from benchmarks.harness.stages import Stages
+from benchmarks.speed.measure import Measurement, device
+from benchmarks.stratanet.methods import GENERATION
+
+TEXTS = 50  # per class and setting
+CHANGES: dict[str, dict[str, Any]] = {
+    "m = 16, every 4th token": {},
+    "m = 16, every 2nd token": {"every": 2},
+    "m = 16, every token": {"every": 1},
+    "m = 64, every 4th token": {"candidates": 64, "top_k": 32},
+    "m = 200, every token (the paper)": {"candidates": 200, "top_k": 40, "every": 1},
+    "γ = 3": {"strength": 3.0},
+    "not steered": {"strength": 0.0},
+}
+LOOP = {"max_tokens": 16, "min_tokens": 12, "every": 1}  # the plain loop is slow: shorter texts, and one batch of four
+
+
+def run(data: Path, work: Path) -> dict[str, Any]:
+    stages = Stages(data, work.parent, split("ag_news", 2), SMALL, 0)
+    folder = stages.teacher_folders("shared")[0]
+    teacher = Teacher.load(
+        describe(TeacherSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
+    )
+    found = {}
+    for name, change in CHANGES.items():
+        writer = Writer(GenerationOptions.model_validate(GENERATION | change), device())
+        begun, texts = time.perf_counter(), []
+        for n, label in enumerate(teacher.info.labels):
+            texts += writer.write(teacher, label, TEXTS, seed=n)
+        seconds = time.perf_counter() - begun
+        found[name] = summarise(texts) | {
+            "seconds_per_text": round(seconds / len(texts), 3),
+            "reads_per_text": round(writer.reads / len(texts)),
+        }
+        say(f"{name}: {found[name]}")
+    return {
+        "generation": GENERATION,
+        "texts": TEXTS * len(teacher.info.labels),
+        "settings": found,
+        "loop": _loop(teacher),
+    }
+
+
+def _loop(teacher: Teacher) -> dict[str, Any]:
+    """The same four texts written by batches, and with every candidate read by itself."""
+    options = GenerationOptions.model_validate(GENERATION | LOOP)
+    seconds, texts = {}, {}
+    for way in ("batched", "one at a time"):
+        writer = Writer(options, device())
+        begun = time.perf_counter()
+        texts[way] = [
+            t.text
+            for t in (writer.write if way == "batched" else _one_by_one(writer))(teacher, teacher.info.labels[0], 4, 0)
+        ]
+        seconds[way] = round(time.perf_counter() - begun, 2)
+    same = sum(a == b for a, b in zip(*texts.values(), strict=True))
+    return {"seconds": seconds, "ratio": round(seconds["one at a time"] / seconds["batched"], 1), "same_texts": same}
+
+
+def _one_by_one(writer: Writer) -> Any:
+    """`write` with a judge that reads one text per call."""
+    from alloykit.generation import writer as module
+
+    def write(teacher: Teacher, label: str, n: int, seed: int) -> Any:
+        whole = module.log_probabilities
+        module.log_probabilities = lambda t, texts: torch.cat([whole(t, [text]) for text in texts])
+        try:
+            return writer.write(teacher, label, n, seed)
+        finally:
+            module.log_probabilities = whole
+
+    return write
+
+
+TABLE = Measurement("generator", "the steerable generator: control, diversity, time", run, "stratanet")

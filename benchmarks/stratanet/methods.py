@@ -1,0 +1,33 @@
+"""The methods of StrataNet's tables, the small generator behind them, and what both are called."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Methods = dict[str, dict[str, Any]]
+
+GENERATION: dict[str, Any] = {  # small: m = 16 and the teacher at every fourth token (the paper: 200, and every token)
+    "language_model": "../shared/models/lm-general",
+    "per_class": 150,
+    "candidates": 16,
+    "top_k": 8,
+    "every": 4,
+    "strength": 1.0,
+    "min_tokens": 12,
+    "max_tokens": 40,
+    "batch_size": 50,
+}
+STRATANET: Methods = {"stratanet": {"name": "stratanet"}}
+BASELINES: Methods = {
+    "vanilla_kd": {"name": "vanilla_kd"},
+    "as_dfd": {"name": "as_dfd"},
+    "muka-soft": {"name": "muka", "mode": "soft"},
+}
+VARIANTS: Methods = {  # Figs. 3A, 3B
+    "stratanet-md": {"name": "stratanet", "confidence": "md"},
+    "stratanet-msp": {"name": "stratanet", "confidence": "msp"},
+    "stratanet-mul": {"name": "stratanet", "amalgam": "mul"},
+    "stratanet-noST": {"name": "stratanet", "amalgam": "linear"},
+}
+LAMBDAS = (0.1, 0.3, 0.5, 0.7, 0.9)  # Fig. 4
+SWEEP: Methods = {f"stratanet-{value}": {"name": "stratanet", "intermediate": value} for value in LAMBDAS}

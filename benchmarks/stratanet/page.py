@@ -1,0 +1,145 @@
+"""benchmarks/results/stratanet.md, from the committed results and what was written by hand in notes/."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from alloykit.files import write_atomic
+from benchmarks.harness.data import DATA_FREE
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import accuracies, cells_of, comparisons, gaps, made, note, values_of
+from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
+from benchmarks.stratanet import fig4, table3, table5
+from benchmarks.stratanet.methods import GENERATION, LAMBDAS
+
+NOTES = Path(__file__).with_name("notes")
+TITLES = {
+    "supervised": "Supervised (upper bound)",
+    **{f"teacher{i}": f"Teacher {i}" for i in range(1, 5)},
+    "ensemble": "Ensemble",
+    "vanilla_kd": "Vanilla KD",
+    "as_dfd": "AS-DFD",
+    "muka-soft": "MUKA-Soft",
+    "stratanet": "StrataNet",
+    "stratanet-md": "– confidence from MD",
+    "stratanet-msp": "– confidence from the maximum probability",
+    "stratanet-mul": "– StrataNet_mul",
+    "stratanet-noST": "– StrataNet_noST",
+    "stratanet-small": "StrataNet, two layers",
+    "as_dfd-small": "AS-DFD, two layers",
+    "vanilla_kd-small": "Vanilla KD, two layers",
+}
+POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: what an owner who has his data can do"}
+
+
+def write() -> None:
+    lines = [
+        "# StrataNet: our numbers beside the paper's",
+        "",
+        "Vijayaraghavan et al. 2024. Their teachers are BERT-base, their generator GPT-2 of 124 M parameters and more; ours are MiniLM of three "
+        "layers and a language model of 6 M parameters, so levels are not comparable, only orders and differences are.",
+        "",
+        *note(NOTES, "summary"),
+        "## Setting",
+        "",
+        f"The generator: `{json.dumps(GENERATION)}`. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
+        "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. Everything else is as on "
+        "[MUKA's page](muka.md).",
+        "",
+        *_generator(),
+        *_table3(),
+        *_fig4(),
+        *_plain(table5.TABLE),
+        *_samples(),
+    ]
+    write_atomic(RESULTS / "stratanet.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _generator() -> list[str]:
+    lines, path = ["## The generator", ""], RESULTS / "stratanet" / "generator.json"
+    if not path.exists():
+        return [*lines, "Not run yet.", ""]
+    found = json.loads(path.read_text(encoding="utf-8"))
+    f, machine = found["figures"], found["machine"]
+    body = [
+        [name, f"{s['control']:.0%}", f"{s['confidence']:.2f}", f"{s['distinct_2']:.2f}", f"{s['self_bleu']:.2f}",
+         f"{s['perplexity']:.0f}", s["reads_per_text"], s["seconds_per_text"]]
+        for name, s in f["settings"].items()
+    ]  # fmt: skip
+    loop = f["loop"]
+    return [
+        *lines,
+        f"{f['texts']} texts for the first teacher of AG News in each setting. Control: the share that the teacher gives to the wanted class.",
+        "",
+        *rows(
+            ["", "control", "confidence", "distinct-2", "self-BLEU", "perplexity", "reads per text", "s per text"], body
+        ),
+        f"The same four texts with one candidate read at a time: {loop['seconds']['one at a time']} s instead of {loop['seconds']['batched']} s, "
+        f"{loop['ratio']} ×; {loop['same_texts']} of the four texts are the same (elsewhere rounding has changed a draw).",
+        "",
+        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, torch {machine['torch']}.",
+        "",
+    ]
+
+
+def _table3() -> list[str]:
+    table, cells = table3.TABLE, cells_of(table3.TABLE)
+    lines = [f"## {table.title}", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    lines += [*note(NOTES, table.name), *made(table, cells)]
+    stated = {m: {s: (v, 0.0) for s, v in row.items()} for m, row in table3.PAPER.items()}
+    for pool, what in POOLS.items():
+        lines += [f"### Texts: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
+        lines += accuracies(table, cells, pool, TITLES, stated if pool in ("generated", "shared") else None)
+    lines += comparisons(
+        table,
+        cells,
+        "generated",
+        TITLES,
+        ("stratanet",),
+        [m for m in table.grid["generated"] if m not in ("teachers", "stratanet")],
+    )
+    return lines + gaps(table, cells)
+
+
+def _fig4() -> list[str]:
+    table, cells = fig4.TABLE, cells_of(fig4.TABLE)
+    lines = [f"## {table.title}", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    body = [
+        [s.title, *(spread(values_of(Part(cells, s.name, "generated"), f"stratanet-{v}")) for v in LAMBDAS)]
+        for s in table.settings
+    ]
+    return [*lines, *note(NOTES, table.name), *made(table, cells), *rows(["λ", *LAMBDAS], body), *gaps(table, cells)]
+
+
+def _plain(table: Table) -> list[str]:
+    cells = cells_of(table)
+    lines = [f"## {table.title}", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    return [
+        *lines,
+        *note(NOTES, table.name),
+        *made(table, cells),
+        *accuracies(table, cells, "generated", TITLES),
+        *gaps(table, cells),
+    ]
+
+
+def _samples() -> list[str]:
+    path = RESULTS / "stratanet" / "samples.json"
+    if not path.exists():
+        return []
+    found = json.loads(path.read_text(encoding="utf-8"))
+    lines = ["## Samples of generated text", "", "The first of each class, as they came (seed 0).", ""]
+    for setting, classes in found.items():
+        body = [
+            [label, text.replace("|", "/").replace("\n", " ")] for label, texts in classes.items() for text in texts
+        ]
+        lines += [f"### {setting}", "", *rows(["class", "text"], body)]
+    return lines
