@@ -51,12 +51,13 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> Measured:
 
     @torch.inference_mode()
     def plain(rows: Sequence[int]) -> None:
-        teacher.model(**teacher.batch([encodings[i] for i in rows])).logits.float().cpu()
+        with teacher.lean:
+            teacher.model(**teacher.batch([encodings[i] for i in rows])).logits.float().cpu()
 
     @torch.inference_mode()
     def sampled(rows: Sequence[int]) -> None:
         assert sampler is not None
-        with torch.random.fork_rng():
+        with torch.random.fork_rng(), teacher.lean:
             sampler.sample(teacher.model, teacher.batch([encodings[i] for i in rows]), 1).cpu()
 
     return Measured(
