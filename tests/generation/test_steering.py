@@ -98,7 +98,7 @@ def test_the_teacher_gets_more_of_what_it_wants(folder: Path, teacher: Teacher) 
         texts = [t for label in teacher.info.labels for n in range(4) for t in writer.write(teacher, label, 8, seed=n)]
         control.append(sum(t.predicted == t.label for t in texts) / len(texts))
         assert all(t.confidence <= 1 and t.perplexity > 1 for t in texts)
-        assert all(3 <= len(t.text.split()) <= 10 for t in texts if "[" not in t.text)
+        assert all(len(t.text.split()) <= 10 for t in texts)
     assert control[1] > control[0] + 0.2
     again = Writer(options(folder, strength=4.0), "cpu")
     assert again.write(teacher, "invoice", 8, seed=3) == writer.write(teacher, "invoice", 8, seed=3)

@@ -33,9 +33,11 @@ def from_python(
         tables[name] = load_texts(source, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
 
+    needs = create(method).needs
+    want_labels = needs.labels or (needs.own_texts and blocks.get("generation") is None)
     values: dict[str, Any] = {
         "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
-        "texts": block("texts", texts, create(method).needs.labels),
+        "texts": block("texts", texts, want_labels),
         "student": str(student) if isinstance(student, Path) else student,
         "method": method,
         "output": str(output),
