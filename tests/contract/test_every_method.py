@@ -144,7 +144,7 @@ def test_a_text_does_not_depend_on_its_batch(spec, kind, loudness):
         if method.phases() and not method.batch_coupled:
             for name, term in losses(method, rows, context, logits).items():
                 found = losses(method, part, context, logits[picked])[name]
-                torch.testing.assert_close(found, term[picked], rtol=1e-5, atol=1e-5)
+                torch.testing.assert_close(found, term[picked], rtol=5e-5, atol=1e-5)
 
 
 def test_batch_coupling_is_said_where_it_is():
