@@ -62,6 +62,14 @@ def test_nothing_changes_under_an_affine_map() -> None:
     torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-6)
 
 
+def test_with_one_class_the_relative_distance_is_the_plain_one() -> None:
+    """min_k MD_k and MD_0 are then the same number, and their difference is rounding, which a curve would blow up."""
+    z, classes = data()
+    one = Gaussians.fit(z, torch.zeros_like(classes))
+    torch.testing.assert_close(one.distance(z), one.to_background(z))
+    assert torch.equal(one.relative(z), one.distance(z))
+
+
 def test_more_dimensions_than_texts_are_no_trouble() -> None:
     z, classes = data(n=12, d=40)
     assert torch.isfinite(Gaussians.fit(z, classes).relative(z)).all()

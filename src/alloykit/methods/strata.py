@@ -33,8 +33,8 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
 
 
 def fit_confidence(context: Context, *, relative: bool) -> State:
-    """For every teacher i and block b: Gaussians of one half of its own texts ("i.b.…"), and the curve "i.b.curve", [2], that tells the
-    other half of them from as many texts of the others. Texts of labels that several teachers share are left out (ours)."""
+    """For every teacher i and block b: Gaussians of one half of the texts of its labels ("i.b.…"), and the curve "i.b.curve", [2], that
+    tells the other half, less those of labels that several teachers share, from as many texts of labels that it does not know (ours)."""
     source, space, depth = context.own_source, context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
@@ -48,18 +48,18 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
     found: dict[str, Tensor] = {}
     for i, name in enumerate(space.teachers):
         z = torch.cat(states[i])
-        own, others = torch.nonzero(knows[i, y] & alone).flatten(), torch.nonzero(~knows[i, y]).flatten()
-        if len(own) < 2 * FEWEST or len(others) < FEWEST:
+        known, others = torch.nonzero(knows[i, y]).flatten(), torch.nonzero(~knows[i, y]).flatten()
+        known = known[_shuffled(len(known))]
+        fitted, held = known[: len(known) // 2], known[len(known) // 2 :]
+        held = held[alone[held]]
+        if len(fitted) < FEWEST or len(held) < FEWEST or len(others) < FEWEST:
             raise AlloyError(
-                expected=f"at least {2 * FEWEST} texts of the labels that only teacher {i + 1} knows ({', '.join(name)}), and {FEWEST} of others",
-                got=f"{len(own)} and {len(others)}",
+                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), {FEWEST} of them of labels that no other "
+                f"teacher knows, and {FEWEST} of other labels",
+                got=f"{len(known)}, {int(alone[known].sum())} and {len(others)} (half of them serve to fit, half to tell apart)",
                 hint="Generate more texts: `generation: {per_class: …}`.",
             )
-        order = torch.randperm(
-            len(own), generator=torch.Generator().manual_seed(0)
-        )  # whatever the order of the teachers
-        fitted, held = own[order[: len(own) // 2]], own[order[len(own) // 2 :]]
-        away = others[torch.randperm(len(others), generator=torch.Generator().manual_seed(0))][: len(held)]
+        away = others[_shuffled(len(others))][: len(held)]
         _, classes = torch.unique(y[fitted], return_inverse=True)
         is_own = torch.cat([torch.ones(len(held)), torch.zeros(len(away))]).bool()
         for b in range(depth):
@@ -68,6 +68,11 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
             scores = gaussians.relative(both) if relative else gaussians.distance(both)
             found |= gaussians.state(f"{i}.{b}") | {f"{i}.{b}.curve": logistic(scores, is_own)}
     return found
+
+
+def _shuffled(n: int) -> Tensor:
+    """The same order whatever the order of the teachers. [n]"""
+    return torch.randperm(n, generator=torch.Generator().manual_seed(0))
 
 
 class Confidence:

@@ -51,7 +51,10 @@ class Gaussians:
         return self.distances(states).amin(-1)
 
     def relative(self, states: Tensor) -> Tensor:
-        """RMD, [n] float64: low for what looks like the texts that were fitted."""
+        """RMD, [n] float64: low for what looks like the texts that were fitted. Of a single class MD: its Gaussian is the background
+        itself, so that the difference would be nothing but rounding (ours)."""
+        if len(self.means) == 1:
+            return self.distance(states)
         return self.distance(states) - self.to_background(states)
 
     def to_background(self, states: Tensor) -> Tensor:
