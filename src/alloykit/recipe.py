@@ -2,46 +2,40 @@
 
 from __future__ import annotations
 
-import difflib
-import types
-import typing
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.options import GenerationOptions
 from alloykit.methods import registry
+from alloykit.options import Block
+from alloykit.recipe_problems import explain
 from alloykit.teachers.teacher import TeacherSpec
 from alloykit.training.options import StudentSpec, TrainingOptions
-
-
-class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
 
 GENERATE = "generate"
 
 
-class InMemory(_Block):
+class InMemory(Block):
     """Stands in the resolved recipe for texts that came from Python, not from a file."""
 
     in_memory: str
     """Fingerprint of the texts."""
 
 
-class LabelOptions(_Block):
-    aliases: dict[str, str] = {}
+class LabelOptions(Block):
+    aliases: dict[str, str] = Field(default_factory=dict)
     """Label → the name to use instead, before labels are joined by name."""
     keep_apart: bool | list[str] = False
     """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
 
 
-class KnowledgeOptions(_Block):
+class KnowledgeOptions(Block):
     seed: int = 0
     """Seed of the Monte-Carlo passes."""
     tokens_per_batch: int | None = Field(None, gt=0)
@@ -60,7 +54,7 @@ class KnowledgeOptions(_Block):
         return self
 
 
-class DataBlock(_Block):
+class DataBlock(Block):
     data: TextsOptions | InMemory
 
     @field_validator("data", mode="before")
@@ -74,12 +68,12 @@ class EvaluateBlock(DataBlock):
     """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
 
 
-class ReportOptions(_Block):
+class ReportOptions(Block):
     show_texts: bool = False
     """Print texts (the least certain ones, mistakes) in report and metrics; otherwise only their row numbers."""
 
 
-class Recipe(_Block):
+class Recipe(Block):
     """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
 
     teachers: list[TeacherSpec] = Field(min_length=1)
@@ -129,16 +123,15 @@ class Recipe(_Block):
             raise ValueError(str(error)) from error
 
 
-class TeachRecipe(_Block):
-    """`teach`: an encoder and labelled texts in, a teacher out. Defaults are MUKA's (§4.1): 3 epochs, 2e-5, batch 64."""
+class _LabelledTexts(Block):
+    """What every recipe has that makes teachers."""
 
-    model: StudentSpec
     data: TextsOptions
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
-    training: TrainingOptions = TrainingOptions(batch_size=64, select="labelled")
+    training: TrainingOptions
     device: Literal["auto", "cpu", "cuda"] = "auto"
     output: str
 
@@ -150,47 +143,27 @@ class TeachRecipe(_Block):
     @field_validator("training", mode="before")
     @classmethod
     def _defaults(cls, value: Any) -> Any:
-        return {"batch_size": 64, "select": "labelled"} | value if isinstance(value, dict) else value
+        """What the recipe leaves out is this kind's default, not `training:`'s own."""
+        own = cls.model_fields["training"].default.model_dump(exclude_unset=True)
+        return own | value if isinstance(value, dict) else value
 
 
-class GenerateRecipe(_Block):
-    """`generate`: teachers and a language model in, texts for every class of every teacher out."""
+class TeachRecipe(_LabelledTexts):
+    """`teach`: an encoder and labelled texts in, a teacher out. Defaults are MUKA's (§4.1): 3 epochs, 2e-5, batch 64."""
 
-    teachers: list[TeacherSpec] = Field(min_length=1)
-    generation: GenerationOptions
-    labels: LabelOptions = LabelOptions()
-    max_length: int = Field(128, gt=1)
-    """Tokens per text that a teacher reads."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    output: str
+    model: StudentSpec
+    training: TrainingOptions = TrainingOptions(batch_size=64, select="labelled")
 
 
-class TogetherRecipe(_Block):
+class TogetherRecipe(_LabelledTexts):
     """`teach --together`: several encoders fine-tuned under one head. Defaults are MT-BERT's (§3.1): 2e-6, batch 64."""
 
     models: list[StudentSpec] = Field(min_length=2)
     names: list[str] | None = None
     """Folders under `output`, one per model; the last part of each model's path if not given."""
-    data: TextsOptions
-    labels: list[str] | None = None
-    """Only texts of these labels; all labels of the data if not given."""
-    validation: DataBlock | None = None
-    """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
     width: int | None = Field(None, gt=0)
     """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
     training: TrainingOptions = TrainingOptions(batch_size=64, learning_rate=2e-6)
-    device: Literal["auto", "cpu", "cuda"] = "auto"
-    output: str
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
-
-    @field_validator("training", mode="before")
-    @classmethod
-    def _defaults(cls, value: Any) -> Any:
-        return {"batch_size": 64, "learning_rate": 2e-6} | value if isinstance(value, dict) else value
 
     @model_validator(mode="after")
     def _check(self) -> TogetherRecipe:
@@ -207,6 +180,18 @@ class TogetherRecipe(_Block):
     @property
     def model_names(self) -> list[str]:
         return self.names or [Path(spec.model).name.replace(":", "-") for spec in self.models]
+
+
+class GenerateRecipe(Block):
+    """`generate`: teachers and a language model in, texts for every class of every teacher out."""
+
+    teachers: list[TeacherSpec] = Field(min_length=1)
+    generation: GenerationOptions
+    labels: LabelOptions = LabelOptions()
+    max_length: int = Field(128, gt=1)
+    """Tokens per text that a teacher reads."""
+    device: Literal["auto", "cpu", "cuda"] = "auto"
+    output: str
 
 
 class DistillRecipe(Recipe):
@@ -259,49 +244,3 @@ def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe
 def dump(recipe: BaseModel) -> str:
     """The recipe as YAML, every default written out."""
     return yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
-
-
-def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
-    """One line per problem: where, what, and the nearest known key where a key is unknown."""
-    lines = []
-    for problem in error.errors():
-        # Union members put their type's name into the path; a reader of YAML has no use for it.
-        path = [str(p) for p in problem["loc"] if str(p) not in ("TextsOptions", "InMemory", "bool", "list[str]")]
-        path = [p for p in path if not p.startswith(("literal[", "constrained-"))]
-        where = ".".join(path)
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "extra_forbidden":
-            if any(str(p) == "InMemory" for p in problem["loc"]):
-                continue
-            known = _known_keys(kind, path[:-1], str(error.title))
-            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
-            message = "unknown key" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}")
-        elif problem["type"] == "missing":
-            if path[-1] == "in_memory":
-                continue
-            message = "is missing"
-        elif "instance of" in problem["msg"]:
-            message = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
-        elif problem["type"] not in ("value_error",):
-            message = f"{message}, got {problem['input']!r}"
-        lines.append(f"{where}: {message}" if where else message)
-    return list(dict.fromkeys(lines))
-
-
-def _known_keys(kind: type[BaseModel], path: list[str], title: str) -> list[str]:
-    """Keys of the model at a path of the recipe."""
-    model: type[BaseModel] | None = kind
-    for part in path:
-        if part.isdigit() or model is None:
-            continue
-        field = model.model_fields.get(part)
-        model = _model_in(field.annotation) if field is not None else None
-    return list((model or kind).model_fields)
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if typing.get_origin(annotation) in (list, typing.Union, types.UnionType):
-        return next((m for a in typing.get_args(annotation) if (m := _model_in(a)) is not None), None)
-    return None

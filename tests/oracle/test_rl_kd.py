@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import torch
-from test_distillation import LABELS, B, Pool, close, context, rows, soft_ce, softmax, student, teacher_ce  # noqa: F401
+from one_task import LABELS, B, Pool, close, context, soft_ce, softmax, student, teacher_ce
 from torch.nn import functional
 
 from alloykit.methods.base import Lesson, Phase, Step
@@ -21,7 +21,7 @@ WIDTH = D + (len(LABELS) + 1) * N
 
 
 @pytest.fixture
-def seen(rows: Rows) -> Rows:  # noqa: F811
+def seen(rows: Rows) -> Rows:
     return replace(rows, text_states=torch.randn(B, D, generator=torch.Generator().manual_seed(7)).half())
 
 
@@ -52,10 +52,13 @@ class Stage:
         about = {"logs": True, "last_of_epoch": False, "accuracy": 0.75} | about
         accuracy = about.pop("accuracy")
         with torch.no_grad():
-            self.method.after_step(
-                Step(torch.nn.Module(), self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
-                     lambda: accuracy, self.logged.append, **about)
-            )  # fmt: skip
+            self.method.after_step(self.one_step(accuracy, **about))
+
+    def one_step(self, accuracy: float, **about: Any) -> Step:
+        return Step(
+            torch.nn.Module(), self.modules, ({},), (self.rows,), self.context, Phase("joint"), lambda batch: self.after,
+            lambda: accuracy, self.logged.append, **about,
+        )  # fmt: skip
 
     def state(self) -> list[list[float]]:
         """F of each text, standardised, in float64."""
@@ -180,17 +183,7 @@ def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(
     for actions in (ACTIONS, [[0, 1], [1, 0], [0, 1], [1, 1], [0, 1]]):
         stage = Stage(seen, actions, reward="reward1")
         drawn = torch.tensor(actions, dtype=torch.float32)
-        step = Step(
-            torch.nn.Module(),
-            stage.modules,
-            ({},),
-            (seen,),
-            stage.context,
-            Phase("joint"),
-            lambda batch, s=stage: s.after,
-            lambda: 0.0,
-            print,
-        )
+        step = stage.one_step(accuracy=0.0)
         found.append(stage.method._rewards(step, drawn, torch.zeros(B)))
     assert torch.equal(*found)
 
@@ -199,17 +192,7 @@ def test_reward2_is_largest_when_nobody_is_selected(seen: Rows) -> None:
     values = []
     for drawn in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
         stage = Stage(seen, reward="reward2")
-        step = Step(
-            torch.nn.Module(),
-            stage.modules,
-            ({},),
-            (seen,),
-            stage.context,
-            Phase("joint"),
-            lambda batch, s=stage: s.after,
-            lambda: 0.0,
-            print,
-        )
+        step = stage.one_step(accuracy=0.0)
         values.append(float(stage.method._rewards(step, drawn, torch.zeros(B))[0]))
     assert values[0] == max(values)
 

@@ -195,7 +195,7 @@ def test_losses_from_loops(amalgam: str) -> None:
             a = sum(e) if amalgam == "linear" else part.layer(torch.stack([part.token, *e])[None])[0, 0]
             real = [t for t in range(4) if seen.student.attention_mask[x, t]]
             s = part.project(sum(seen.student.hidden_states[b + 1][x, t] for t in real) / len(real))
-            far += float(((a / a.norm() - s / s.norm()) ** 2).sum()) / DEPTH
+            far += float(((a / a.norm() - s / s.norm()).detach() ** 2).sum()) / DEPTH
             shares = c[x, :, b] / c[x, :, b].sum()
             rebuilt = sum(float(shares[i]) * float(((d(a) - h[i]) ** 2).mean()) for i, d in enumerate(part.rebuild))
             q = torch.softmax(part.head(a), -1)

@@ -22,7 +22,7 @@ from alloykit.training.trainer import Fitted, train
 
 PLAIN = {
     "epochs": 2, "learning_rate": 1e-3, "max_length": 32, "warmup": 0.0, "scheduler": "constant",
-    "max_grad_norm": 1e6, "select": "last", "held_out": 0.0,
+    "max_grad_norm": 1e6, "select": "last", "held_out": 0.0, "precision": "float32",
 }  # fmt: skip
 
 

@@ -2,32 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field, model_validator
+
+from alloykit.options import Block, ModelSpec
 
 
-class LanguageModel(BaseModel):
+class LanguageModel(ModelSpec):
     """Any causal language model of transformers."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     model: str
     """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt)."""
-    revision: str | None = None
-    trust_remote_code: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return {"model": str(value)} if isinstance(value, (str, Path)) else value
 
 
-class GenerationOptions(BaseModel):
+class GenerationOptions(Block):
     """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     language_model: LanguageModel
     per_class: int = Field(200, gt=0)

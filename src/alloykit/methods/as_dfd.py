@@ -35,6 +35,7 @@ class AsDfdOptions(MethodOptions):
     steps: int = Field(30, gt=0)
     """Steps of Adam that move the embeddings."""
     step_size: float = Field(0.05, gt=0)
+    """Adam's learning rate for the embeddings."""
     adversarial: float = Field(0.1, ge=0)
     """γ, how much the embeddings seek what the student cannot predict."""
     self_supervised: float = Field(0.1, ge=0)

@@ -7,22 +7,20 @@ from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
 import torch
-from pydantic import BaseModel, ConfigDict
 from torch import Tensor, nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
+from alloykit.options import Block
 from alloykit.rows import Rows, Source
 from alloykit.uncertainty.adaptive import Rule
 
 State = Mapping[str, Tensor]
 
 
-class MethodOptions(BaseModel):
+class MethodOptions(Block):
     """The recipe's `method:` block, less its name. Unknown keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 @dataclass(frozen=True)

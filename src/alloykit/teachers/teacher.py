@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from pydantic import BaseModel, ConfigDict, model_validator
 from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.names import rename
+from alloykit.options import ModelSpec
 from alloykit.progress import library_bars_off
 from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import encode, pad, resolve, usable_length
@@ -24,25 +24,13 @@ from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 
 
-class TeacherSpec(BaseModel):
+class TeacherSpec(ModelSpec):
     """One entry of the recipe's `teachers:`."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    model: str
-    """A folder or a hub id."""
     name: str | None = None
     """How reports call it; the last part of `model` if not given."""
     labels: dict[str, str] | None = None
     """Real names for anonymous labels, {LABEL_0: bug}."""
-    revision: str | None = None
-    trust_remote_code: bool = False
-    """Run code that comes with the model. Never without your say."""
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return {"model": str(value)} if isinstance(value, (str, Path)) else value
 
 
 @dataclass(frozen=True)

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import Field
+
+from alloykit.options import Block, ModelSpec
 
 Tracker = Literal[
     "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
 ]
 
 
-class StudentSpec(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class StudentSpec(ModelSpec):
     model: str
     """A folder, a hub id, or bundled:minilm."""
     layers: int | None = Field(None, gt=0)
@@ -24,19 +23,10 @@ class StudentSpec(BaseModel):
     head: Literal["plain", "pooled"] = "plain"
     """plain: the encoder's own classification head, so that the student is an ordinary Hugging Face classifier; pooled: MT-BERT's
     attentive pooling (teachers/pooled_head.py), which only alloykit loads."""
-    revision: str | None = None
-    trust_remote_code: bool = False
-
-    @model_validator(mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return {"model": str(value)} if isinstance(value, (str, Path)) else value
 
 
-class TrainingOptions(BaseModel):
+class TrainingOptions(Block):
     """Defaults are MUKA's settings (§4.1)."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     epochs: float = Field(3.0, gt=0)
     learning_rate: float = Field(2e-5, gt=0)
@@ -63,5 +53,5 @@ class TrainingOptions(BaseModel):
     """Share of the texts kept out of training to select by; at least 50 (never over a fifth), at most 2,000."""
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; 100 if not given, but at most 20 checks in all."""
-    report_to: list[Tracker] = []
+    report_to: list[Tracker] = Field(default_factory=list)
     """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""

@@ -1,0 +1,11 @@
+from __future__ import annotations
+
+import pytest
+from one_task import five_texts
+
+from alloykit.rows import Rows
+
+
+@pytest.fixture
+def rows() -> Rows:
+    return five_texts()

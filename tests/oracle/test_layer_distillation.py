@@ -1,0 +1,188 @@
+"""Methods that compare states: MT-BERT, DistilBERT, PKD, TinyBERT, You et al., against plain float64 loops."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from one_task import (
+    DEPTH,
+    DEPTHS,
+    OWN,
+    WIDTHS,
+    B,
+    H,
+    close,
+    lesson,
+    real,
+    soft_ce,
+    softmax,
+    teacher_ce,
+)
+
+from alloykit.errors import AlloyError
+from alloykit.methods.registry import create
+from alloykit.rows import Rows
+
+
+def test_mt_bert(rows: Rows) -> None:
+    """Eqs. 1–3."""
+    method, seen = lesson(rows, name="mt_bert")
+    assert method.teacher_layers(seen.context) == ((2, 4), (2, 3)), "⌈j L_i / K⌉"
+    terms = method.loss(seen)
+    hidden, taught = [], []
+    for x in range(B):
+        far = 0.0
+        for k in range(2):
+            for j in range(DEPTH):
+                w = seen.modules["maps"][k][j].weight.detach().double()
+                each = []
+                for t in real(rows, k, x):
+                    mapped = w @ rows.teachers[k].token_states[j][x, t].double()
+                    own = seen.student.hidden_states[j + 1][x, t].double()
+                    each.append(sum(float(a - b) ** 2 for a, b in zip(own, mapped, strict=True)) / OWN)
+                far += sum(each) / len(each)
+        hidden.append(far)
+        s = seen.student.logits[x]
+        taught.append(
+            sum(soft_ce(softmax(t.logits[x]), s) / (1 + teacher_ce(rows, k, x)) for k, t in enumerate(rows.teachers))
+        )
+    close(terms["hidden"].detach(), hidden)
+    close(terms["distillation"], taught)
+    close(terms["ce"], [-math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
+
+
+@pytest.mark.parametrize("which", [0, 1])
+def test_distilbert(which: int, rows: Rows) -> None:
+    method, seen = lesson(rows, name="distilbert", which=which)
+    assert method.teacher_layers(seen.context)[which] == (DEPTHS[which],)
+    assert method.teacher_layers(seen.context)[1 - which] == ()
+    assert ("map" in seen.modules) is (WIDTHS[which] != OWN)
+    terms = method.loss(seen)
+    teacher, t = rows.teachers[which], 2.0
+    kd, cosine = [], []
+    for x in range(B):
+        p, s = softmax(teacher.logits[x], t), seen.student.logits[x]
+        kd.append(5 * t**2 * (soft_ce(p, s, t) + sum(a * math.log(a) for a in p)))
+        each = []
+        for n in real(rows, which, x):
+            a = seen.student.hidden_states[-1][x, n].double()
+            b = teacher.token_states[0][x, n].double()
+            if "map" in seen.modules:
+                b = seen.modules["map"].weight.detach().double() @ b
+            each.append(1 - float(a @ b) / math.sqrt(float(a @ a) * float(b @ b)))
+        cosine.append(sum(each) / len(each))
+    close(terms["kl"], kd)
+    close(terms["cosine"].detach(), cosine)
+    close(terms["ce"], [2 * -math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
+
+
+def test_pkd(rows: Rows) -> None:
+    method, seen = lesson(rows, name="pkd", alpha=0.3, temperature=5.0, beta=10.0)
+    terms = method.loss(seen)
+    patience = []
+    for x in range(B):
+        a, b = seen.student.hidden_states[1][x, 0].double(), rows.teachers[0].token_states[0][x, 0].double()
+        a, b = a / a.norm(), b / b.norm()
+        patience.append(10.0 * sum(float(u - v) ** 2 for u, v in zip(a, b, strict=True)))
+    close(terms["patience"], patience)
+    p = [softmax(rows.teachers[0].logits[x], 5.0) for x in range(B)]
+    wanted = [
+        0.3 * 25 * (soft_ce(p[x], seen.student.logits[x], 5.0) + sum(q * math.log(q) for q in p[x])) for x in range(B)
+    ]
+    close(terms["kl"], wanted)
+    close(terms["ce"], [0.7 * -math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
+
+
+def test_pkds_layers_are_the_papers() -> None:
+    skip, last = create("pkd"), create({"name": "pkd", "patience": "last"})
+    assert skip.layers(6, 12) == (2, 4, 6, 8, 10)
+    assert last.layers(6, 12) == (7, 8, 9, 10, 11)
+    assert (skip.layers(3, 12), last.layers(3, 12)) == ((4, 8), (10, 11))
+    assert skip.layers(1, 12) == last.layers(1, 12) == ()
+
+
+def test_pkd_refuses_another_width(rows: Rows) -> None:
+    method, seen = lesson(rows, name="pkd", which=1)
+    with pytest.raises(AlloyError, match=r"as wide as the student \(8\).*got one of 6"):
+        method.loss(seen)
+
+
+def test_tinyberts_layers(rows: Rows) -> None:
+    """Eqs. 8–10."""
+    method, seen = lesson(rows, "layers", name="tinybert", which=1)
+    assert method.teacher_layers(seen.context) == ((), (0, 2, 3))
+    terms = method.loss(seen)
+    teacher, w = rows.teachers[1], seen.modules["map"].weight.detach().double()
+    attention, hidden, embeddings = [], [], []
+    for x in range(B):
+        there = real(rows, 1, x)
+        total = 0.0
+        for a, b in zip(seen.student.attention_scores, teacher.attention_scores, strict=True):
+            heads = [
+                sum(float(a[x, h, i, j] - b[x, h, i, j]) ** 2 for i in there for j in there) / len(there) ** 2
+                for h in range(H)
+            ]
+            total += sum(heads) / H
+        attention.append(total)
+        far = []
+        for own, theirs in zip(seen.student.hidden_states, teacher.token_states, strict=True):
+            each = [((w @ own[x, t].double() - theirs[x, t].double()) ** 2).mean().item() for t in there]
+            far.append(sum(each) / len(each))
+        embeddings.append(far[0])
+        hidden.append(sum(far[1:]))
+    close(terms["attention"], attention)
+    close(terms["hidden"].detach(), hidden)
+    close(terms["embeddings"].detach(), embeddings)
+
+
+def test_tinyberts_second_stage_is_the_answers_alone(rows: Rows) -> None:
+    method, seen = lesson(rows, "answers", name="tinybert", temperature=2.0)
+    terms = method.loss(seen)
+    assert set(terms) == {"answers"}
+    close(
+        terms["answers"],
+        [4 * soft_ce(softmax(rows.teachers[0].logits[x], 2.0), seen.student.logits[x], 2.0) for x in range(B)],
+    )
+    assert [p.name for p in method.phases()] == ["layers", "answers"]
+
+
+def test_padding_of_huge_scores_does_not_count(rows: Rows) -> None:
+    method, seen = lesson(rows, "layers", name="tinybert", which=1)
+    teacher = seen.rows.teachers[1]
+    masked = tuple(
+        s.masked_fill(~teacher.token_mask[:, None, None, :], torch.finfo(torch.float32).min)
+        for s in teacher.attention_scores
+    )
+    loud = replace(seen.rows, teachers=(seen.rows.teachers[0], replace(teacher, attention_scores=masked)))
+    assert torch.equal(method.loss(replace(seen, rows=loud))["attention"], method.loss(seen)["attention"])
+
+
+def test_you_et_al(rows: Rows) -> None:
+    method, seen = lesson(rows, name="dissimilarity_ensemble", margin=0.2, beta=3.0)
+    assert method.teacher_layers(seen.context) == ((2,), (2,)), "the middle one"
+    found = float(method.loss(seen)["dissimilarity"])
+
+    def unit(v: torch.Tensor) -> torch.Tensor:
+        return v.double() / v.double().norm()
+
+    def apart(states: list[torch.Tensor], a: int, b: int) -> float:
+        return float(((unit(states[a]) - unit(states[b])) ** 2).sum())
+
+    mask = seen.student.attention_mask
+    middle = seen.student.hidden_states[1]
+    own = [middle[x][mask[x].bool()].double().mean(0) for x in range(B)]
+    theirs = [[t.pooled_states[0][x].double() for x in range(B)] for t in rows.teachers]
+    each = []
+    for a in range(B):
+        for i in range(1, 5):
+            for j in range(i + 1, 5):
+                b, c = (a + i) % B, (a + j) % B
+                votes = sum(apart(t, a, b) < apart(t, a, c) for t in theirs)
+                if votes == 1:
+                    continue  # a tie
+                sign = 1 if votes == 2 else -1
+                each.append(max(0.0, sign * (apart(own, a, b) - apart(own, a, c)) + 0.2))
+    assert found == pytest.approx(3.0 * sum(each) / len(each), rel=1e-4)
