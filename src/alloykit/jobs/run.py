@@ -116,7 +116,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     old = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8")) or {}
     new = recipe.model_dump(mode="json")
-    changed = [line for section in SECTIONS for line in _differences(section, old.get(section), new[section])]
+    changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
     path = folder / "inputs.json"
     before = read_json(path) if path.exists() else {}
     changed += [
@@ -130,13 +130,14 @@ def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> 
         )
 
 
-def _differences(where: str, old: Any, new: Any) -> list[str]:
+def differences(where: str, old: Any, new: Any) -> list[str]:
+    """One line for every value that differs between two nested mappings; what only the older one lacks counts as None."""
     if isinstance(old, dict) and isinstance(new, dict):
         keys = list(dict.fromkeys([*old, *new]))
-        return [line for key in keys for line in _differences(f"{where}.{key}", old.get(key), new.get(key))]
+        return [line for key in keys for line in differences(f"{where}.{key}", old.get(key), new.get(key))]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         return [
-            line for n, (a, b) in enumerate(zip(old, new, strict=True)) for line in _differences(f"{where}.{n}", a, b)
+            line for n, (a, b) in enumerate(zip(old, new, strict=True)) for line in differences(f"{where}.{n}", a, b)
         ]
     return [] if old == new else [f"{where}: was {old!r}, now {new!r}"]
 

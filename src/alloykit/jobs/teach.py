@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import torch
+import yaml
 from pydantic import BaseModel
 
 from alloykit.data import Texts
@@ -16,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import read_json, write_atomic, write_json
 from alloykit.jobs.prepare import label_positions, pick_device, read
-from alloykit.jobs.run import check_output
+from alloykit.jobs.run import check_output, differences
 from alloykit.jobs.train import save_classifier
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
@@ -91,10 +92,12 @@ def check_made(folder: Path, recipe: BaseModel) -> None:
     """AlloyError if the folder holds anything that another recipe made, or other files."""
     made = folder / MADE
     check_output(folder)
-    if made.exists() and made.read_text(encoding="utf-8") != dump(recipe):
+    old, new = yaml.safe_load(made.read_text(encoding="utf-8")) if made.exists() else {}, recipe.model_dump(mode="json")
+    changed = [line for key in new for line in differences(key, old.get(key), new[key])] if old else []
+    if changed:
         raise AlloyError(
             expected=f"the recipe that made {folder}",
-            got="another one",
+            got="another one:\n" + "\n".join(f"  - {line}" for line in changed) + "\n",
             hint="Choose another output or remove the folder.",
         )
     if folder.exists() and any(folder.iterdir()) and not made.exists():
