@@ -72,7 +72,7 @@ def test_another_recipe_in_the_same_folder_is_refused(taught: Taught, tmp_path: 
     before = files_of(taught.teachers["billing"])
     result = call("teach", write_recipe(tmp_path, taught.recipe | {"labels": ["refund", "charge"]}))
     collect("teach: changed recipe", result)
-    result.refused("recipe", "output")
+    result.refused("recipe", "labels: was", "now ['refund', 'charge']", "output")
     assert files_of(taught.teachers["billing"]) == before
 
 
