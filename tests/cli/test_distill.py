@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import tiny
 import torch
-from commandline import execute, write_recipe
+from commandline import Call, write_recipe
 from transformers import AutoModelForSequenceClassification
 
 import alloykit
@@ -65,8 +65,10 @@ def arguments(teachers: list[Path], models: dict[str, Path], folder: Path, metho
     } | more
 
 
-@pytest.mark.parametrize("pairs", [False, True], ids=["texts", "pairs"])
-@pytest.mark.parametrize("name", ONE_TASK)
+@pytest.mark.parametrize(
+    ("name", "pairs"),
+    [(name, False) for name in ONE_TASK] + [(name, True) for name in ("mt_bert", "rl_kd", "tinybert", "kd")],
+)
 def test_every_method_of_one_task_makes_a_plain_classifier(
     name: str, pairs: bool, teachers: list[Path], models: dict[str, Path], tmp_path: Path
 ) -> None:
@@ -89,11 +91,11 @@ def test_every_method_of_one_task_makes_a_plain_classifier(
     assert ("texts with labels" in page) is create(name).needs.labels
 
 
-def test_the_command_line(teachers: list[Path], models: dict[str, Path], tmp_path: Path) -> None:
+def test_the_command_line(teachers: list[Path], models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     values = arguments(teachers, models, tmp_path, "u_ensemble")
     values |= {"teachers": [str(t) for t in teachers], "output": str(tmp_path / "run")}
     values["validation"], values["evaluate"] = {"data": values["validation"]}, {"data": values["evaluate"]}
-    done = execute("distill", write_recipe(tmp_path, values))
+    done = call("distill", write_recipe(tmp_path, values))
     assert done.code == 0, done.err
     assert "macro-F1" in done.out
     assert f"student: {tmp_path / 'run' / 'student'}" in done.out

@@ -9,7 +9,7 @@ from typing import Any
 import datasets
 import pytest
 import tiny
-from commandline import execute, write_recipe
+from commandline import Call, execute, write_recipe
 
 import alloykit
 from alloykit.errors import AlloyError
@@ -163,7 +163,9 @@ def test_stratanet_on_real_texts_with_labels_needs_no_generator(
     assert run.has_student
 
 
-def test_the_plan_counts_what_is_still_to_be_written(place: Path, models: dict[str, Path], tmp_path: Path) -> None:
+def test_the_plan_counts_what_is_still_to_be_written(
+    place: Path, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
     values = {
         "teachers": [str(place / "billing"), str(place / "parcels")],
         "texts": "generate",
@@ -173,11 +175,11 @@ def test_the_plan_counts_what_is_still_to_be_written(place: Path, models: dict[s
         "output": str(tmp_path / "run"),
     }
     path = write_recipe(tmp_path, values)
-    before = execute("plan", path, "--json")
+    before = call("plan", path, "--json")
     assert before.code == 0, before.err
     assert json.loads(before.out)["generation"]["texts"] == {"billing": 40, "parcels": 40}
     assert json.loads(before.out)["generation"]["reads_each"] == 3 * 8, "⌈8 tokens / 3⌉ times 8 candidates"
-    shown = execute("plan", path).out
+    shown = call("plan", path, "--no-probe").out
     assert "texts for teacher billing: 40" in shown
     assert "960 short reads" in shown
     assert not (tmp_path / "run").exists()
@@ -188,12 +190,12 @@ def test_the_plan_counts_what_is_still_to_be_written(place: Path, models: dict[s
             GenerateRecipe,
         )
     )
-    after = execute("plan", path, "--json", "--no-probe")
+    after = call("plan", path, "--json", "--no-probe")
     assert after.code == 0, after.err
     assert json.loads(after.out)["texts"]["used"] == 80
 
 
-def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path) -> None:
+def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     values = {
         "teachers": [str(place / "billing"), str(place / "parcels")],
         "texts": "generate",

@@ -68,6 +68,7 @@ def stop(recipe: Path, number: signal.Signals, when: Callable[[], bool]) -> Stop
     process = subprocess.Popen(
         [*COMMAND, str(recipe)],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=os.environ | ENVIRONMENT,
+        preexec_fn=lambda: os.nice(5),  # it must not outrun who watches it, on a busy machine either
     )  # fmt: skip
     try:
         deadline = time.monotonic() + PATIENCE
