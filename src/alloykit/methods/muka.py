@@ -14,7 +14,8 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
 from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision, unequal_counts
-from alloykit.rows import Rows, Source, TeacherRows, chunks
+from alloykit.methods.early_states import MOST, densities, early_layers, fit_densities
+from alloykit.rows import Rows, Source, TeacherRows, chunks, sample
 from alloykit.uncertainty import calibration
 from alloykit.uncertainty.adaptive import ROUNDS, Rule
 from alloykit.uncertainty.entropy import confidence
@@ -31,8 +32,9 @@ class MukaOptions(MethodOptions):
     """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""
     temperature: float = Field(0.2, gt=0)
     """τ of Eq. 12, soft mode only."""
-    confidence: Literal["entropy", "percentile", "mixture"] = "entropy"
-    """entropy: c of Eq. 13 as it is; the others make teachers comparable over the pool (ours)."""
+    confidence: Literal["entropy", "percentile", "mixture", "density"] = "entropy"
+    """entropy: c of Eq. 13 as it is; percentile and mixture make it comparable between teachers, over the pool; density: how much a text's
+    early states look like those of a teacher's surest texts (all ours)."""
     probabilities: Literal["deterministic", "averaged"] = "deterministic"
     """What enters the target: p_i of the plain pass, or p̄_i averaged over the passes."""
     reweight: bool = True
@@ -89,7 +91,17 @@ class Muka(Method):
         if self.options.passes == "adaptive":
             rule = Rule(self.options.mode, self.options.temperature)
             return Needs(passes=ROUNDS[-1], adaptive=rule, dropout=self.options.dropout)
-        return Needs(passes=self.options.passes, dropout=self.options.dropout)
+        unused = self._by_density and self.options.probabilities == "deterministic"
+        passes = 0 if unused else self.options.passes
+        return Needs(passes=passes, dropout=self.options.dropout, pooled_states=self._by_density)
+
+    @property
+    def _by_density(self) -> bool:
+        return self.options.confidence == "density"
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        """The early ones, for densities."""
+        return tuple(early_layers(t.layers) if self._by_density else () for t in context.teachers)
 
     @property
     def batch_coupled(self) -> bool:
@@ -98,7 +110,9 @@ class Muka(Method):
     def fit(self, pool: Source, context: Context) -> State:
         """Calibration curves per teacher, and the mean weight of each group of labels (ours)."""
         state: dict[str, Tensor] = {}
-        if self.options.confidence != "entropy":
+        if self._by_density:
+            state = fit_densities(sample(pool, MOST))
+        elif self.options.confidence != "entropy":
             raw = torch.cat([self._entropy_confidence(rows) for rows in chunks(pool)])
             fit = calibration.fit_percentile if self.options.confidence == "percentile" else calibration.fit_mixture
             state = {f"{self.options.confidence}.{i}": fit(raw[:, i]) for i in range(raw.shape[1])}
@@ -150,6 +164,8 @@ class Muka(Method):
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
         """c_i of Eq. 13, or its calibrated form. [B, N] float64."""
+        if self._by_density:
+            return densities(rows, context.state)
         c = self._entropy_confidence(rows)
         if self.options.confidence == "entropy":
             return c

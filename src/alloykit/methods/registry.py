@@ -8,6 +8,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.methods.adaptive_ensembles import AdaptiveEnsemble, DissimilarityEnsemble
+from alloykit.methods.alloy import Alloy
 from alloykit.methods.as_dfd import AsDfd
 from alloykit.methods.base import Method
 from alloykit.methods.cfl import CFL
@@ -38,6 +39,7 @@ from alloykit.methods.vanilla_kd import VanillaKD
 from alloykit.names import near
 
 BUILT_IN: tuple[type[Method], ...] = (
+    Alloy,
     Muka,
     VanillaKD,
     UHC,

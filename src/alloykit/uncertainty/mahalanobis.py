@@ -30,15 +30,16 @@ class Gaussians:
     background: Tensor
 
     @classmethod
-    def fit(cls, states: Tensor, classes: Tensor, shrinkage: float | None = None) -> Gaussians:
-        """states [n, d], classes [n] int64 (every value from 0 to K − 1 at least once). `shrinkage`: None for Ledoit and Wolf's."""
+    def fit(cls, states: Tensor, classes: Tensor, shrinkage: float | None = None, floor: float = 0.0) -> Gaussians:
+        """states [n, d], classes [n] int64 (every value from 0 to K − 1 at least once). `shrinkage`: None for Ledoit and Wolf's;
+        `floor`: variance that is added in every direction."""
         z = states.double()
         n, k = len(z), int(classes.max()) + 1
         sums = torch.zeros(k, z.shape[1], dtype=torch.float64).index_add_(0, classes, z)
         means = sums / torch.bincount(classes, minlength=k).unsqueeze(-1)
         mean = z.mean(0)
         within, around = z - means[classes], z - mean
-        return cls(means, _factor(within, n, shrinkage), mean, _factor(around, n, shrinkage))
+        return cls(means, _factor(within, n, shrinkage, floor), mean, _factor(around, n, shrinkage, floor))
 
     def distances(self, states: Tensor) -> Tensor:
         """MD_k, [n, K] float64."""
@@ -70,12 +71,12 @@ class Gaussians:
         return cls(*(state[f"{prefix}.{name}"].to(device) for name in ("means", "factor", "mean", "background")))
 
 
-def _factor(centred: Tensor, n: int, shrinkage: float | None) -> Tensor:
+def _factor(centred: Tensor, n: int, shrinkage: float | None, floor: float = 0.0) -> Tensor:
     covariance = centred.T @ centred / n
     share = ledoit_wolf_shrinkage(centred.numpy(), assume_centered=True) if shrinkage is None else shrinkage
     scale = covariance.diagonal().mean()
     eye = torch.eye(len(covariance), dtype=torch.float64)
-    factor: Tensor = torch.linalg.cholesky((1 - share) * covariance + (share + RIDGE) * scale * eye)
+    factor: Tensor = torch.linalg.cholesky((1 - share) * covariance + ((share + RIDGE) * scale + floor) * eye)
     return factor
 
 
