@@ -9,8 +9,8 @@ Per text x, from a mixture over all labels that is fitted once to the unlabelled
 
 With disjoint label sets that is v [KL(γ ‖ Q) + Σ_i γ_i KL(p_i ‖ q restricted to Y_i)], Q the student's masses of the teachers' labels.
 
-Where the pool is too small for it, or the outcome contradicts the teachers (some teacher is not surer of what it got than of the rest),
-MUKA's weights of the same confidences serve instead, and the run says so.
+Where the pool is too small, or one half of it does not bear out what was fitted to the other (some teacher is not surer, beyond doubt, of
+what it got there than of the rest), MUKA's weights of the same confidences serve instead, and the run says so.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from alloykit.uncertainty.ownership import (
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
+DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
 
 
 class AlloyOptions(MethodOptions):
@@ -84,8 +85,12 @@ class Alloy(Method):
         z, evidence = whitening(torch.cat(states)), half_standardised(c, c)
         mixture = Ownership.fit(z, a, owners, evidence)
         gamma = teachers_share(*mixture.posterior(z, a), owners)
-        surer, moved = _surer(c, gamma), (start(evidence)[0].argmax(-1) != gamma.argmax(-1)).double().mean()
-        outcome = torch.tensor(WHOLE if bool((surer > 0).all()) else CONTRADICTED)
+        crossed, half = torch.empty_like(gamma), torch.arange(len(z)) % 2 == 0
+        for one, other in ((half, ~half), (~half, half)):
+            part = Ownership.fit(z[one], a[one], owners, evidence[one])
+            crossed[other] = teachers_share(*part.posterior(z[other], a[other]), owners)
+        surer, moved = _surer(c, crossed), (start(evidence)[0].argmax(-1) != gamma.argmax(-1)).double().mean()
+        outcome = torch.tensor(WHOLE if bool((surer > DOUBT).all()) else CONTRADICTED)
         found = {"outcome": outcome, "texts": torch.tensor(len(c)), "surer": surer, "moved": moved, **vars(whitening)}
         return begun | found | mixture.state()
 
@@ -137,13 +142,15 @@ class Alloy(Method):
 
 
 def _surer(c: Tensor, gamma: Tensor) -> Tensor:
-    """By how much each teacher is surer, in the mean, of its own texts than of the others'; 0 where it has all or none. [N]"""
+    """How much surer each teacher is of its own texts than of the others', in standard errors; 0 where it has all or none. [N]"""
     owner, found = gamma.argmax(-1), []
     for i in range(c.shape[1]):
-        own = owner == i
-        found.append(
-            c[own, i].mean() - c[~own, i].mean() if 0 < int(own.sum()) < len(c) else torch.zeros((), dtype=c.dtype)
-        )
+        own, rest = c[owner == i, i], c[owner != i, i]
+        if min(len(own), len(rest)) < 2:
+            found.append(torch.zeros((), dtype=c.dtype))
+            continue
+        error = (own.var() / len(own) + rest.var() / len(rest)).sqrt().clamp(min=1e-9)
+        found.append((own.mean() - rest.mean()) / error)
     return torch.stack(found)
 
 

@@ -22,15 +22,17 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
 from sklearn.decomposition import PCA
 from torch import Tensor
 
 ROUNDS = 20
-SHRINKAGE = 0.1  # of both covariances, towards a multiple of the identity
+SHRINKAGE = 0.1  # of both covariances, towards the identity, which is the whole pool's
 FOREIGN_PENALTY = 2.0  # nats
 START_FOREIGN = 0.1  # the share of the pool that starts as nobody's
 PER_DIMENSION = 8  # texts
+SMALLEST = 1e-4  # a component's deviation, of the largest one's: below is rounding
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,9 @@ class Whitening:
         shift, scale = states.mean(0), states.std(0).clamp(min=1e-6)
         n = max(1, min(dimensions, len(states) // PER_DIMENSION, *(s - 1 for s in states.shape)))
         found = PCA(n, svd_solver="arpack", random_state=0).fit(((states - shift) / scale).numpy())
-        spread = torch.from_numpy(found.singular_values_).clamp(min=1e-12) / math.sqrt(len(states))
-        return cls(shift, scale, torch.from_numpy(found.components_).T / spread)
+        kept = found.singular_values_ > SMALLEST * found.singular_values_.max()
+        spread = torch.from_numpy(found.singular_values_[kept]) / math.sqrt(len(states))
+        return cls(shift, scale, torch.from_numpy(np.ascontiguousarray(found.components_[kept].T)) / spread)
 
     def __call__(self, states: Tensor) -> Tensor:
         """[B, d] → [B, D] float64."""
@@ -153,10 +156,8 @@ def _shares(r: Tensor, r0: Tensor, held: Tensor) -> Tensor:
 
 
 def _factor(covariance: Tensor) -> Tensor:
-    d = len(covariance)
-    eye = torch.eye(d, dtype=covariance.dtype)
-    scale = (covariance.diagonal().sum() / d).clamp(min=1e-9)
-    factor: Tensor = torch.linalg.cholesky((1 - SHRINKAGE) * covariance + SHRINKAGE * scale * eye)
+    eye = torch.eye(len(covariance), dtype=covariance.dtype)
+    factor: Tensor = torch.linalg.cholesky((1 - SHRINKAGE) * covariance + SHRINKAGE * eye)
     return factor
 
 
