@@ -14,6 +14,7 @@ from typing import Annotated, Any
 import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.interrupt import heard
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
 ClickException: Any = typer.BadParameter.__mro__[2]
@@ -274,7 +275,7 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    with _explained():
+    with _explained(), heard():
         code = app(standalone_mode=False)  # not standalone, so that an interrupt is ours to explain
         if code == 130:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt

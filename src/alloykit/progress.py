@@ -9,6 +9,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from alloykit.interrupt import heed
+
 _quiet = False
 
 
@@ -49,6 +51,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
             nonlocal done
             done += n
             progress.advance(task, n)
+            heed()
 
         yield advance
     seconds = time.perf_counter() - start

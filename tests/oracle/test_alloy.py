@@ -201,7 +201,7 @@ def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict
     found = method.supervise(pool.rows(range(len(pool))), context)
     assert found is not None
     assert found.teacher_weights is not None
-    notes = method.notes(torch.nn.ModuleDict(), context)
+    notes = method.account(context, ["teacher 1", "teacher 2"])
     return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
 
 
@@ -239,7 +239,7 @@ def test_too_few_texts_fall_back_to_muka_and_say_so() -> None:
     owner, v, notes = routed("alloy", pool)
     plain, plain_v, _ = routed({"name": "muka", "passes": 0}, pool)
     assert int(notes["outcome"]) == FEW
-    assert "60 texts are too few, 80 are needed" in notes["alarms"][0]
+    assert "60 texts are too few to see whose they are (80 are needed)" in notes["warnings"][0]
     assert torch.equal(owner, plain)
     assert torch.equal(v, plain_v)
     assert int(routed({"name": "alloy", "texts_per_label": 15}, pool)[2]["outcome"]) == WHOLE
@@ -256,12 +256,11 @@ def test_an_outcome_that_contradicts_the_teachers_is_not_used(monkeypatch: pytes
             TeacherRows(torch.where(foreign, loud.logits * 3, loud.logits / 9), pooled_states=loud.pooled_states),
         )
     )
-    monkeypatch.setattr("alloykit.methods.alloy.start", start)
     fixed = torch.nn.functional.one_hot(pool.owner, 2).double() * 6
     monkeypatch.setattr("alloykit.methods.alloy.half_standardised", lambda c, p: fixed)
     owner, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == CONTRADICTED
-    assert "teacher 2 is not surer of its own texts" in notes["alarms"][0]
+    assert any("teacher 2 is no surer of the texts that seem its own" in line for line in notes["warnings"])
     assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
 
 

@@ -17,7 +17,7 @@ from alloykit.evaluation import health, supervision
 from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.observe import LOOKED_AT, student_view, teachers_health
+from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, read, salted
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, open_run
@@ -91,7 +91,8 @@ def run_recipe(
     bare = replace(bare, own=None if own is None else own[1])
     taught = with_text_states(prepared, source, run)
     context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation, own))
-    metrics = describe(prepared)
+    metrics = describe(prepared) | {"fit": fit_view(prepared, context)}
+    warnings += metrics["fit"].pop("warnings", [])
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
         pool = sample(source, LOOKED_AT)

@@ -75,6 +75,17 @@ def student_view(prepared: Prepared, folder: Path, source: Any, context: Context
     return view
 
 
+def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:
+    """What the method's fit says of the pool; its examples with their rows of the input, and as texts where the recipe shows them."""
+    found = prepared.method.account(context, prepared.names)
+    for entry in found.get("examples", []):
+        row = prepared.texts.table[entry.pop("position")]
+        entry["row"] = row["source_row"]
+        if prepared.recipe.report.show_texts:
+            entry["text"] = " / ".join(row[key] for key in ("text", "text_pair") if row.get(key))
+    return found
+
+
 def answers(classifier: Classifier, texts: Texts, at: list[int], what: str = "student") -> Tensor:
     """A classifier's probabilities for some texts of a table. [len(at), C] float32."""
     table = texts.table.select(at)

@@ -15,11 +15,12 @@ what it got there than of the rest), MUKA's weights of the same confidences serv
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Any, Literal
 
 import torch
 from pydantic import Field
-from torch import Tensor, nn
+from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method, MethodOptions, Needs, State, Supervision
@@ -36,6 +37,7 @@ from alloykit.uncertainty.ownership import (
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
+EXAMPLES = 12  # texts that changed owner, kept for the report
 DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
 
 
@@ -89,10 +91,14 @@ class Alloy(Method):
         for one, other in ((half, ~half), (~half, half)):
             part = Ownership.fit(z[one], a[one], owners, evidence[one])
             crossed[other] = teachers_share(*part.posterior(z[other], a[other]), owners)
-        surer, moved = _surer(c, crossed), (start(evidence)[0].argmax(-1) != gamma.argmax(-1)).double().mean()
+        before, after = start(evidence)[0].argmax(-1), gamma.argmax(-1)
+        lead, moved, surer = _lead(gamma), before != after, _surer(c, crossed)
+        clearest = torch.where(moved, lead, -torch.ones_like(lead)).argsort(descending=True, stable=True)
+        shown = clearest[: min(EXAMPLES, int(moved.sum()))]
         outcome = torch.tensor(WHOLE if bool((surer > DOUBT).all()) else CONTRADICTED)
-        found = {"outcome": outcome, "texts": torch.tensor(len(c)), "surer": surer, "moved": moved, **vars(whitening)}
-        return begun | found | mixture.state()
+        found = {"outcome": outcome, "texts": torch.tensor(len(c)), "surer": surer, "moved": moved.double().mean()}
+        found["examples"] = torch.stack([drawn.positions[shown], before[shown], after[shown]], -1)
+        return begun | found | vars(whitening) | mixture.state()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != WHOLE:
@@ -103,8 +109,7 @@ class Alloy(Method):
             (gamma[:, i, None] * context.space.scatter(i, p.double()) for i, p in enumerate(probabilities)),
             torch.zeros(1, dtype=torch.float64, device=gamma.device),
         )
-        first, second = gamma.topk(2, -1).values.unbind(-1)
-        v = (1 - r0) * (first - second) + FLOOR
+        v = (1 - r0) * _lead(gamma) + FLOOR
         return Supervision(targets.float(), v.float(), gamma.float())
 
     def ownership(self, rows: Rows, context: Context) -> tuple[Tensor, Tensor]:
@@ -115,30 +120,36 @@ class Alloy(Method):
         r, r0 = Ownership.of(context.state, device).posterior(whitening(all_early_states(rows)), answers)
         return teachers_share(r, r0, context.space.knows().to(device)), r0
 
-    def notes(self, modules: nn.ModuleDict, context: Context) -> dict[str, object]:
-        """What the fit did, for the report."""
+    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
+        """Shares of the pool by round, how sure each teacher is of its own, and which texts changed owner."""
         state = context.state
-        outcome, texts = int(state["outcome"]), int(state["texts"])
+        outcome, texts, least = int(state["outcome"]), int(state["texts"]), self.options.texts_per_label
         if outcome == FEW:
-            needed = self.options.texts_per_label * context.space.size
-            return {
-                "texts": texts,
-                "alarms": [f"{texts} texts are too few, {needed} are needed: MUKA's weights served"],
-            }
-        names = [*(f"teacher {i + 1}" for i in range(len(context.space.teachers))), "nobody"]
-        course = state["course"].tolist()
-        surer, alarms = state["surer"].tolist(), []
-        for i, lead in enumerate(surer):
-            if lead <= 0:
-                alarms.append(
-                    f"teacher {i + 1} is not surer of its own texts than of the others: MUKA's weights served"
+            few = f"{texts} texts are too few to see whose they are ({least * context.space.size} are needed): MUKA's weights serve"
+            return {"texts": texts, "warnings": [few]}
+        course, surer, warnings = state["course"].tolist(), state["surer"].tolist(), []
+        for i, name in enumerate(names):
+            if surer[i] <= DOUBT:
+                warnings.append(
+                    f"{name} is no surer of the texts that seem its own than of the others: MUKA's weights serve"
                 )
-            elif course[-1][i] * texts < self.options.texts_per_label:
-                alarms.append(
-                    f"teacher {i + 1} owns {course[-1][i]:.1%} of the pool: its labels are learned from next to nothing"
-                )
-        shares = {name: [row[k] for row in course] for k, name in enumerate(names)}
-        return {"texts": texts, "shares": shares, "moved": float(state["moved"]), "surer": surer, "alarms": alarms}
+            elif course[-1][i] * texts < least:
+                share = f"{course[-1][i]:.1%} of the texts seem to be {name}'s"
+                warnings.append(f"{share}: its labels will be learned from next to nothing")
+        return {
+            "texts": texts,
+            "shares": {name: [row[k] for row in course] for k, name in enumerate([*names, "nobody"])},
+            "changed": float(state["moved"]),
+            "surer": dict(zip(names, surer, strict=True)),
+            "examples": [{"position": at, "from": names[a], "to": names[b]} for at, a, b in state["examples"].tolist()],
+            "warnings": warnings,
+        }
+
+
+def _lead(gamma: Tensor) -> Tensor:
+    """γ_(1) − γ_(2). [B, N] → [B]"""
+    first, second = gamma.topk(2, -1).values.unbind(-1)
+    return first - second
 
 
 def _surer(c: Tensor, gamma: Tensor) -> Tensor:

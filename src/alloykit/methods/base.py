@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import torch
 from torch import Tensor, nn
@@ -235,6 +235,10 @@ class Method:
 
     def notes(self, modules: nn.ModuleDict, context: Context) -> dict[str, object]:
         """What the trained modules tell about the training: kept in training.json."""
+        return {}
+
+    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
+        """What `fit` found out about the pool, for the report; `warnings` in it are said aloud. `names`: of the teachers."""
         return {}
 
     def cautions(self, context: Context) -> list[str]:

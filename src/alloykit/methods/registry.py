@@ -26,6 +26,7 @@ from alloykit.methods.ensembles import (
 )
 from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka import Muka
+from alloykit.methods.oracle import Oracle
 from alloykit.methods.pkd import PKD
 from alloykit.methods.pseudo_label import PseudoLabel
 from alloykit.methods.rl_kd import RLKD
@@ -39,13 +40,14 @@ from alloykit.methods.vanilla_kd import VanillaKD
 from alloykit.names import near
 
 BUILT_IN: tuple[type[Method], ...] = (
-    Alloy,
     Muka,
+    Alloy,
     VanillaKD,
     UHC,
     DFA,
     CFL,
     PseudoLabel,
+    Oracle,
     Supervised,
     TeacherAlone,
     Ensemble,

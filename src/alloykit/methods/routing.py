@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from alloykit.methods.base import Context, Method, Needs, Phase, State, Supervision
 from alloykit.rows import Rows, Source
 
@@ -17,6 +20,12 @@ class Wrapping(Method):
 
     def cautions(self, context: Context) -> list[str]:
         return self.inner.cautions(context)
+
+    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
+        return self.inner.account(context, names)
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        return self.inner.teacher_layers(context)
 
     def fit(self, pool: Source, context: Context) -> State:
         return self.inner.fit(pool, context)

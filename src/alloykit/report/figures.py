@@ -201,8 +201,9 @@ def course(
     ylabel: str,
     *,
     shares: bool = False,
+    over: str = "step",
 ) -> Picture:
-    """Numbers that a method noted as it trained, over the steps. `series`: key in the history → its name; `shares`: in percent."""
+    """Numbers that a method noted, over the steps of training or another key. `series`: key in the history → its name; `shares`: in percent."""
     found = [h for h in history if all(key in h for key in series)]
     scale = 100 if shares else 1
 
@@ -211,15 +212,15 @@ def course(
         for i, key in enumerate(series):
             style = ("-", "--", ":", "-.")[i % 4]
             values = [scale * h[key] for h in found]
-            lines += axes.plot([h["step"] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
+            lines += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
         if shares:
             axes.set_ylim(0, 102)
-        axes.set_xlabel("step")
+        axes.set_xlabel(over)
         axes.set_ylabel(ylabel)
         _legend(axes, len(series), lines, list(series.values()))
 
-    rows = [[str(h["step"]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
-    return Picture(inline(draw(paint, 2.9), name, caption), caption, ["step", *series.values()], rows)
+    rows = [[str(h[over]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
+    return Picture(inline(draw(paint, 2.9), name, caption), caption, [over, *series.values()], rows)
 
 
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:

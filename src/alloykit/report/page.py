@@ -70,6 +70,8 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             found.append(
                 figures.shares("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
             )
+    if (metrics.get("fit") or {}).get("shares"):
+        found.append(_ownership(metrics["fit"]["shares"]))
     if summary:
         weights = summary["weights"]
         caption = "How much each text of the pool counts. Texts near 0 teach next to nothing."
@@ -87,6 +89,14 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
         )
         found.append(figures.training(training["history"], training["selected_step"], caption))
     return found + _noted(training.get("history", []), list(metrics.get("teachers", {})))
+
+
+def _ownership(shares: Mapping[str, list[float]]) -> Picture:
+    rounds = [
+        {"round": n, **dict(zip(shares, row, strict=True))} for n, row in enumerate(zip(*shares.values(), strict=True))
+    ]
+    caption = "Whose texts the pool's are, from the teachers' confidences alone (round 0) to the last round of the fit."
+    return figures.course("ownership", rounds, {n: n for n in shares}, caption, "texts (%)", shares=True, over="round")
 
 
 def _noted(history: list[Mapping[str, Any]], teachers: list[str]) -> list[Picture]:

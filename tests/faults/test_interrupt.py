@@ -1,0 +1,53 @@
+"""An interrupt that some library swallows is not lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+
+import pytest
+
+from alloykit.interrupt import heard, heed
+from alloykit.progress import bar
+
+
+class Finalised:
+    def __del__(self) -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        sum(range(1000))  # Python runs the handler here, and prints its exception as ignored
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_it_comes_again_at_the_next_step() -> None:
+    done = 0
+    with heard(), pytest.raises(KeyboardInterrupt), bar("steps", 5) as advance:
+        for n in range(5):
+            if n == 2:
+                Finalised()
+            done = n
+            advance(1)
+    assert done == 2
+
+
+def test_afterwards_all_is_as_before() -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with heard():
+        assert signal.getsignal(signal.SIGINT) is not before
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is before
+    heed()
+
+
+def test_in_another_thread_it_changes_nothing() -> None:
+    seen = []
+
+    def work() -> None:
+        with heard():
+            seen.append(signal.getsignal(signal.SIGINT))
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    thread.join()
+    assert seen == [signal.getsignal(signal.SIGINT)]
