@@ -39,6 +39,10 @@ TABLES = {
         "rlkd4": "RL-KD, Tables 3-5: teachers, ensembles and students of six tasks",
         "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",
     },
+    "alloy": {
+        "routing": "which teacher gets a text: every confidence, and Alloy on top, on eight pools",
+        "students": "what students learn from it, beside MUKA's and perfectly routed ones",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",

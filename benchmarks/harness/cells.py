@@ -114,6 +114,7 @@ def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
         "texts": len(texts),
         "accuracy": score["accuracy"],
         "right_teacher": score["right_teacher"],
+        "right_teacher_balanced": score["right_teacher_balanced"],
         "mean_weight": float(weights.mean()),
         "effective_sample_size": float(weights.sum() ** 2 / (weights**2).sum()),
         "weight_on_foreign": float(weights[foreign].sum() / weights.sum()) if bool(foreign.any()) else None,

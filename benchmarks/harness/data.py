@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Container
 from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
@@ -106,6 +107,16 @@ POOLS = {
     "disjoint": "as many other texts of the same set: no teacher has seen any of them",
     "foreign": "the teachers' own training texts, a quarter of them replaced by Wikipedia sentences",
 }
+UNSEEN_FOREIGN = {
+    "foreign10": 0.1,
+    "foreign50": 0.5,
+}  # texts of "disjoint", this share of them replaced by Wikipedia sentences
+SKEWED = {  # other texts of the set, so many times as many of the first, or the last, teacher's labels as of all others'
+    "skew5-first": (0, 5),
+    "skew5-last": (-1, 5),
+    "skew20-first": (0, 20),
+    "skew20-last": (-1, 20),
+}
 
 
 class Files:
@@ -125,8 +136,21 @@ class Files:
             return self._part("teachers", own)
         if pool == "disjoint":
             return self._part("others", other)
-        foreign = round(FOREIGN_SHARE * len(own))
-        return self._mixed(own[: len(own) - foreign], foreign)
+        rows, share = (other, UNSEEN_FOREIGN[pool]) if pool in UNSEEN_FOREIGN else (own, FOREIGN_SHARE)
+        foreign = round(share * len(rows))
+        return self._mixed(pool, rows[: len(rows) - foreign], foreign)
+
+    def skewed(self, pool: str, labels: Container[str], ratio: int) -> Path:
+        """As many texts as in other pools, or as the rarer side allows; `ratio` times as many of these labels as of the rest."""
+        order = self._order()
+        size = len(self._orders(pool)[0])
+        answer = read(self.data / self.dataset.name / "train.parquet")["label"]
+        sides: tuple[list[int], list[int]] = ([], [])
+        for row in order[size:]:
+            sides[self.dataset.labels[answer[row]] not in labels].append(row)
+        few = min(round(size / (1 + ratio)), len(sides[0]) // ratio, len(sides[1]))
+        rows = [*sides[0][: few * ratio], *sides[1][:few]]
+        return self._part(pool, random.Random(f"{pool} {self.seed}").sample(rows, len(rows)))
 
     def foreign(self, n: int) -> datasets.Dataset:
         """n Wikipedia sentences, other ones for every seed."""
@@ -149,14 +173,18 @@ class Files:
         return self._part("validation", rows, "validation")
 
     def _halved(self, pool: str) -> bool:
-        return self.profile.texts is None and pool == "disjoint"
+        return self.profile.texts is None and (pool == "disjoint" or pool in UNSEEN_FOREIGN or pool in SKEWED)
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:
         """Rows of the training file: the teachers' own, and as many others."""
-        n = len(read(self.data / self.dataset.name / "train.parquet"))
-        order = random.Random(f"texts {self.seed}").sample(range(n), n)
+        order = self._order()
+        n = len(order)
         size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
         return order[:size], order[size : 2 * size]
+
+    def _order(self) -> list[int]:
+        n = len(read(self.data / self.dataset.name / "train.parquet"))
+        return random.Random(f"texts {self.seed}").sample(range(n), n)
 
     def _named(self, rows: list[int], file: str) -> dict[str, list[str | None]]:
         table = read(self.data / self.dataset.name / f"{file}.parquet").select(rows)
@@ -169,8 +197,8 @@ class Files:
             write(self._named(rows, file), target)
         return target
 
-    def _mixed(self, rows: list[int], foreign: int) -> Path:
-        target = self.folder / "foreign.parquet"
+    def _mixed(self, name: str, rows: list[int], foreign: int) -> Path:
+        target = self.folder / f"{name}.parquet"
         if not target.exists():
             own = self._named(rows, "train")
             texts: list[str | None] = [*own["text"], *self.foreign(foreign)["text"]]

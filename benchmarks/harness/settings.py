@@ -22,7 +22,8 @@ class TeacherPlan:
 @dataclass(frozen=True)
 class Setting:
     """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: the setting, if not this one, whose
-    trained teachers and whose knowledge it uses. `together`: the teachers were co-finetuned under one head."""
+    trained teachers and whose knowledge it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the
+    epochs at half the learning rate."""
 
     name: str
     title: str
@@ -31,6 +32,7 @@ class Setting:
     keep_apart: bool = False
     teachers_of: str | None = None
     together: bool = False
+    barely: bool = False
 
     @property
     def pairs(self) -> bool:
@@ -59,7 +61,7 @@ class Setting:
     def described(self) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
-        return about | ({"together": True} if self.together else {})
+        return about | {key: True for key in ("together", "barely") if getattr(self, key)}
 
 
 def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ from alloykit.knowledge.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.recipe import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
 from alloykit.teachers.teacher import TeacherSpec
-from benchmarks.harness.data import DATA_FREE, SETS, Files, read, write
+from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.settings import Setting
 
@@ -37,9 +38,10 @@ class Stages:
         seed: int,
         *,
         passes: int = 16,
+        reads: Sequence[dict[str, Any]] = (),
         generation: dict[str, Any] | None = None,
     ) -> None:
-        self.passes, self.work, self.generation = passes, work, generation or {}
+        self.passes, self.work, self.reads, self.generation = passes, work, reads, generation or {}
         self.setting, self.profile, self.seed = setting, profile, seed
         root = work / f"{profile.name}-{profile.precision}"
         self.folder = root / setting.name / f"seed{seed}"
@@ -65,10 +67,16 @@ class Stages:
             "model": self.profile.encoder(plan.encoder, self.work),
             "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
-            "training": self.training(self.profile.teacher, 100 * self.seed + i),
+            "training": self.training(self._teaching(), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         return teach(parse(recipe, TeachRecipe))
+
+    def _teaching(self) -> dict[str, Any]:
+        usual = self.profile.teacher
+        if not self.setting.barely:
+            return usual
+        return usual | {"epochs": usual["epochs"] / 3, "learning_rate": usual["learning_rate"] / 2}
 
     def _together(self, pool: str) -> list[Path]:
         plans = self.setting.teachers
@@ -114,6 +122,10 @@ class Stages:
             return self.generated() / GENERATED
         if pool in DATA_FREE:
             return self._stand_ins(pool)
+        if pool in SKEWED:
+            which, ratio = SKEWED[pool]
+            ((name, files),) = self.files.items()
+            return self._joined(pool, {name: files.skewed(pool, self.setting.teachers[which].labels, ratio)})
         return self._joined(pool, {name: files.pool(pool) for name, files in self.files.items()})
 
     def test(self) -> Path:
@@ -189,9 +201,10 @@ class Stages:
     def ready(self, pool: str) -> Path:
         """Let the teachers read all that this pool's cells ask for: the pool and the test texts."""
         for path in () if pool in self._swept else (self.pool(pool), self.test()):
-            prepared = self.prepared(pool, self.texts_of(path, want_labels=False))
-            store = prepared.store(self.knowledge(pool))
-            sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
+            for method in (None, *self.reads):
+                prepared = self.prepared(pool, self.texts_of(path, want_labels=False), method)
+                store = prepared.store(self.knowledge(pool))
+                sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
         self._swept.add(pool)
         return self.knowledge(pool)
 

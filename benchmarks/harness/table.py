@@ -41,6 +41,7 @@ class Table:
     grid: Mapping[str, Sequence[str]]
     methods: Mapping[str, dict[str, Any]]
     passes: int = 16  # Monte-Carlo passes of the shared sweep: as many as the hungriest method needs
+    reads: Sequence[dict[str, Any]] = ()  # methods whose knowledge is gathered with it
     precision: Precision = "bfloat16"
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
@@ -94,6 +95,7 @@ class Table:
                         self.sized(profile),
                         cell.seed,
                         passes=self.passes,
+                        reads=self.reads,
                         generation=dict(self.generation),
                     )
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)

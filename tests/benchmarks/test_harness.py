@@ -75,6 +75,19 @@ def test_pools_are_what_they_are_called(data: Path, tmp_path: Path) -> None:
     assert [row["label"] is None for row in table] == [row["text"].startswith("wiki") for row in table]
 
 
+def test_skewed_and_contaminated_pools_are_of_unseen_texts(data: Path, tmp_path: Path) -> None:
+    parts = files(data, tmp_path)
+    own = set(texts(parts.pool("shared")))
+    mixed = texts(parts.pool("foreign50"))
+    assert Counter(text.split("/")[0] for text in mixed) == {"toy": 20, "wiki_sentences": 20}
+    assert not own & set(mixed)
+    found = datasets.Dataset.from_parquet(str(parts.skewed("skew5-first", ("a", "b"), 5)), keep_in_memory=True)
+    count = Counter(label in ("a", "b") for label in found["label"])
+    assert count[True] == 5 * count[False]
+    assert not own & set(found["text"])
+    assert count[False] == (40 - sum(int(t.split()[-1]) % 5 < 2 for t in own)) // 5, "as many as the rarer side allows"
+
+
 def test_every_seed_draws_its_own_texts_but_the_test_texts_are_the_same(data: Path, tmp_path: Path) -> None:
     first, again, second = files(data, tmp_path), files(data, tmp_path / "again"), files(data, tmp_path, seed=1)
     for pool in ("shared", "disjoint", "foreign"):

@@ -152,6 +152,7 @@ def test_scores_and_confusion_by_hand(found):
     }  # fmt: skip
     assert found["scores"]["routing"]["groups"] == {"two": pytest.approx(2 / 4), "one": 0.5, "three": 1.0}
     assert found["scores"]["routing"]["right_teacher"] == pytest.approx(4 / 6)
+    assert found["scores"]["routing"]["right_teacher_balanced"] == pytest.approx((3 / 4 + 1 / 2 + 1) / 3)
     assert found["scores"]["student"]["interval"] == interval(np.array([True] * 5 + [False]))
 
 

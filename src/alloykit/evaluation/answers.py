@@ -42,7 +42,7 @@ class Answers:
 
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
         """accuracy, macro-F1 and accuracy per teacher's texts of every way; for the routing also how often the teacher
-        with the largest weight knows the true label."""
+        with the largest weight knows the true label, over all texts and in the mean over the teachers' own texts."""
         found = {
             way: score(probabilities.argmax(-1), self.labels, space, teachers)
             for way, probabilities in self.probabilities.items()
@@ -50,6 +50,8 @@ class Answers:
         if ROUTING in found and self.teacher_weights is not None:
             right = space.knows()[self.teacher_weights.argmax(-1), self.labels]
             found[ROUTING]["right_teacher"] = float(right.double().mean())
+            each = [right[known] for known in space.knows()[:, self.labels] if bool(known.any())]
+            found[ROUTING]["right_teacher_balanced"] = float(torch.stack([e.double().mean() for e in each]).mean())
         return found
 
     def save(self, path: Path, ids: list[str]) -> None:

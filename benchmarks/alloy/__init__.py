@@ -1,0 +1,1 @@
+"""Alloy, alloykit's own method, against MUKA and perfect routing."""

@@ -1,0 +1,52 @@
+"""The supervised gate: what a linear classifier makes of the same states if it is told the pool's labels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+
+from alloykit.methods.early_states import all_early_states
+from alloykit.rows import Source, chunks
+from alloykit.uncertainty.ownership import Whitening
+from benchmarks.harness.stages import Stages
+
+ALLOY = {"name": "routing", "of": {"name": "alloy"}}  # asks for the same states
+
+
+def gate(stages: Stages, pool: str) -> dict[str, Any]:
+    """Trained on one half of the pool's labelled texts, it routes the other; and the test texts, trained on all."""
+    path, test = stages.pool(pool), stages.test()
+    z, y, knows = _states(stages, pool, path)
+    tested, truth, _ = _states(stages, pool, test)
+    whiten = Whitening.fit(z, 64)
+    half = torch.arange(len(z)) % 2 == 0
+    said = torch.empty_like(y)
+    for one, other in ((half, ~half), (~half, half)):
+        said[other] = _answers(whiten(z[one]), y[one], whiten(z[other]))
+    answers = _answers(whiten(z), y, whiten(tested))
+    return {**_right(answers, truth, knows), "pool": {"texts": len(z), **_right(said, y, knows)}}
+
+
+def _states(stages: Stages, pool: str, path: Any) -> tuple[Tensor, Tensor, Tensor]:
+    texts = stages.texts_of(path, want_labels=True)
+    prepared, source = stages.said(pool, texts, ALLOY)
+    return _gathered(source), prepared.labels(texts), prepared.space.knows()
+
+
+def _gathered(source: Source) -> Tensor:
+    return torch.cat([all_early_states(rows) for rows in chunks(source)])
+
+
+def _answers(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:
+    model = LogisticRegression(C=0.1, max_iter=1000).fit(z.numpy(), y.numpy())
+    return torch.from_numpy(model.predict(asked.numpy()))
+
+
+def _right(said: Tensor, truth: Tensor, knows: Tensor) -> dict[str, float]:
+    """Whether a teacher that knows the label that is said knows the true one."""
+    right = (knows[:, said] & knows[:, truth]).any(0)
+    each = [right[known].double().mean() for known in knows[:, truth] if bool(known.any())]
+    return {"right_teacher": float(right.double().mean()), "right_teacher_balanced": float(torch.stack(each).mean())}
