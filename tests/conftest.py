@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 os.environ["HF_HUB_OFFLINE"] = "1"
@@ -56,3 +58,11 @@ def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "output": str(tmp_path / "run"),
     }
+
+
+@pytest.fixture(autouse=True)
+def _quick() -> Iterator[None]:
+    """Training collects garbage several times, and each time looks through all the imported modules: spare it that."""
+    gc.freeze()
+    yield
+    gc.unfreeze()
