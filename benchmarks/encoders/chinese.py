@@ -4,4 +4,4 @@ from benchmarks.encoders.run import EncoderRun
 from benchmarks.encoders.train import Plan
 
 PLAN = Plan("chinese", {"thucnews_titles": None}, vocabulary=8000, epochs=12)
-TABLE = EncoderRun(PLAN, "BERT, 4 layers of 256, WordPiece, THUCNews titles", ("thucnews_titles",))
+TABLE = EncoderRun(PLAN, "BERT, 3 layers of 192, WordPiece, THUCNews titles", ("thucnews_titles",))
