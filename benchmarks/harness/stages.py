@@ -43,7 +43,7 @@ class Stages:
     ) -> None:
         self.passes, self.work, self.reads, self.generation = passes, work, reads, generation or {}
         self.setting, self.profile, self.seed = setting, profile, seed
-        root = work / f"{profile.name}-{profile.precision}"
+        root = work / f"{profile.name}-{profile.precision}-{profile.texts}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
         texts = root / "texts"

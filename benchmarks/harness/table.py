@@ -42,7 +42,8 @@ class Table:
     methods: Mapping[str, dict[str, Any]]
     passes: int = 16  # Monte-Carlo passes of the shared sweep: as many as the hungriest method needs
     reads: Sequence[dict[str, Any]] = ()  # methods whose knowledge is gathered with it
-    precision: Precision = "bfloat16"
+    precision: Precision = "float32"  # the same on every CPU; bfloat16 is slow where it is not native
+    texts: int | None = None  # per data set, in place of the profile's
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
@@ -68,7 +69,8 @@ class Table:
         return about | ({"generation": dict(self.generation)} if self.generation else {})
 
     def sized(self, profile: Profile) -> Profile:
-        return replace(profile, precision=self.precision)
+        fewer = {"texts": self.texts} if self.texts and profile.texts else {}
+        return replace(profile, precision=self.precision, **fewer)
 
     def record(self, profile: Profile) -> Record:
         name = self.name if profile.name in ("small", "tasks") else f"{self.name}-{profile.name}"

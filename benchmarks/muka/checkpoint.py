@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
-from benchmarks.muka.methods import BASELINES, MUKA, RULES, TEACHERS, Methods
+from benchmarks.muka.methods import BASELINES, MUKA, RULES, Methods
 
 CHOSEN = {"vanilla_kd": BASELINES["vanilla_kd"], "muka-soft": MUKA["muka-soft"]}
-METHODS: Methods = TEACHERS | {
+METHODS: Methods = {
     f"{name}-{rule}": spec | {"training": {"select": rule}} for name, spec in CHOSEN.items() for rule in RULES
 }
-SETTINGS = (split("ag_news", 2), split("google_snippets", 2))
+SETTINGS = (split("ag_news", 2),)
 TABLE = Table("muka", "checkpoint", "Choice of the checkpoint", SETTINGS, {"shared": tuple(METHODS)}, METHODS)
