@@ -157,7 +157,7 @@ def test_a_setting_of_two_sets_joins_equal_names_or_keeps_them_apart(
         assert {who for who, label in said if label == names[setting.name][who]} == {"toy", "other"}
         assert {label for _, label in said} == set(setting.space.names)
         pools[setting.name] = list(table["text"])
-        assert stages.knowledge("shared").parts[-5:-3] == (f"{PROFILE.name}-float32", "merged")
+        assert stages.knowledge("shared").parts[-5:-3] == (f"{PROFILE.name}-float32-{PROFILE.texts}", "merged")
     assert pools["merged"] == pools["apart"], "the same texts, so that they share their knowledge"
     with pytest.raises(KeyError, match="other: c"):
         merged.union_name("other", "c")
@@ -189,7 +189,7 @@ def test_letters_and_numbers_are_inverse() -> None:
 
 def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     every = list(TABLE.cells(SMALL))
-    assert len({cell.key for cell in every}) == len(every) == 3 * (4 * 14 + 3 * 8 + 3 * 8)
+    assert len({cell.key for cell in every}) == len(every) == 3 * (3 * 14 + 9 + 3 * 8 + 3 * 8)
     assert [cell.pool for cell in every] == sorted((c.pool for c in every), key=["shared", "disjoint", "foreign"].index)
     some = list(TABLE.cells(SMALL, setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
