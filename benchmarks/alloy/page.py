@@ -11,8 +11,9 @@ from benchmarks.alloy import routing, students
 from benchmarks.alloy.methods import POOLS, ROUTING, STUDENTS, TITLES, TUNED
 from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, accuracies, cells_of, comparisons, gaps, made, note
+from benchmarks.harness.sections import Cells, accuracies, comparisons, note, section
 from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
 WORDS = {
@@ -32,15 +33,14 @@ def write() -> None:
         "those settings. Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),
-        *_routing(),
-        *_students(),
+        *section(routing.TABLE, NOTES, _routing),
+        *section(students.TABLE, NOTES, _students),
     ]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
 
 
-def _routing() -> list[str]:
-    table, cells = routing.TABLE, cells_of(routing.TABLE)
-    lines = [f"## {table.title}", "", *note(NOTES, table.name), *made(table, cells)]
+def _routing(_: Table, cells: Cells) -> list[str]:
+    lines = []
     for pool in POOLS:
         lines += [f"### Pool: {pool}", "", WORDS[pool], ""]
         lines += _routed(
@@ -49,7 +49,7 @@ def _routing() -> list[str]:
         lines += _routed(
             cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
         )
-    return lines + gaps(table, cells)
+    return lines
 
 
 def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
@@ -66,15 +66,14 @@ def _mean(values: list[list[float]]) -> str:
     return f"{100 * float(np.mean(have)):.1f}" if have else "–"
 
 
-def _students() -> list[str]:
-    table, cells = students.TABLE, cells_of(students.TABLE)
-    lines = [f"## {table.title}", "", *note(NOTES, table.name), *made(table, cells), *_bar(cells)]
+def _students(table: Table, cells: Cells) -> list[str]:
+    lines = _bar(cells)
     for pool in table.grid:
         lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
         titles = {m: TITLES[m] for m in STUDENTS if m in table.grid[pool]}
         lines += accuracies(table, cells, pool, titles)
         lines += comparisons(table, cells, pool, TITLES, ("alloy",), [m for m in titles if m != "alloy"])
-    return lines + gaps(table, cells)
+    return lines
 
 
 def _bar(cells: Cells) -> list[str]:

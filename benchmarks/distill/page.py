@@ -14,8 +14,9 @@ from benchmarks.distill.methods import FOUR, TITLES
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import cells_of, gaps, made, note
+from benchmarks.harness.sections import Cells, note, section
 from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
 RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SST-2
@@ -55,8 +56,8 @@ def write() -> None:
         *note(NOTES, "summary"),
         *_setting(),
         *_selection(),
-        *_rlkd(),
-        *_mtbert(),
+        *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
+        *section(mtbert.TABLE, NOTES, _mtbert, TASKS),
     ]
     write_atomic(RESULTS / "distill.md", "\n".join(lines).rstrip() + "\n")
 
@@ -71,7 +72,7 @@ def _setting() -> list[str]:
         f"students: {p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}. Every seed draws its own "
         "texts and trains its own teachers and students; ± is the standard deviation over seeds.",
         "",
-        "Teachers: MiniLM of six layers, its first four, three evenly spaced ones, and the RoBERTa with byte-level BPE of 4 × 256 that was "
+        "Teachers: MiniLM of six layers, its first four, three evenly spaced ones, and the RoBERTa with byte-level BPE of 3 × 192 that was "
         "[trained here](encoders.md). Students: MiniLM's first three or two layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
         "duplicate questions in its own training: its numbers on MNLI and QQP are not those of a model that has not.",
         "",
@@ -104,18 +105,13 @@ def _selection() -> list[str]:
     ]  # fmt: skip
 
 
-def _rlkd() -> list[str]:
-    table, cells = rlkd4.TABLE, cells_of(rlkd4.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells)]
+def _rlkd(table: Table, cells: Cells) -> list[str]:
     parts = {name: Part(cells, name, "shared") for name in ORDER}
     body = [[f"teacher {encoder}", *(_teacher(parts[n], i) for n in ORDER)] for i, encoder in enumerate(FOUR)]
     for name in rlkd4.ALONE:
         title = TITLES[name.removeprefix("routing-")]
         body.append([title, *(spread(parts[n].values(name, "accuracy")) for n in ORDER)])
-    lines += [
+    lines = [
         "Teachers and their ensembles by themselves (Table 3):",
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
@@ -131,8 +127,7 @@ def _rlkd() -> list[str]:
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
     ]
-    lines += _against(parts, ORDER, RL, SMALLER)
-    return lines + gaps(table, cells, TASKS)
+    return lines + _against(parts, ORDER, RL, SMALLER)
 
 
 def _teacher(part: Part, i: int) -> str:
@@ -165,12 +160,7 @@ def _against(
     ]
 
 
-def _mtbert() -> list[str]:
-    table, cells = mtbert.TABLE, cells_of(mtbert.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells)]
+def _mtbert(table: Table, cells: Cells) -> list[str]:
 
     def cell(setting: str, method: str, score: str = "accuracy") -> str:
         return spread(Part(cells, setting, "shared").values(method, score))
@@ -192,7 +182,7 @@ def _mtbert() -> list[str]:
             body.append([f"{method}, {size[-1]} layers", *(
                 both(n, method == "mt_bert", f"{method}-{size}") + (f" [{stated[n][k]}]" if n in stated else "") for n in mtbert.DATA
             )])  # fmt: skip
-    lines += ["Table 2 (in brackets the paper's, of 6 and 4 layers):", "", *rows(headings, body)]
+    lines = ["Table 2 (in brackets the paper's, of 6 and 4 layers):", "", *rows(headings, body)]
     body = []
     for key in [k.removeprefix("rte") for k in mtbert.ALL if k.startswith("rte") and k != "rte"]:
         names = "all three" if key == "-together" else key[1:].replace("-", " + ")
@@ -207,4 +197,4 @@ def _mtbert() -> list[str]:
         "",
         *rows(headings, body),
     ]
-    return lines + gaps(table, cells, TASKS)
+    return lines

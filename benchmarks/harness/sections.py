@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,23 @@ Stated = Mapping[str, Mapping[str, tuple[float, float]]]  # method â†’ setting â
 def cells_of(table: Table) -> Cells:
     path = RESULTS / table.paper / f"{table.name}.json"
     return dict(load(path)["cells"]) if path.exists() else {}
+
+
+def section(
+    table: Table, notes: Path, body: Callable[[Table, Cells], list[str]], profile: Profile = SMALL
+) -> list[str]:
+    """A table's part of the page: its title, what was written about it, what made it, `body`, and what is missing."""
+    cells = cells_of(table)
+    if not cells:
+        return [f"## {table.title}", "", "Not run yet.", ""]
+    return [
+        f"## {table.title}",
+        "",
+        *note(notes, table.name),
+        *made(table, cells),
+        *body(table, cells),
+        *gaps(table, cells, profile),
+    ]
 
 
 def note(folder: Path, name: str) -> list[str]:

@@ -14,7 +14,7 @@ import numpy as np
 from matplotlib import pyplot as plt
 
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, cells_of, gaps, made, note, values_of
+from benchmarks.harness.sections import Cells, section, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
@@ -28,15 +28,8 @@ NOTES = Path(__file__).with_name("notes")
 
 def write() -> list[str]:
     """The sections, having saved results/muka/figN.svg."""
-    lines = []
-    for table, draw in ((fig3.TABLE, _fig3), (fig4.TABLE, _fig4), (fig5.TABLE, _fig5), (fig6.TABLE, _fig6)):
-        cells = cells_of(table)
-        lines += [f"## {table.title}", ""]
-        if not cells:
-            lines += ["Not run yet.", ""]
-            continue
-        lines += [*note(NOTES, table.name), *made(table, cells), *draw(table, cells), *gaps(table, cells)]
-    return lines
+    drawn = ((fig3.TABLE, _fig3), (fig4.TABLE, _fig4), (fig5.TABLE, _fig5), (fig6.TABLE, _fig6))
+    return [line for table, draw in drawn for line in section(table, NOTES, draw)]
 
 
 def _save(table: Table, figure: Any, alt: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ from alloykit.files import write_atomic
 from benchmarks.harness.data import FOREIGN_SHARE, POOLS
 from benchmarks.harness.profiles import PROFILES
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, Stated, accuracies, cells_of, comparisons, gaps, made, note, values_of
+from benchmarks.harness.sections import Cells, Stated, accuracies, comparisons, note, section, values_of
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.muka import checkpoint, figures, table1, table2, table3, table4, table5
@@ -36,12 +37,12 @@ def write() -> None:
         "## Setting",
         "",
         *_setting(),
-        *_table1(),
-        *_ablations(),
+        *section(table1.TABLE, NOTES, _table1),
+        *section(table2.TABLE, NOTES, _ablations),
     ]
     for table, stated in ((table3.TABLE, table3.PAPER), (table4.TABLE, table4.PAPER), (table5.TABLE, table5.PAPER)):
-        lines += _plain(table, stated)
-    lines += figures.write() + _checkpoint()
+        lines += section(table, NOTES, partial(_plain, stated))
+    lines += [*figures.write(), *section(checkpoint.TABLE, NOTES, _checkpoint)]
     write_atomic(RESULTS / "muka.md", "\n".join(lines).rstrip() + "\n")
 
 
@@ -64,34 +65,25 @@ def _setting() -> list[str]:
     ]
 
 
-def _table1() -> list[str]:
-    table, cells = table1.TABLE, cells_of(table1.TABLE)
-    lines = [f"## {table.title}", "", *note(NOTES, table.name), *made(table, cells)]
+def _table1(table: Table, cells: Cells) -> list[str]:
+    lines = []
     for pool, what in POOLS.items():
         lines += [f"### Pool: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, table1.PAPER if pool == "shared" else None)
         lines += comparisons(table, cells, pool, TITLES, OURS, RIVALS)
-    return lines + _routing(table, cells) + _teachers(table, cells) + gaps(table, cells)
+    return lines + _routing(table, cells) + _teachers(table, cells)
 
 
-def _ablations() -> list[str]:
-    table, cells = table2.TABLE, cells_of(table2.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells), *accuracies(table, cells, "shared", TITLES, table2.PAPER)]
+def _ablations(table: Table, cells: Cells) -> list[str]:
+    lines = accuracies(table, cells, "shared", TITLES, table2.PAPER)
     for mine, without in PARTS.items():
         lines += comparisons(table, cells, "shared", TITLES, (mine,), without)
-    return lines + gaps(table, cells)
+    return lines
 
 
-def _plain(table: Table, stated: Stated) -> list[str]:
-    cells = cells_of(table)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells), *accuracies(table, cells, "shared", TITLES, stated)]
-    return lines + comparisons(table, cells, "shared", TITLES, OURS, RIVALS) + gaps(table, cells)
+def _plain(stated: Stated, table: Table, cells: Cells) -> list[str]:
+    lines = accuracies(table, cells, "shared", TITLES, stated)
+    return lines + comparisons(table, cells, "shared", TITLES, OURS, RIVALS)
 
 
 def _routing(table: Table, cells: Cells) -> list[str]:
@@ -146,12 +138,7 @@ def _teachers(table: Table, cells: Cells) -> list[str]:
     return lines + rows(["", "teacher", "accuracy, own", "own", "other teacher's", "foreign"], body)
 
 
-def _checkpoint() -> list[str]:
-    table, cells = checkpoint.TABLE, cells_of(checkpoint.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells)]
+def _checkpoint(table: Table, cells: Cells) -> list[str]:
     body = []
     for name in checkpoint.CHOSEN:
         for rule in RULES:
@@ -162,8 +149,8 @@ def _checkpoint() -> list[str]:
                 row += [spread(values_of(part, f"{name}-{rule}")), ", ".join(str(s) for s in steps)]
             body.append(row)
     headings = [h for s in table.settings for h in (f"{s.title}, %", "steps chosen")]
-    lines += rows(["method", "chosen by", *headings], body)
+    lines = rows(["method", "chosen by", *headings], body)
     for name in checkpoint.CHOSEN:
         rivals = [f"{name}-{rule}" for rule in RULES[1:]]
         lines += comparisons(table, cells, "shared", TITLES, (f"{name}-{RULES[0]}",), rivals)
-    return lines + gaps(table, cells)
+    return lines

@@ -8,7 +8,7 @@ from pathlib import Path
 from alloykit.files import write_atomic
 from benchmarks.harness.data import DATA_FREE
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import accuracies, cells_of, comparisons, gaps, made, note, values_of
+from benchmarks.harness.sections import Cells, accuracies, comparisons, note, section, values_of
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, table3, table5
@@ -49,9 +49,9 @@ def write() -> None:
         "[MUKA's page](muka.md).",
         "",
         *_generator(),
-        *_table3(),
-        *_fig4(),
-        *_plain(table5.TABLE),
+        *section(table3.TABLE, NOTES, _table3),
+        *section(fig4.TABLE, NOTES, _fig4),
+        *section(table5.TABLE, NOTES, lambda table, cells: accuracies(table, cells, "generated", TITLES)),
         *_samples(),
     ]
     write_atomic(RESULTS / "stratanet.md", "\n".join(lines).rstrip() + "\n")
@@ -84,51 +84,22 @@ def _generator() -> list[str]:
     ]
 
 
-def _table3() -> list[str]:
-    table, cells = table3.TABLE, cells_of(table3.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, table.name), *made(table, cells)]
+def _table3(table: Table, cells: Cells) -> list[str]:
+    lines = []
     stated = {m: {s: (v, 0.0) for s, v in row.items()} for m, row in table3.PAPER.items()}
     for pool, what in POOLS.items():
         lines += [f"### Texts: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, stated if pool in ("generated", "shared") else None)
-    lines += comparisons(
-        table,
-        cells,
-        "generated",
-        TITLES,
-        ("stratanet",),
-        [m for m in table.grid["generated"] if m not in ("teachers", "stratanet")],
-    )
-    return lines + gaps(table, cells)
+    rivals = [m for m in table.grid["generated"] if m not in ("teachers", "stratanet")]
+    return lines + comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
 
 
-def _fig4() -> list[str]:
-    table, cells = fig4.TABLE, cells_of(fig4.TABLE)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
+def _fig4(table: Table, cells: Cells) -> list[str]:
     body = [
         [s.title, *(spread(values_of(Part(cells, s.name, "generated"), f"stratanet-{v}")) for v in LAMBDAS)]
         for s in table.settings
     ]
-    return [*lines, *note(NOTES, table.name), *made(table, cells), *rows(["λ", *LAMBDAS], body), *gaps(table, cells)]
-
-
-def _plain(table: Table) -> list[str]:
-    cells = cells_of(table)
-    lines = [f"## {table.title}", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    return [
-        *lines,
-        *note(NOTES, table.name),
-        *made(table, cells),
-        *accuracies(table, cells, "generated", TITLES),
-        *gaps(table, cells),
-    ]
+    return rows(["λ", *LAMBDAS], body)
 
 
 def _samples() -> list[str]:
