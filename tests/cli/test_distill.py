@@ -17,6 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.jobs.teach_together import teach_together
 from alloykit.methods.registry import create, methods
 from alloykit.recipe import TogetherRecipe, parse
+from alloykit.report import figures
 from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 
 LABELS = ["no", "yes"]
@@ -70,8 +71,14 @@ def arguments(teachers: list[Path], models: dict[str, Path], folder: Path, metho
     [(name, False) for name in ONE_TASK] + [(name, True) for name in ("mt_bert", "rl_kd", "tinybert", "kd")],
 )
 def test_every_method_of_one_task_makes_a_plain_classifier(
-    name: str, pairs: bool, teachers: list[Path], models: dict[str, Path], tmp_path: Path
+    name: str,
+    pairs: bool,
+    teachers: list[Path],
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    monkeypatch.setattr(figures, "inline", lambda *_: "")  # drawing takes longest, and other tests look at the pictures
     run = alloykit.distill(**arguments(teachers, models, tmp_path, {"name": name}, pairs=pairs))
     model, report = AutoModelForSequenceClassification.from_pretrained(run.student, output_loading_info=True)
     assert not report["missing_keys"]

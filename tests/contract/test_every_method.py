@@ -51,7 +51,7 @@ def check_supervision(method, supervision, b, c, n):
 
 @both
 @every_method
-@pytest.mark.parametrize(("b", "loudness"), [(12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)])
+@pytest.mark.parametrize(("b", "loudness"), [(12, 2.0), (1, 60.0)])
 def test_targets_and_weights(spec, kind, b, loudness):
     method, rows, context = made(spec, kind, b=b, loudness=loudness)
     check_supervision(method, method.supervise(rows, context), b, context.space.size, 3)
@@ -59,7 +59,7 @@ def test_targets_and_weights(spec, kind, b, loudness):
 
 @both
 @trained
-@pytest.mark.parametrize(("b", "loudness", "scale"), [(12, 2.0, 2.0), (1, 2.0, 2.0), (12, 60.0, 2.0), (12, 60.0, 60.0)])
+@pytest.mark.parametrize(("b", "loudness", "scale"), [(12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)])
 def test_losses_are_per_text_and_their_gradients_finite(spec, kind, b, loudness, scale):
     method, rows, context = made(spec, kind, b=b, loudness=loudness)
     logits = student_logits(rows, context).sign() * scale if scale > 20 else student_logits(rows, context)
@@ -81,10 +81,9 @@ def test_losses_are_per_text_and_their_gradients_finite(spec, kind, b, loudness,
 HELD = {"cfl", "adaptive_ensemble"}
 
 
-@both
 @pytest.mark.parametrize("spec", [s for s in SPECS if create(s).phases() and s["name"] not in HELD], ids=str)
-def test_gradients_are_those_of_the_loss(spec, kind):
-    method, rows, context = made(spec, kind, b=2)
+def test_gradients_are_those_of_the_loss(spec):
+    method, rows, context = made(spec, "overlapping", b=2)
     logits = student_logits(rows, context).double().requires_grad_()
     assert torch.autograd.gradcheck(lambda s: sum(losses(method, rows, context, s).values()), logits, atol=1e-6)
 
@@ -99,8 +98,8 @@ def permuted(rows, context, order):
 
 @both
 @every_method
-@pytest.mark.parametrize("order", [(2, 1, 0), (1, 2, 0)])
-def test_the_order_of_teachers_changes_nothing(spec, kind, order):
+def test_the_order_of_teachers_changes_nothing(spec, kind):
+    order = (1, 2, 0)
     method, rows, context = made(spec, kind)
     if hasattr(method.options, "which"):
         spec = spec | {"which": order.index(method.options.which)}
@@ -129,9 +128,8 @@ def test_the_order_of_teachers_changes_nothing(spec, kind, order):
 
 @both
 @every_method
-@pytest.mark.parametrize("loudness", [2.0, 60.0])
-def test_a_text_does_not_depend_on_its_batch(spec, kind, loudness):
-    method, rows, context = made(spec, kind, b=6, loudness=loudness)
+def test_a_text_does_not_depend_on_its_batch(spec, kind):
+    method, rows, context = made(spec, kind, b=6)
     logits = student_logits(rows, context)
     together = method.supervise(rows, context)
     for picked in ([2], [5, 0], [3, 3, 1]):
