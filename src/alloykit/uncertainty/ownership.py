@@ -1,6 +1,6 @@
 """Whose text is it: a mixture over the labels of all teachers, fitted by expectation–maximisation to an unlabelled pool (ours).
 
-z(x): the first D principal components of all teachers' early states (states.py), each of variance one over the pool. Every label c of
+z(x): the first D principal components of all teachers' early states (methods/early_states.py), each of variance one over the pool. Every label c of
 the union is a Gaussian with a mean of its own; texts that no teacher knows are one more, 0, as wide as they are:
 
     r_c(x) ∝ (1 − ρ) π̃_c N(z; μ_c, Σ) a_c(x)          r_0(x) ∝ ρ e^{−2} N(z; μ_0, Σ_0)          Σ_c r_c + r_0 = 1        (1)
