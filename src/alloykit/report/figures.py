@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from matplotlib.ticker import MaxNLocator
+
 from alloykit.report.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
 
@@ -215,6 +217,7 @@ def course(
             lines += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
         if shares:
             axes.set_ylim(0, 102)
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlabel(over)
         axes.set_ylabel(ylabel)
         _legend(axes, len(series), lines, list(series.values()))
