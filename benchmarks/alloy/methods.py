@@ -13,7 +13,8 @@ Methods = dict[str, dict[str, Any]]
 STARTS = ("entropy", "percentile", "mixture", "density")
 TEACHERS: Methods = {"teachers": {"name": "teachers"}}
 ROUTING: Methods = {
-    **{f"muka-{c}": {"name": "routing", "of": {"name": "muka", "confidence": c}} for c in STARTS},
+    "muka-dropout": {"name": "routing", "of": {"name": "muka"}},
+    **{f"muka-{c}": {"name": "routing", "of": {"name": "muka", "confidence": c, "passes": 0}} for c in STARTS},
     **{f"alloy-{c}": {"name": "routing", "of": {"name": "alloy", "confidence": c}} for c in STARTS},
     "gate": {"name": "gate"},
 }
@@ -29,7 +30,8 @@ STUDENTS: Methods = {
     "supervised": {"name": "supervised"},
 }
 TITLES = {
-    "muka-entropy": "MUKA's confidence (K = 16)",
+    "muka-dropout": "MUKA's confidence (K = 16)",
+    "muka-entropy": "– of one plain pass",
     "muka-percentile": "– its percentile over the pool",
     "muka-mixture": "– a mixture of two Gaussians",
     "muka-density": "density of early states",

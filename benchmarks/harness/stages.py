@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ class Stages:
         profile: Profile,
         seed: int,
         *,
-        passes: int = 16,
+        passes: int | Mapping[str, int] = 16,
         reads: Sequence[dict[str, Any]] = (),
         generation: dict[str, Any] | None = None,
     ) -> None:
@@ -210,7 +210,8 @@ class Stages:
 
     def prepared(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> Prepared:
         """Teachers, label space and method, for some texts in place of the pool."""
-        routing = {"name": "routing", "of": {"name": "muka", "passes": self.passes}}
+        passes = self.passes if isinstance(self.passes, int) else self.passes[pool]
+        routing = {"name": "routing", "of": {"name": "muka", "passes": passes}}
         return prepare(self.recipe(pool, method or routing, self.folder / "unused"), texts)
 
     def said(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> tuple[Prepared, StoredKnowledge]:

@@ -40,7 +40,9 @@ class Table:
     settings: tuple[Setting, ...]
     grid: Mapping[str, Sequence[str]]
     methods: Mapping[str, dict[str, Any]]
-    passes: int = 16  # Monte-Carlo passes of the shared sweep: as many as the hungriest method needs
+    passes: int | Mapping[str, int] = (
+        16  # Monte-Carlo passes of the shared sweep (by pool): as many as the hungriest method needs
+    )
     reads: Sequence[dict[str, Any]] = ()  # methods whose knowledge is gathered with it
     precision: Precision = "float32"  # the same on every CPU; bfloat16 is slow where it is not native
     texts: int | None = None  # per data set, in place of the profile's
