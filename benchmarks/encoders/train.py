@@ -125,7 +125,9 @@ def _tokenizer(plan: Plan, texts: list[str]) -> PreTrainedTokenizerFast:
             bpe.train_from_iterator(texts, vocab_size=plan.vocabulary, special_tokens=special, show_progress=False)
             return _loaded(RobertaTokenizerFast, bpe, scratch)
         pieces = BertWordPieceTokenizer(lowercase=True)
-        pieces.train_from_iterator(texts, vocab_size=plan.vocabulary, show_progress=False)
+        pieces.train_from_iterator(
+            texts, vocab_size=plan.vocabulary, limit_alphabet=plan.vocabulary // 2, show_progress=False
+        )  # by default it would be 1,000 characters, which are too few for Chinese
         return _loaded(BertTokenizerFast, pieces, scratch)
 
 
