@@ -31,9 +31,10 @@ def run_cell(
     `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, or names an analysis.
     """
     begun = time.perf_counter()
-    knowledge = stages.ready(pool)
-    swept = time.perf_counter()
     analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
+    method = {k: v for k, v in spec.items() if k not in ("training", "student")}
+    knowledge = stages.ready(pool, dropout=analysis is not None or create(method).needs.passes > 0)
+    swept = time.perf_counter()
     found = analysis(stages, pool) if analysis else _method(stages, pool, spec, knowledge)
     seconds = {"shared_stages": round(swept - begun, 1), "cell": round(time.perf_counter() - swept, 1)}
     return {"status": "done", "commit": commit(), **found, "seconds": seconds}

@@ -52,8 +52,10 @@ def made(table: Table, cells: Cells) -> list[str]:
         f"Python {p}, torch {t}, transformers {f}, {n} thread(s), GPU: {'none' if g == 'None' else g}"
         for p, t, f, n, g in kinds
     )
+    sizes = f" {table.texts:,} texts of each data set." if table.texts else ""
+    sizes += f" {table.test:,} test texts of each." if table.test else ""
     return [
-        f"`python -m benchmarks {table.paper} {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.",
+        f"`python -m benchmarks {table.paper} {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.{sizes}",
         "",
     ]
 

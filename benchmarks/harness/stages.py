@@ -25,6 +25,8 @@ from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.settings import Setting
 
+PLAIN = {"name": "routing", "of": {"name": "muka", "passes": 0}}
+
 
 class Stages:
     """The shared stages of one setting and seed; folders under `work` keep them between calls."""
@@ -43,7 +45,7 @@ class Stages:
     ) -> None:
         self.passes, self.work, self.reads, self.generation = passes, work, reads, generation or {}
         self.setting, self.profile, self.seed = setting, profile, seed
-        root = work / f"{profile.name}-{profile.precision}-{profile.texts}"
+        root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
         texts = root / "texts"
@@ -51,7 +53,7 @@ class Stages:
             name: Files(data, texts / name / f"seed{seed}", SETS[name], profile, seed) for name in setting.datasets
         }
         self._taught: dict[str, list[Path]] = {}
-        self._swept: set[str] = set()
+        self._swept: set[tuple[str, bool]] = set()
 
     def teacher_folders(self, pool: str) -> list[Path]:
         """Fine-tune the teachers that this pool's students learn from, or find them finished."""
@@ -198,14 +200,15 @@ class Stages:
         """One store for all pools and methods of the same teachers."""
         return self.shared / self._teachers(pool) / "knowledge"
 
-    def ready(self, pool: str) -> Path:
-        """Let the teachers read all that this pool's cells ask for: the pool and the test texts."""
-        for path in () if pool in self._swept else (self.pool(pool), self.test()):
-            for method in (None, *self.reads):
-                prepared = self.prepared(pool, self.texts_of(path, want_labels=False), method)
-                store = prepared.store(self.knowledge(pool))
-                sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
-        self._swept.add(pool)
+    def ready(self, pool: str, *, dropout: bool = True) -> Path:
+        """Let the teachers read what a cell asks for, the pool and the test texts; without `dropout`, in a plain pass only."""
+        if not self._swept & {(pool, dropout), (pool, True)}:
+            for path in (self.pool(pool), self.test()):
+                for method in (None if dropout else PLAIN, *self.reads):
+                    prepared = self.prepared(pool, self.texts_of(path, want_labels=False), method)
+                    store = prepared.store(self.knowledge(pool))
+                    sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
+            self._swept.add((pool, dropout))
         return self.knowledge(pool)
 
     def prepared(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> Prepared:

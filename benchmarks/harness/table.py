@@ -46,6 +46,7 @@ class Table:
     reads: Sequence[dict[str, Any]] = ()  # methods whose knowledge is gathered with it
     precision: Precision = "float32"  # the same on every CPU; bfloat16 is slow where it is not native
     texts: int | None = None  # per data set, in place of the profile's
+    test: int | None = None
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
@@ -71,8 +72,11 @@ class Table:
         return about | ({"generation": dict(self.generation)} if self.generation else {})
 
     def sized(self, profile: Profile) -> Profile:
-        fewer = {"texts": self.texts} if self.texts and profile.texts else {}
-        return replace(profile, precision=self.precision, **fewer)
+        if profile.texts is None:  # a profile that takes everything takes everything
+            return replace(profile, precision=self.precision)
+        return replace(
+            profile, precision=self.precision, texts=self.texts or profile.texts, test=self.test or profile.test
+        )
 
     def record(self, profile: Profile) -> Record:
         name = self.name if profile.name in ("small", "tasks") else f"{self.name}-{profile.name}"

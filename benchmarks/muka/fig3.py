@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.harness.table import Table
 from benchmarks.muka.analyses import ANALYSES
-from benchmarks.muka.table1 import SETTINGS
+from benchmarks.muka.fig6 import SETTINGS
 
 TABLE = Table(
     "muka", "fig3", "Fig. 3: uncertainty of right and wrong teachers", SETTINGS, {"shared": ("uncertainty",)},

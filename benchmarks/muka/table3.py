@@ -25,4 +25,4 @@ SETTINGS = tuple(
     split("thucnews_titles", n, "chinese", name=name, title=f"{n} teachers {sizes}")
     for n, name, sizes in ((3, "three", "{3,3,4}"), (4, "four", "{2,2,2,4}"), (5, "five", "{2,2,2,2,2}"))
 )
-TABLE = Table("muka", "table3", "Table 3: more teachers", SETTINGS, {"shared": tuple(METHODS)}, METHODS)
+TABLE = Table("muka", "table3", "Table 3: more teachers", SETTINGS, {"shared": tuple(METHODS)}, METHODS, test=500)

@@ -25,4 +25,13 @@ SETTINGS = (
         "thucnews_titles", 2, ("chinese", "chinese-other"), name="chinese-depth", title="THUCNews: 4 layers, 2 layers"
     ),
 )
-TABLE = Table("muka", "table4", "Table 4: heterogeneous teachers", SETTINGS, {"shared": tuple(METHODS)}, METHODS)
+TABLE = Table(
+    "muka",
+    "table4",
+    "Table 4: heterogeneous teachers",
+    SETTINGS,
+    {"shared": tuple(METHODS)},
+    METHODS,
+    texts=750,
+    test=500,
+)

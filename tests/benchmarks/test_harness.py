@@ -157,7 +157,10 @@ def test_a_setting_of_two_sets_joins_equal_names_or_keeps_them_apart(
         assert {who for who, label in said if label == names[setting.name][who]} == {"toy", "other"}
         assert {label for _, label in said} == set(setting.space.names)
         pools[setting.name] = list(table["text"])
-        assert stages.knowledge("shared").parts[-5:-3] == (f"{PROFILE.name}-float32-{PROFILE.texts}", "merged")
+        assert stages.knowledge("shared").parts[-5:-3] == (
+            f"{PROFILE.name}-float32-{PROFILE.texts}-{PROFILE.test}",
+            "merged",
+        )
     assert pools["merged"] == pools["apart"], "the same texts, so that they share their knowledge"
     with pytest.raises(KeyError, match="other: c"):
         merged.union_name("other", "c")

@@ -18,7 +18,7 @@ from alloykit.teachers import fast_dropout
 from alloykit.teachers.fast_dropout import FastMasks, all_caught
 from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 
-PASSES = 256
+PASSES = 128
 
 
 def loaded(folder: Path, architecture: str) -> tuple[Teacher, dict[str, Tensor]]:
