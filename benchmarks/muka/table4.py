@@ -32,6 +32,6 @@ TABLE = Table(
     SETTINGS,
     {"shared": tuple(METHODS)},
     METHODS,
-    texts=750,
+    texts=1000,
     test=500,
 )
