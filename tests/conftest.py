@@ -20,6 +20,7 @@ torch.set_num_threads(1)
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")
+DRAWN = ("test_report.py", "test_evaluate.py")  # tests that need pictures, outside of report/ and browser/
 
 
 @pytest.fixture(scope="session")
@@ -61,8 +62,11 @@ def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
 
 
 @pytest.fixture(autouse=True)
-def _quick() -> Iterator[None]:
-    """Training collects garbage several times, and each time looks through all the imported modules: spare it that."""
+def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them; and garbage collection, for
+    which training asks several times, and which looks through all the imported modules each time."""
+    if request.path.parent.name not in ("report", "browser") and request.path.name not in DRAWN:
+        monkeypatch.setattr("alloykit.report.figures.inline", lambda *_: "<svg></svg>")
     gc.freeze()
     yield
     gc.unfreeze()
