@@ -48,10 +48,13 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     run = run_recipe(recipe, knowledge=knowledge)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING
-    found = _scores(answers, way, run.metrics["evaluation"]["scores"][way])
+    scores = run.metrics["evaluation"]["scores"]
+    found = _scores(answers, way, scores[way])
     if way == ROUTING:
         found["pool"] = _on_pool(stages, pool, spec)
     else:
+        if "right_teacher" in scores.get(ROUTING, {}):
+            found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
         found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
         found["training"] = {k: run.read("training.json")[k] for k in ("steps", "selected_step")}
     shutil.rmtree(run.folder)

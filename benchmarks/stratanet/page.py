@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.files import write_atomic
@@ -51,7 +52,7 @@ def write() -> None:
         *_generator(),
         *section(table3.TABLE, NOTES, _table3),
         *section(fig4.TABLE, NOTES, _fig4),
-        *section(table5.TABLE, NOTES, lambda table, cells: accuracies(table, cells, "generated", TITLES)),
+        *section(table5.TABLE, NOTES, _table5),
         *_samples(),
     ]
     write_atomic(RESULTS / "stratanet.md", "\n".join(lines).rstrip() + "\n")
@@ -91,7 +92,20 @@ def _table3(table: Table, cells: Cells) -> list[str]:
         lines += [f"### Texts: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, stated if pool in ("generated", "shared") else None)
     rivals = [m for m in table.grid["generated"] if m not in ("teachers", "stratanet")]
-    return lines + comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
+    lines += comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
+    return lines + _owners(table, cells, ("stratanet", "stratanet-md", "stratanet-msp"))
+
+
+def _table5(table: Table, cells: Cells) -> list[str]:
+    return accuracies(table, cells, "generated", TITLES) + _owners(table, cells, ("stratanet", "stratanet-msp"))
+
+
+def _owners(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
+    """How often the largest confidence is that of a teacher that knows the text."""
+    parts = [Part(cells, s.name, "generated") for s in table.settings]
+    body = [[TITLES[m], *(spread(p.values(m, "routing", "right_teacher_balanced")) for p in parts)] for m in methods]
+    heading = "real test texts whose owner has the largest confidence, mean over the teachers, %"
+    return rows([heading, *(s.title for s in table.settings)], body)
 
 
 def _fig4(table: Table, cells: Cells) -> list[str]:

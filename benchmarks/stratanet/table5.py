@@ -5,19 +5,32 @@ from __future__ import annotations
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.table import Table
-from benchmarks.stratanet.methods import BASELINES, GENERATION, STRATANET, Methods
+from benchmarks.stratanet.methods import BASELINES, GENERATION, STRATANET, VARIANTS, Methods
 
 TEACHERS: Methods = {"teachers": {"name": "teachers"}}
-METHODS: Methods = TEACHERS | {
-    f"{name}{suffix}": spec | student
-    for name, spec in (STRATANET | {"as_dfd": BASELINES["as_dfd"], "vanilla_kd": BASELINES["vanilla_kd"]}).items()
-    for suffix, student in (("", {}), ("-small", {"student": "english-small"}))
-}
+MSP: Methods = {
+    "stratanet-msp": VARIANTS["stratanet-msp"]
+}  # beside RMD: who finds a text's owner, and with a teacher twice as wide
+METHODS: Methods = (
+    TEACHERS
+    | MSP
+    | {
+        f"{name}{suffix}": spec | student
+        for name, spec in (STRATANET | {"as_dfd": BASELINES["as_dfd"], "vanilla_kd": BASELINES["vanilla_kd"]}).items()
+        for suffix, student in (("", {}), ("-small", {"student": "english-small"}))
+    }
+)
 MIXED = ("english", "english-bpe", "english-large", "english-bpe")
 OVERLAPPING = (("World", "Sports"), ("Sports", "Business"), ("Business", "Sci/Tech"))
 SETTINGS = (
     split("ag_news", 2, name="alike", title="AG News: two MiniLM-3"),
-    split("ag_news", 2, ("english", "english-bpe"), name="different", title="AG News: MiniLM-3, RoBERTa with BPE"),
+    split(
+        "ag_news",
+        2,
+        ("english", "english-bpe"),
+        name="different",
+        title="AG News: MiniLM-3, RoBERTa with BPE, half as wide",
+    ),
     Setting(
         "overlapping",
         "AG News: three teachers of overlapping labels",
