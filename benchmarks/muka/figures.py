@@ -180,7 +180,7 @@ def _fig6(table: Table, cells: Cells) -> list[str]:
         sd = np.array([100 * np.std(each[tau], ddof=1) if len(each[tau]) > 1 else 0 for tau in taus])
         axis.plot(taus, mean, "o-", color=colour, label=setting.title)
         axis.fill_between(taus, mean - sd, mean + sd, color=colour, alpha=0.2)
-        body.append([setting.title, *(spread(each[tau]) for tau in fig6.TAUS)])
+        body.append([setting.title, *(spread(each[tau]) if each[tau] else "–" for tau in fig6.TAUS)])
     axis.set(xscale="log", xlabel="τ", ylabel="student's accuracy, %")
     axis.legend(frameon=False)
     return _save(table, figure, "Accuracy of MUKA-Soft's student over the temperature") + rows(["τ", *fig6.TAUS], body)

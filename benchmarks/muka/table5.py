@@ -31,5 +31,6 @@ SETTINGS = (
 )
 TABLE = Table(
     "muka", "table5", "Table 5: across data sets and languages", SETTINGS, {"shared": tuple(METHODS)}, METHODS,
+    only={"apart": (*TEACHERS, "vanilla_kd", *MUKA)},
     texts=750, test=500,  # of each data set: as many in all as elsewhere
 )  # fmt: skip

@@ -192,7 +192,7 @@ def test_letters_and_numbers_are_inverse() -> None:
 
 def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     every = list(TABLE.cells(SMALL))
-    assert len({cell.key for cell in every}) == len(every) == 3 * (3 * 14 + 9 + 3 * 8 + 3 * 8)
+    assert len({cell.key for cell in every}) == len(every) == 3 * (14 + 2 * 12 + 9 + 3 * 8 + 3 * 8)
     assert [cell.pool for cell in every] == sorted((c.pool for c in every), key=["shared", "disjoint", "foreign"].index)
     some = list(TABLE.cells(SMALL, setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
