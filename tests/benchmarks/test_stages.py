@@ -1,0 +1,76 @@
+"""Stages that cells share: what is swept, for whom."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+import tiny
+
+from benchmarks.harness import cells, stages
+from benchmarks.harness import data as data_module
+from benchmarks.harness.data import DataSet
+from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.settings import Setting, TeacherPlan
+from benchmarks.harness.stages import Stages
+
+GROUPS = {"teacher1": ("a", "b"), "teacher2": ("c", "d")}
+
+
+@pytest.fixture
+def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Stages, list[tuple[int, int]]]:
+    """Stages with two tiny teachers, and the (texts, passes) of every sweep that they ask for."""
+    for part, n in (("train", 60), ("test", 30)):
+        path = tmp_path / "data" / "toy" / f"{part}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        rows = {"text": [f"{part} {t} {i}" for i, t in enumerate(tiny.texts(n))], "label": [i % 4 for i in range(n)]}
+        datasets.Dataset.from_dict(rows).to_parquet(str(path))
+    monkeypatch.setitem(data_module.SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
+    folders = [tiny.classifier(tmp_path / name, labels, "bert", seed=1) for name, labels in GROUPS.items()]
+    monkeypatch.setattr(Stages, "teacher_folders", lambda *_: folders)
+    asked: list[tuple[int, int]] = []
+
+    def sweep(infos: Any, texts: Any, store: Any, options: Any) -> None:
+        asked.append((len(texts), options.passes))
+
+    monkeypatch.setattr(stages, "sweep", sweep)
+    setting = Setting("toy", "Toy", tuple(TeacherPlan("toy", labels) for labels in GROUPS.values()))
+    return Stages(tmp_path / "data", tmp_path / "work", setting, replace(SMALL, texts=40, test=12), 0), asked
+
+
+def test_dropout_passes_are_swept_once_and_only_where_a_cell_needs_them(
+    made: tuple[Stages, list[tuple[int, int]]],
+) -> None:
+    shared, asked = made
+    shared.ready("shared", dropout=False)
+    shared.ready("shared", dropout=False)
+    assert asked == [(40, 0), (12, 0)]
+    shared.ready("shared")
+    shared.ready("shared", dropout=False)
+    assert asked[2:] == [(40, 16), (12, 16)]
+
+
+@pytest.mark.parametrize(
+    ("spec", "dropout"),
+    [
+        ({"name": "dfa", "frozen_blocks": True}, False),
+        ({"name": "vanilla_kd", "training": {"select": "last"}}, False),
+        ({"name": "muka", "passes": 0}, False),
+        ({"name": "muka"}, True),
+        ({"name": "teachers"}, True),
+    ],
+    ids=str,
+)
+def test_what_a_cell_needs(
+    spec: dict[str, Any],
+    dropout: bool,
+    made: tuple[Stages, list[tuple[int, int]]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(cells, "_method", lambda *_: {})
+    monkeypatch.setattr(cells, "_teachers", lambda *_: {})
+    cells.run_cell(made[0], "shared", spec)
+    assert [passes for _, passes in made[1]] == [16 if dropout else 0] * 2
