@@ -37,8 +37,8 @@ def test_the_page_shows_them(fitted: Path) -> None:
     drawn = [p for p in pictures(load(fitted)) if p.caption.startswith("Whose texts")]
     assert len(drawn) == 1
     assert drawn[0].headings[0] == "round"
-    assert ">16<" in drawn[0].svg
-    assert ">2.5<" not in drawn[0].svg, "there is no half of a round"
+    assert ">15<" in drawn[0].svg
+    assert ">15.0<" not in drawn[0].svg, "there is no half of a round"
 
 
 def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:

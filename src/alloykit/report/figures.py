@@ -217,7 +217,7 @@ def course(
             lines += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
         if shares:
             axes.set_ylim(0, 102)
-        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         axes.set_xlabel(over)
         axes.set_ylabel(ylabel)
         _legend(axes, len(series), lines, list(series.values()))
