@@ -26,7 +26,9 @@ def write() -> None:
         plan, trained = found["plan"], found["trained"]
         kind = "RoBERTa, byte-level BPE" if plan["bpe"] else "BERT, WordPiece"
         texts = "; ".join(f"{name}{f' ({n:,})' if n else ''}" for name, n in plan["texts"].items())
-        accuracy = "; ".join(f"{SETS[s].title} {100 * p['accuracy']:.1f} %" for s, p in found["probes"].items())
+        accuracy = "; ".join(
+            f"{SETS[s].title} {100 * p['accuracy']:.1f} %{_rate(p)}" for s, p in found["probes"].items()
+        )
         body.append([
             plan["name"], f"{kind}, {plan['layers']} × {plan['width']}", f"{trained['parameters'] / 1e6:.1f} M",
             f"{trained['vocabulary']:,}", texts, f"{plan['epochs']} × {trained['tokens_per_epoch'] / 1e6:.2f} M",
@@ -48,3 +50,7 @@ def write() -> None:
         "fine-tuned accuracy",
     ]
     write_atomic(RESULTS / "encoders.md", "\n".join([*lines, *rows(headings, body), *commands]).rstrip() + "\n")
+
+
+def _rate(probe: dict[str, Any]) -> str:
+    return f" (rate {probe['rate']:g}, chosen on other training texts)" if "rate" in probe else ""

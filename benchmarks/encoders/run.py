@@ -20,6 +20,8 @@ from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import RESULTS, commit
 from benchmarks.speed.measure import machine
 
+RATES = (2e-4, 5e-4, 1e-3)  # the first is that of the tables' pretrained encoders
+
 
 @dataclass(frozen=True)
 class EncoderRun:
@@ -40,22 +42,40 @@ class EncoderRun:
             write_json(unfinished / "trained.json", {"commit": commit(), "machine": machine(), **trained})
             unfinished.rename(folder)
         about = {"command": f"python -m benchmarks encoders {self.plan.name}", "plan": asdict(self.plan)}
-        probes = {name: self._probe(name, profile, data, work) for name in self.probes}
+        probes = {name: self._probes(name, profile, data, work) for name in self.probes}
         write_json(result, about | {"trained": read_json(folder / "trained.json"), "probes": probes})
 
-    def _probe(self, name: str, profile: Profile, data: Path, work: Path) -> dict[str, Any]:
-        """Accuracy on test texts after fine-tuning on as many texts as a table's teachers learn from, with all labels."""
+    def _probes(self, name: str, profile: Profile, data: Path, work: Path) -> dict[str, Any]:
+        """Accuracy after fine-tuning on as many texts as a table's teachers learn from, with all labels: by learning rate on other
+        texts of the training file, and with the best rate on the test texts."""
         files = Files(data, work / "encoders" / "texts" / name, SETS[name], profile, 0)
+        rates, tested = {}, {}
+        for rate in RATES:
+            classifier = self._tuned(name, files, rate, profile, work)
+            rates[rate], tested[rate] = (_accuracy(classifier, path) for path in (files.pool("disjoint"), files.test()))
+        best = max(rates, key=lambda rate: rates[rate])
+        return {
+            "texts": profile.texts,
+            "test": len(read(files.test())),
+            "rates": rates,
+            "rate": best,
+            "accuracy": tested[best],
+        }
+
+    def _tuned(self, name: str, files: Files, rate: float, profile: Profile, work: Path) -> Classifier:
         output = work / "encoders" / f"{self.plan.name}-on-{name}"
         shutil.rmtree(output, ignore_errors=True)
         recipe = {
             "model": {"model": str(work / "encoders" / self.plan.name)},
             "data": {"path": str(files.teachers("shared")), "label": "label"},
-            "training": {**profile.teacher, "max_length": profile.max_length},
+            "training": {**profile.teacher, "learning_rate": rate, "max_length": profile.max_length},
             "output": str(output),
         }
-        classifier = Classifier.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
-        test = read(files.test())
-        said = [classifier.labels[int(i)] for i in classifier.probabilities(list(test["text"])).argmax(-1)]
-        right = torch.tensor([a == b for a, b in zip(said, test["label"], strict=True)])
-        return {"texts": profile.texts, "test": len(test), "accuracy": round(float(right.double().mean()), 4)}
+        return Classifier.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
+
+
+def _accuracy(classifier: Classifier, path: Path) -> float:
+    table = read(path)
+    said = [classifier.labels[int(i)] for i in classifier.probabilities(list(table["text"])).argmax(-1)]
+    right = torch.tensor([a == b for a, b in zip(said, table["label"], strict=True)])
+    return round(float(right.double().mean()), 4)

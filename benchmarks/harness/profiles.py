@@ -19,7 +19,7 @@ class Profile:
     name: str
     texts: int | None  # per part of the training file (teachers' texts, pool); None: all there are
     test: int | None  # texts of the test file; None: all
-    encoders: dict[str, dict[str, Any]]  # by role
+    encoders: dict[str, dict[str, Any]]  # by role; a `learning_rate` there goes before the teachers' and the students'
     max_length: int
     teacher: dict[str, Any]
     student: dict[str, Any]
@@ -33,7 +33,7 @@ class Profile:
 
     def encoder(self, role: str, work: Path) -> dict[str, Any]:
         """A role's `model:` block."""
-        block = self.encoders[role]
+        block = {key: value for key, value in self.encoders[role].items() if key != "learning_rate"}
         if not block["model"].startswith(TRAINED):
             return block
         name = block["model"].removeprefix(TRAINED)
@@ -43,6 +43,10 @@ class Profile:
                 f"The encoder '{name}' is not there yet. Train it first: python -m benchmarks encoders {name}"
             )
         return block | {"model": str(folder)}
+
+    def rate(self, role: str) -> dict[str, float]:
+        """What a role's training has instead of the profile's."""
+        return {key: value for key, value in self.encoders[role].items() if key == "learning_rate"}
 
 
 SMALL = Profile(

@@ -69,13 +69,13 @@ class Stages:
             "model": self.profile.encoder(plan.encoder, self.work),
             "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
-            "training": self.training(self._teaching(), 100 * self.seed + i),
+            "training": self.training(self._teaching(plan.encoder), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         return teach(parse(recipe, TeachRecipe))
 
-    def _teaching(self) -> dict[str, Any]:
-        usual = self.profile.teacher
+    def _teaching(self, role: str) -> dict[str, Any]:
+        usual = self.profile.teacher | self.profile.rate(role)
         if not self.setting.barely:
             return usual
         return usual | {"epochs": usual["epochs"] / 3, "learning_rate": usual["learning_rate"] / 2}
@@ -103,7 +103,10 @@ class Stages:
             "labels": {"keep_apart": self.setting.keep_apart},
             "student": self.profile.encoder(student or self.setting.student, self.work),
             "method": method,
-            "training": self.training(self.profile.student, self.seed) | training,
+            "training": self.training(
+                self.profile.student | self.profile.rate(student or self.setting.student), self.seed
+            )
+            | training,
             "knowledge": {"seed": self.seed, "precision": self.profile.precision},
             "evaluate": {"data": self.labelled(self.test())},
             "output": str(output),
@@ -173,7 +176,7 @@ class Stages:
         recipe = {
             "model": self.profile.encoder(self.setting.student, self.work),
             "data": self.labelled(self.pool(pool)),
-            "training": self.training(self.profile.teacher, self.seed),
+            "training": self.training(self.profile.teacher | self.profile.rate(self.setting.student), self.seed),
             "output": str(self.folder / f"oracle-{pool}"),
         }
         return teach(parse(recipe, TeachRecipe))

@@ -173,6 +173,9 @@ def test_an_encoder_that_was_not_trained_yet_is_asked_for(tmp_path: Path) -> Non
     (tmp_path / "encoders" / "chinese" / "config.json").write_text("{}")
     assert SMALL.encoder("chinese-other", tmp_path) == {"model": str(tmp_path / "encoders" / "chinese"), "layers": 2}
     assert SMALL.encoder("english", tmp_path)["model"] == "bundled:minilm"
+    quick = replace(SMALL, encoders={"a": {"model": "x", "layers": 2, "learning_rate": 1e-3}, "b": {"model": "y"}})
+    assert (quick.encoder("a", tmp_path), quick.rate("a")) == ({"model": "x", "layers": 2}, {"learning_rate": 1e-3})
+    assert quick.rate("b") == {}
 
 
 @pytest.mark.parametrize("module", [table1, table2, table3, table4, table5], ids=lambda m: m.TABLE.name)
