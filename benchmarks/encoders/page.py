@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 from alloykit.files import write_atomic
 from benchmarks.harness.data import SETS
