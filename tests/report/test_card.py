@@ -40,8 +40,7 @@ def tables(text: str) -> list[list[list[str]]]:
 def test_the_metadata_says_what_the_hub_wants_to_know(runs: Runs) -> None:
     data = load(runs.soft).data
     scores = json.loads((runs.soft / "metrics.json").read_text())["evaluation"]["scores"]["student"]
-    assert data.library_name == "transformers"
-    assert "text-classification" in data.to_dict().values()
+    assert {"transformers", "text-classification"} <= {v for v in data.to_dict().values() if isinstance(v, str)}
     assert {"alloykit", "knowledge-amalgamation", "muka"} <= set(data.tags)
     assert data.license is None
     assert data.base_model is None, "a folder on this machine is no model of the hub"
