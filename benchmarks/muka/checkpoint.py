@@ -11,4 +11,13 @@ METHODS: Methods = {
     f"{name}-{rule}": spec | {"training": {"select": rule}} for name, spec in CHOSEN.items() for rule in RULES
 }
 SETTINGS = (split("ag_news", 2),)
-TABLE = Table("muka", "checkpoint", "Choice of the checkpoint", SETTINGS, {"shared": tuple(METHODS)}, METHODS)
+TABLE = Table(
+    "muka",
+    "checkpoint",
+    "Choice of the checkpoint",
+    SETTINGS,
+    {"shared": tuple(METHODS)},
+    METHODS,
+    texts=1000,
+    test=500,
+)

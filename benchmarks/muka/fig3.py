@@ -8,5 +8,5 @@ from benchmarks.muka.fig6 import SETTINGS
 
 TABLE = Table(
     "muka", "fig3", "Fig. 3: uncertainty of right and wrong teachers", SETTINGS, {"shared": ("uncertainty",)},
-    {"uncertainty": {"name": "uncertainty"}}, analyses=ANALYSES,
+    {"uncertainty": {"name": "uncertainty"}}, analyses=ANALYSES, texts=1000, test=500,
 )  # fmt: skip

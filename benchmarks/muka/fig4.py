@@ -8,5 +8,5 @@ from benchmarks.muka.fig6 import SETTINGS
 
 TABLE = Table(
     "muka", "fig4", "Fig. 4: quality of the supervision", SETTINGS, {"shared": ("supervision",)},
-    {"supervision": {"name": "supervision"}}, analyses=ANALYSES,
+    {"supervision": {"name": "supervision"}}, analyses=ANALYSES, texts=1000, test=500,
 )  # fmt: skip

@@ -8,5 +8,5 @@ from benchmarks.muka.fig6 import SETTINGS
 
 TABLE = Table(
     "muka", "fig5", "Fig. 5: errors of routing", SETTINGS, {"shared": ("errors",)},
-    {"errors": {"name": "errors"}}, analyses=ANALYSES,
+    {"errors": {"name": "errors"}}, analyses=ANALYSES, texts=1000, test=500,
 )  # fmt: skip

@@ -13,5 +13,6 @@ FEWER = tuple(
 )  # for AG News, whose models are eight times as large
 SETTINGS = (split("ag_news", 2), split("thucnews_titles", 2, "chinese"))
 TABLE = Table(
-    "muka", "fig6", "Fig. 6: τ of MUKA-Soft", SETTINGS, {"shared": tuple(METHODS)}, METHODS, only={"ag_news": FEWER}
-)
+    "muka", "fig6", "Fig. 6: τ of MUKA-Soft", SETTINGS, {"shared": tuple(METHODS)}, METHODS, only={"ag_news": FEWER},
+    texts=1000, test=500,
+)  # fmt: skip
