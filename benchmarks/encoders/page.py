@@ -15,8 +15,9 @@ def write() -> None:
     lines = [
         "# Encoders trained here",
         "",
-        "No package carries a Chinese encoder, a multilingual one, or one with a byte-level BPE vocabulary, so small ones are trained "
-        "as masked language models from nothing; `benchmarks/encoders/train.py` says how. They read training texts only. "
+        "No package carries a Chinese encoder, a multilingual one, or one with a byte-level BPE vocabulary, so small ones are made "
+        "here: word vectors from counts, then a short training as masked language model; `benchmarks/encoders/train.py` says how. "
+        "They read training texts only. "
         "Accuracy is that of the test texts after fine-tuning, with all labels, on as many texts as a table's teachers learn from "
         "(seed 0): what a supervised student of the tables can reach.",
         "",
