@@ -33,5 +33,5 @@ def vectors(blocks: Iterable[list[int]], special: list[int], vocabulary: int, wi
     positive = pmi > 0
     ppmi = sp.csr_matrix((pmi[positive], (both.row[positive], both.col[positive])), shape=counts.shape)
     u, s, _ = randomized_svd(ppmi, width, random_state=0)
-    found = torch.from_numpy(u * np.sqrt(s)).float()
+    found = torch.from_numpy(u * np.sqrt(s) * (total > 0)[:, None]).float()
     return torch.nn.functional.normalize(found)
