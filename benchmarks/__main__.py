@@ -33,6 +33,7 @@ TABLES = {
         "table3": "students of generated texts, random words, other domains' texts, and real ones",
         "fig4": "the weight of the intermediate layers",
         "table5": "other architectures, smaller students, more teachers",
+        "samples": "the first generated texts of each class",
     },
     "distill": {
         "selection": "does RL-KD's policy learn, where the right answer is known",

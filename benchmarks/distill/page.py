@@ -184,14 +184,15 @@ def _mtbert(table: Table, cells: Cells) -> list[str]:
             )])  # fmt: skip
     lines = ["Table 2 (in brackets the paper's, of 6 and 4 layers):", "", *rows(headings, body)]
     body = []
-    for key in [k.removeprefix("rte") for k in mtbert.ALL if k.startswith("rte") and k != "rte"]:
+    first, headings = mtbert.WHOLE[0], [headings[0], *_titles(mtbert.WHOLE)]
+    for key in [k.removeprefix(first) for k in mtbert.ALL if k.startswith(first) and k != first]:
         names = "all three" if key == "-together" else key[1:].replace("-", " + ")
-        body.append([names, *(cell(n + key, "mt_bert-student3") for n in mtbert.DATA)])
+        body.append([names, *(cell(n + key, "mt_bert-student3") for n in mtbert.WHOLE)])
     lines += ["Combinations of teachers (Table 3), students of three layers:", "", *rows(headings, body)]
-    body = [["MT-BERT", *(both(n, True, "mt_bert-student3") for n in mtbert.DATA)]]
-    body += [[name, *(both(n, False, name) for n in mtbert.DATA)] for name in mtbert.ENSEMBLES]
-    body.append(["without co-finetuning", *(both(n, False, "mt_bert-student3") for n in mtbert.DATA)])
-    body += [[name, *(both(n, True, name) for n in mtbert.DATA)] for name in mtbert.WITHOUT]
+    body = [["MT-BERT", *(both(n, True, "mt_bert-student3") for n in mtbert.WHOLE)]]
+    body += [[name, *(both(n, False, name) for n in mtbert.WHOLE)] for name in mtbert.ENSEMBLES]
+    body.append(["without co-finetuning", *(both(n, False, "mt_bert-student3") for n in mtbert.WHOLE)])
+    body += [[name, *(both(n, True, name) for n in mtbert.WHOLE)] for name in mtbert.WITHOUT]
     lines += [
         "Ensembles (Fig. 3), parts left out (Figs. 4, 5), and the paper's pooled head:",
         "",

@@ -43,8 +43,9 @@ class Stages:
         reads: Sequence[dict[str, Any]] = (),
         generation: dict[str, Any] | None = None,
     ) -> None:
-        self.passes, self.work, self.reads, self.generation = passes, work, reads, generation or {}
+        self.passes, self.work, self.reads = passes, work, reads
         self.setting, self.profile, self.seed = setting, profile, seed
+        self.generation = _per_class(generation or {}, sum(len(t.labels) for t in setting.teachers))
         root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
@@ -236,3 +237,9 @@ class Stages:
 
     def labelled(self, path: Path) -> dict[str, Any]:
         return self.unlabelled(path) | {"label": "label"}
+
+
+def _per_class(generation: Mapping[str, Any], classes: int) -> dict[str, Any]:
+    """A recipe's block; a table's says with `texts` how many there shall be of all classes of all teachers together."""
+    block = dict(generation)
+    return block | {"per_class": -(-block.pop("texts") // classes)} if "texts" in block else block

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
-from benchmarks.stratanet.methods import GENERATION, SWEEP
+from benchmarks.stratanet.methods import SIZES, SWEEP
 
 SETTINGS = (split("ag_news", 2), split("abstracts5", 2))
-TABLE = Table("stratanet", "fig4", "Fig. 4: λ", SETTINGS, {"generated": tuple(SWEEP)}, SWEEP, generation=GENERATION)
+TABLE = Table("stratanet", "fig4", "Fig. 4: λ", SETTINGS, {"generated": tuple(SWEEP)}, SWEEP, **SIZES, passes=0)

@@ -8,7 +8,6 @@ Methods = dict[str, dict[str, Any]]
 
 GENERATION: dict[str, Any] = {  # small: m = 16 and the teacher at every fourth token (the paper: 200, and every token)
     "language_model": "../shared/models/lm-general",
-    "per_class": 150,
     "candidates": 16,
     "top_k": 8,
     "every": 4,
@@ -16,6 +15,11 @@ GENERATION: dict[str, Any] = {  # small: m = 16 and the teacher at every fourth 
     "min_tokens": 12,
     "max_tokens": 40,
     "batch_size": 50,
+}
+SIZES: dict[str, Any] = {  # of all three tables
+    "generation": GENERATION | {"texts": 800},  # of all classes of all teachers together
+    "texts": 1000,
+    "test": 500,
 }
 STRATANET: Methods = {"stratanet": {"name": "stratanet"}}
 BASELINES: Methods = {

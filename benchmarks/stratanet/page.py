@@ -13,7 +13,7 @@ from benchmarks.harness.sections import Cells, accuracies, comparisons, note, se
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, table3, table5
-from benchmarks.stratanet.methods import GENERATION, LAMBDAS
+from benchmarks.stratanet.methods import LAMBDAS, SIZES
 
 NOTES = Path(__file__).with_name("notes")
 TITLES = {
@@ -30,7 +30,6 @@ TITLES = {
     "stratanet-noST": "– StrataNet_noST",
     "stratanet-small": "StrataNet, two layers",
     "as_dfd-small": "AS-DFD, two layers",
-    "vanilla_kd-small": "Vanilla KD, two layers",
 }
 POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: what an owner who has his data can do"}
 
@@ -45,7 +44,7 @@ def write() -> None:
         *note(NOTES, "summary"),
         "## Setting",
         "",
-        f"The generator: `{json.dumps(GENERATION)}`. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
+        f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. Everything else is as on "
         "[MUKA's page](muka.md).",
         "",
@@ -121,8 +120,13 @@ def _samples() -> list[str]:
     if not path.exists():
         return []
     found = json.loads(path.read_text(encoding="utf-8"))
-    lines = ["## Samples of generated text", "", "The first of each class, as they came (seed 0).", ""]
-    for setting, classes in found.items():
+    lines = [
+        "## Samples of generated text",
+        "",
+        f"The first of each class, as they came (seed 0; `{found['command']}`).",
+        "",
+    ]
+    for setting, classes in found["figures"].items():
         body = [
             [label, text.replace("|", "/").replace("\n", " ")] for label, texts in classes.items() for text in texts
         ]

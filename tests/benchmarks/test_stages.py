@@ -74,3 +74,10 @@ def test_what_a_cell_needs(
     monkeypatch.setattr(cells, "_teachers", lambda *_: {})
     cells.run_cell(made[0], "shared", spec)
     assert [passes for _, passes in made[1]] == [16 if dropout else 0] * 2
+
+
+def test_generated_texts_are_shared_out_among_the_classes_of_all_teachers(tmp_path: Path) -> None:
+    pair = Setting("toy", "Toy", (TeacherPlan("ag_news", ("World", "Sports")),) * 4)  # eight classes in all
+    stages = Stages(tmp_path, tmp_path, pair, SMALL, 0, generation={"texts": 100, "top_k": 8})
+    assert stages.generation == {"per_class": 13, "top_k": 8}
+    assert Stages(tmp_path, tmp_path, pair, SMALL, 0, generation={"per_class": 5}).generation == {"per_class": 5}
