@@ -22,7 +22,7 @@ SETTINGS = (
     split("ag_news", 2, ("english", "english-large"), name="depth", title="AG News: MiniLM-3, MiniLM-6"),
     split("ag_news", 2, ("english", "english-bpe"), name="architecture", title="AG News: MiniLM-3, RoBERTa with BPE"),
     split(
-        "thucnews_titles", 2, ("chinese", "chinese-other"), name="chinese-depth", title="THUCNews: 4 layers, 2 layers"
+        "thucnews_titles", 2, ("chinese", "chinese-other"), name="chinese-depth", title="THUCNews: 3 layers, 2 layers"
     ),
 )
 TABLE = Table(
