@@ -60,7 +60,7 @@ SMALL = Profile(
         "english-bpe": {"model": "trained:bpe", "learning_rate": 1e-3},
         "chinese": {"model": "trained:chinese", "learning_rate": 1e-3},
         "chinese-other": {"model": "trained:chinese", "layers": 2, "learning_rate": 1e-3},
-        "multilingual": {"model": "trained:multilingual"},
+        "multilingual": {"model": "trained:multilingual", "learning_rate": 1e-3},
     },
     max_length=32,
     teacher={"epochs": 3, "learning_rate": 2e-4, "batch_size": 32, "select": "last", "held_out": 0.0},
