@@ -50,6 +50,14 @@ class Part:
             rows.append(np.array(numbers(cell["answers"])) == truth)
         return np.stack(rows)
 
+    def balanced(self, method: str) -> list[float]:
+        """Balanced accuracy of every seed: the mean over the labels of the share of their texts that is right. Needs the teachers' cells."""
+        found = []
+        for seed in (s for s in self.seeds(method) if s in self.seeds("teachers")):
+            truth, right = np.array(numbers(self.cell(seed, "teachers")["labels"])), self.right(method, [seed])[0]
+            found.append(float(np.mean([right[truth == label].mean() for label in np.unique(truth)])))
+        return found
+
     def compare(self, ours: str, others: Sequence[str]) -> dict[str, dict[str, float]]:
         """`ours` − each other, over texts × the seeds that both have; Holm over the others. Needs the teachers' cells."""
         found: dict[str, dict[str, float]] = {}

@@ -35,6 +35,16 @@ def test_values_and_answers_of_the_seeds_that_finished() -> None:
     assert Part(part.cells, "toy", "disjoint").seeds("muka") == []
 
 
+def test_balanced_accuracy_counts_every_label_alike() -> None:
+    truth, said = [0] * 90 + [1] * 10, [0] * 100
+    found = {
+        "toy/shared/0/teachers": {"status": "done", "labels": letters(truth)},
+        "toy/shared/0/muka": {"status": "done", "answers": letters(said)},
+        "toy/shared/1/muka": {"status": "done", "answers": letters(said)},  # without the truth
+    }
+    assert Part(found, "toy", "shared").balanced("muka") == [0.5]
+
+
 def test_a_comparison_uses_the_seeds_that_both_have_and_corrects_over_the_rivals() -> None:
     part = Part(cells({"muka": [0.8, 0.9, 0.85], "uhc": [0.5, 0.6], "kd": [0.84, 0.86, 0.85]}), "toy", "shared")
     found = part.compare("muka", ["uhc", "kd", "never"])
