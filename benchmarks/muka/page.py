@@ -48,16 +48,19 @@ def write() -> None:
 
 def _setting() -> list[str]:
     p = PROFILES["small"]
+    own = ", ".join(
+        f"{rate:g}" for rate in sorted({e["learning_rate"] for e in p.encoders.values() if "learning_rate" in e})
+    )
     return [
         f"Profile `{p.name}`, for two cores without a GPU. Commands, commits and machines stand under each table.",
         "",
         f"- English teachers and students: {p.encoders['english']['layers']} evenly spaced layers of all-MiniLM-L6-v2 (17 M "
         "parameters); the other encoders were trained here ([encoders](encoders.md)).",
         f"- {p.max_length} tokens. Teachers: {p.teacher['epochs']} epochs at {p.teacher['learning_rate']}; students: "
-        f"{p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}; 16 Monte-Carlo passes, "
-        "dropout 0.1, τ = 0.2.",
+        f"{p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}; the encoders trained here at {own}. "
+        "16 Monte-Carlo passes, dropout 0.1, τ = 0.2.",
         f"- {p.texts:,} texts of each data set per pool; {p.test:,} test texts of each (600 for 5Abstracts), drawn once from a fixed "
-        "60 % of the official test files. Labels split as in the paper's Appendix A.",
+        "60 % of the official test files; fewer where a table says so. Labels split as in the paper's Appendix A.",
         f"- Seeds {', '.join(map(str, p.seeds))}: each draws its own texts and trains its own teachers and students. "
         "± is the standard deviation over seeds.",
         "- The student's checkpoint is chosen without labels (the paper: by labelled validation accuracy; see the last section).",
