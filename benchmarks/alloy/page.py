@@ -82,14 +82,13 @@ def _bar(cells: Cells) -> list[str]:
     for pool in students.TABLE.grid:
         for s in students.TABLE.settings:
             part = Part(cells, s.name, pool)
-            muka = "muka-soft" if part.values("muka-soft", "accuracy") else "muka-plain"
-            low, mine, high = (part.values(m, "accuracy") for m in (muka, "alloy", "oracle"))
+            low, mine, high = (part.values(m, "accuracy") for m in ("muka-soft", "alloy", "oracle"))
             if not (low and mine and high):
                 continue
             a, b, c = (float(np.mean(v)) for v in (low, mine, high))
             shares.append((b - a, c - a))
             closed = f"{(b - a) / (c - a):.0%}" if c - a > 0.01 else "no gap"
-            more = 100 * (float(np.mean(part.balanced("alloy"))) - float(np.mean(part.balanced(muka))))
+            more = 100 * (float(np.mean(part.balanced("alloy"))) - float(np.mean(part.balanced("muka-soft"))))
             body.append([pool, s.title, *(f"{100 * v:.1f}" for v in (a, b, c)), closed, f"{more:+.1f}"])
     if not body:
         return []

@@ -1,7 +1,7 @@
 """Which teacher gets a text: every confidence, and the mixture on top of each, on eight pools. No students."""
 
 from benchmarks.alloy.gate import ALLOY, gate
-from benchmarks.alloy.methods import DROPOUT, POOLS, ROUTING, SIZES, TEACHERS, settings
+from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, TAUGHT, TEACHERS, settings
 from benchmarks.harness.table import Table
 
 METHODS = TEACHERS | ROUTING
@@ -10,7 +10,7 @@ TABLE = Table(
     "routing",
     "Routing",
     settings(),
-    {pool: tuple(m for m in METHODS if pool == DROPOUT or m != "muka-dropout") for pool in POOLS},
+    {pool: tuple(m for m in METHODS if pool in TAUGHT or m != "muka-dropout") for pool in POOLS},
     METHODS,
     reads=(ALLOY,),
     analyses={"gate": gate},
