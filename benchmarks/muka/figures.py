@@ -20,6 +20,7 @@ from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.muka import fig3, fig4, fig5, fig6
 from benchmarks.muka.analyses import BINS
+from benchmarks.muka.methods import TITLES
 
 RIGHT, WRONG, THIRD = "#0072b2", "#d55e00", "#555555"  # told apart by the colour-blind too
 PARTS = ("pool", "test")
@@ -101,7 +102,7 @@ def _fig4(table: Table, cells: Cells) -> list[str]:
             [np.mean(e) if e else 0 for e in each],
             0.19,
             yerr=spreads,
-            label=f"{method}, {group}",
+            label=f"{TITLES[method]}, {group}".replace(">=", "≥"),
             color=[THIRD, "#56b4e9", RIGHT, WRONG][b],
         )
     axis.set_xticks(range(len(done)), [s.title for s, _ in done])
