@@ -26,7 +26,7 @@ TITLES = {
     "kd-minilm6": "V-KD from MiniLM-6",
     "kd-minilm4": "V-KD from MiniLM-4",
     "kd-minilm3": "V-KD from MiniLM-3",
-    "kd-roberta": "V-KD from RoBERTa-4",
+    "kd-roberta": "V-KD from RoBERTa-3",
     "u_ensemble": "U-Ensemble",
     "rand_single": "Rand-Single-Ensemble",
     "w_ensemble": "W-Ensemble",
