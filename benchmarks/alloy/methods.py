@@ -10,7 +10,7 @@ from benchmarks.harness.settings import Setting, split
 
 Methods = dict[str, dict[str, Any]]
 
-K = 8  # MUKA's passes here: half as many as elsewhere, because they are nine tenths of all the time
+K = 8  # MUKA's passes here: half as many as elsewhere, since every pool has its own
 TAUGHT = ("disjoint", "shared", "skew5-first", "foreign50")  # pools that students learn from; of others one plain pass
 PASSES = {pool: K if pool in TAUGHT else 0 for pool in ("shared", "disjoint", *SKEWED, *UNSEEN_FOREIGN)}
 SIZES: dict[str, Any] = {"texts": 1000, "test": 500, "passes": PASSES}  # both tables share teachers and knowledge

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from typing import Any
 
 from alloykit.files import write_atomic
 from benchmarks.harness.data import SETS
@@ -19,7 +18,7 @@ def write() -> None:
         "here: word vectors from counts, then a short training as masked language model; `benchmarks/encoders/train.py` says how. "
         "They read training texts only. "
         "Accuracy is that of the test texts after fine-tuning, with all labels, on as many texts as a table's teachers learn from "
-        "(seed 0): what a supervised student of the tables can reach.",
+        "(seed 0), with the learning rate that was best on other training texts: what a supervised student of the tables can reach.",
         "",
     ]
     body, commands = [], []
@@ -29,7 +28,7 @@ def write() -> None:
         kind = "RoBERTa, byte-level BPE" if plan["bpe"] else "BERT, WordPiece"
         texts = "; ".join(f"{name}{f' ({n:,})' if n else ''}" for name, n in plan["texts"].items())
         accuracy = "; ".join(
-            f"{SETS[s].title} {100 * p['accuracy']:.1f} %{_rate(p)}" for s, p in found["probes"].items()
+            f"{SETS[s].title} {100 * p['accuracy']:.1f} % (rate {p['rate']:g})" for s, p in found["probes"].items()
         )
         body.append([
             plan["name"], f"{kind}, {plan['layers']} × {plan['width']}", f"{trained['parameters'] / 1e6:.1f} M",
@@ -52,7 +51,3 @@ def write() -> None:
         "fine-tuned accuracy",
     ]
     write_atomic(RESULTS / "encoders.md", "\n".join([*lines, *rows(headings, body), *commands]).rstrip() + "\n")
-
-
-def _rate(probe: dict[str, Any]) -> str:
-    return f" (rate {probe['rate']:g}, chosen on other training texts)" if "rate" in probe else ""

@@ -86,7 +86,7 @@ PAPER = Profile(  # MUKA §4.1, §4.4
     seeds=(0, 1, 2),
 )
 TASKS = Profile(  # several teachers of one task, with labels
-    name="tasks",  # 500 texts and 48 tokens, so that the tables take four hours on two cores
+    name="tasks",  # 500 texts and 48 tokens: the tables have hundreds of students
     texts=500,
     test=500,
     encoders={

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -81,12 +82,21 @@ def _ablations(table: Table, cells: Cells) -> list[str]:
     lines = accuracies(table, cells, "shared", TITLES, table2.PAPER)
     for mine, without in PARTS.items():
         lines += comparisons(table, cells, "shared", TITLES, (mine,), without)
-    return lines
+    return lines + _sent(table, cells, ("muka-soft", "muka-soft-one-pass", "muka-soft-no-dropout"))
 
 
 def _plain(stated: Stated, table: Table, cells: Cells) -> list[str]:
     lines = accuracies(table, cells, "shared", TITLES, stated)
-    return lines + comparisons(table, cells, "shared", TITLES, OURS, RIVALS)
+    lines += comparisons(table, cells, "shared", TITLES, OURS, RIVALS)
+    return lines + _sent(table, cells, ("muka-soft",)) + _surety(table, cells)
+
+
+def _sent(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
+    """How many test texts go to a teacher that knows their label."""
+    parts = [(s, Part(cells, s.name, "shared")) for s in table.settings]
+    done = [(s, part) for s, part in parts if part.seeds(methods[0])]
+    body = [[TITLES[m], *(spread(part.values(m, "routing", "right_teacher")) for _, part in done)] for m in methods]
+    return rows(["test texts sent to a teacher that knows them, %", *(s.title for s, _ in done)], body) if done else []
 
 
 def _routing(table: Table, cells: Cells) -> list[str]:
@@ -124,13 +134,19 @@ def _teachers(table: Table, cells: Cells) -> list[str]:
         "maximum probability, which two labels keep at 50 or above.)",
         "",
     ]
+    return lines + _surety(table, cells)
+
+
+def _surety(table: Table, cells: Cells) -> list[str]:
+    """Every teacher's accuracy on its own labels, and how sure it is of its own, others' and foreign texts."""
     body = []
     for setting in table.settings:
         pool = "foreign" if Part(cells, setting.name, "foreign").seeds("teachers") else "shared"
         part = Part(cells, setting.name, pool)
         for i, plan in enumerate(setting.teachers if part.seeds("teachers") else ()):
             teacher = f"teacher{i + 1}"
-            row = [setting.title, f"{teacher} ({', '.join(plan.labels)})"]
+            names = ", ".join(plan.labels) if len(plan.labels) < 6 else f"{plan.dataset}, {len(plan.labels)} labels"
+            row = [setting.title, f"{teacher} ({names})"]
             row.append(spread(part.values("teachers", "teachers", teacher, "accuracy_on_own")))
             for where in ("own", "others", "foreign"):
                 values = part.values("teachers", "teachers", teacher, f"max_probability_on_{where}")
@@ -138,7 +154,8 @@ def _teachers(table: Table, cells: Cells) -> list[str]:
                 guess = 1 / len(plan.labels)
                 row.append(f"{spread(known)} ({100 * (np.mean(known) - guess):+.1f})" if known else "–")
             body.append(row)
-    return lines + rows(["", "teacher", "accuracy, own", "own", "other teacher's", "foreign"], body)
+    headings = ["", "teacher", "accuracy, own", "sure of own", "of others'", "of foreign"]
+    return rows(headings, body) if body else []
 
 
 def _checkpoint(table: Table, cells: Cells) -> list[str]:
