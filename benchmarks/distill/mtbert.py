@@ -55,7 +55,7 @@ def settings(name: str) -> dict[str, tuple[Setting, tuple[str, ...]]]:
 
     whole = name in WHOLE
     alone, parts = ((*ENSEMBLES, "mt_bert-student3"), WITHOUT) if whole else ((), ())
-    add(THREE, (*BASELINES, *alone), title=f"{title}, teachers fine-tuned apart")
+    add(THREE, (*BASELINES, *alone), name=f"{name}-apart", title=f"{title}, teachers fine-tuned apart")
     add(THREE, (*MT_BERT, *parts), name=f"{name}-together", title=f"{title}, teachers co-finetuned", together=True)
     for n in (1, 2) if whole else ():  # Table 3
         for some in combinations(THREE, n):

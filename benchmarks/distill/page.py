@@ -19,6 +19,7 @@ from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
+APART, TOGETHER = "-apart", "-together"  # how MT-BERT's settings end
 RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SST-2
     "supervised": (88.3, 72.1, 74.6, 60.7, 83.3, 85.9),
     "kd-minilm6": (88.4, 74.0, 75.3, 56.7, 83.7, 87.5),
@@ -166,14 +167,14 @@ def _mtbert(table: Table, cells: Cells) -> list[str]:
         return spread(Part(cells, setting, "shared").values(method, score))
 
     def both(name: str, together: bool, method: str) -> str:
-        setting = f"{name}-together" if together else name
+        setting = name + (TOGETHER if together else APART)
         f1 = f" / {cell(setting, method, 'macro_f1')}" if name == "ohsumed" else ""
         return cell(setting, method) + f1
 
     headings = ["accuracy, % (OhSumed: / macro-F1)", *_titles(mtbert.DATA)]
     body = [
         [f"teacher {encoder}{', co-finetuned' if together else ''}",
-         *(_teacher(Part(cells, f"{n}-together" if together else n, "shared"), i) for n in mtbert.DATA)]
+         *(_teacher(Part(cells, n + (TOGETHER if together else APART), "shared"), i) for n in mtbert.DATA)]
         for together in (False, True) for i, encoder in enumerate(mtbert.THREE)
     ]  # fmt: skip
     for method in ("supervised", "distilbert", "pkd", "tinybert", "mt_bert"):
@@ -185,8 +186,8 @@ def _mtbert(table: Table, cells: Cells) -> list[str]:
     lines = ["Table 2 (in brackets the paper's, of 6 and 4 layers):", "", *rows(headings, body)]
     body = []
     first, headings = mtbert.WHOLE[0], [headings[0], *_titles(mtbert.WHOLE)]
-    for key in [k.removeprefix(first) for k in mtbert.ALL if k.startswith(first) and k != first]:
-        names = "all three" if key == "-together" else key[1:].replace("-", " + ")
+    for key in [k.removeprefix(first) for k in mtbert.ALL if k.startswith(first) and k != first + APART]:
+        names = "all three" if key == TOGETHER else key[1:].replace("-", " + ")
         body.append([names, *(cell(n + key, "mt_bert-student3") for n in mtbert.WHOLE)])
     lines += ["Combinations of teachers (Table 3), students of three layers:", "", *rows(headings, body)]
     body = [["MT-BERT", *(both(n, True, "mt_bert-student3") for n in mtbert.WHOLE)]]

@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 from collections import Counter
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 import datasets
 import pytest
 
+from benchmarks.__main__ import PROFILE as DEFAULTS
+from benchmarks.__main__ import TABLES
 from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import DataSet, Files
 from benchmarks.harness.profiles import PAPER as PAPER_PROFILE
-from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.profiles import PROFILES, SMALL
 from benchmarks.harness.results import Record, letters, numbers
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
@@ -186,6 +189,17 @@ def test_what_the_paper_states_is_about_methods_and_settings_of_the_table(module
     assert {s for row in module.PAPER.values() for s in row} <= settings
     roles = {role for s in module.TABLE.settings for role in s.roles}
     assert roles <= set(SMALL.encoders) & set(PAPER_PROFILE.encoders)
+
+
+def test_tables_whose_settings_share_a_name_share_their_teachers() -> None:
+    teachers: dict[object, dict[str, object]] = {}  # of a folder of trained teachers
+    for paper, names in TABLES.items():
+        for table in (import_module(f"benchmarks.{paper}.{name}").TABLE for name in names):
+            for setting in table.settings if isinstance(table, Table) else ():
+                profile = table.sized(PROFILES[DEFAULTS.get(paper, "small")])
+                folder = (profile.name, profile.precision, profile.texts, profile.test, setting.name)
+                assert teachers.setdefault(folder, setting.described()) == setting.described(), (paper, table.name)
+    assert len(teachers) > 40
 
 
 def test_letters_and_numbers_are_inverse() -> None:
