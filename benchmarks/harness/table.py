@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -87,6 +88,7 @@ class Table:
         record = self.record(profile)
         cells = list(self.cells(profile, **only))
         stages: dict[tuple[str, int], Stages] = {}
+        gc.freeze()  # every sweep collects garbage; the libraries' objects need not be looked through each time
         for n, cell in enumerate(cells, 1):
             done = record.cells().get(cell.key)
             if done is not None and not (retry and done["status"] == "failed"):

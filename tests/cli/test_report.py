@@ -10,6 +10,9 @@ import pytest
 from commandline import Call, Finished, collect
 from toy import examples, labelled
 
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.recipe import Recipe, read_recipe
+
 STUDENT = "student/README.md"
 
 
@@ -42,6 +45,20 @@ def test_report_writes_page_and_card_again(finished: Finished, run: Path, call: 
         before = (finished.folder / name).read_text(encoding="utf-8")
         assert (run / name).read_text(encoding="utf-8") == before.replace(old, new, 2), name
     assert (run / "metrics.json").read_bytes() == (finished.folder / "metrics.json").read_bytes()
+
+
+def test_a_run_without_its_report_gets_it_from_the_next_call(run: Path) -> None:
+    (run / "report.html").unlink()
+    scores = json.loads((run / "metrics.json").read_text())["evaluation"]["scores"]
+    recipe = read_recipe(run / "recipe.yaml", Recipe).model_copy(update={"output": str(run)})
+    bare = run_recipe(recipe, report=False)
+    assert not run.joinpath("report.html").exists()
+    assert not {"student", "models"} & set(bare.metrics)
+    assert bare.metrics["evaluation"]["scores"] == scores
+    whole = run_recipe(recipe)
+    assert whole.report.exists()
+    assert set(whole.metrics["models"]) == {*whole.metrics["teachers"], "student"}
+    assert whole.metrics["student"]
 
 
 def test_report_elsewhere(run: Path, tmp_path: Path, call: Call) -> None:

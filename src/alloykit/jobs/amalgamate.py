@@ -62,10 +62,12 @@ def run_recipe(
     knowledge: str | Path | None = None,
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
+    report: bool = True,
 ) -> Run:
     """Run a recipe to its end; every finished part that is already in the output folder is taken as it is.
 
     tables: the texts that are in memory, by `texts`, `evaluate` and `validation`. check: more to hold before anything is written.
+    report: False leaves out what only the report shows, for many short runs: the student on the pool, sizes, and the page.
     """
     begun, tables = time.perf_counter(), dict(tables or {})
     own_texts = written(recipe, pick_device(recipe.device))
@@ -103,7 +105,7 @@ def run_recipe(
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:
         train_student(prepared, run, taught, context, validation)
-    if run.has_student:
+    if report and run.has_student:
         metrics["student"] = student_view(prepared, run.student, source, context)
         metrics["models"] = sizes(prepared, run)
     training = run.read("training.json").get("seconds")
@@ -114,7 +116,8 @@ def run_recipe(
         test = tables.get("evaluate")
         data = test if test is not None else read(salted(recipe.evaluate.data, recipe), want_labels=True)
         evaluate_run(prepared, run, context, store, data)
-    write_report(run)
+    if report:
+        write_report(run)
     return run
 
 
