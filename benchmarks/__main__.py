@@ -36,6 +36,7 @@ TABLES = {
         "samples": "the first generated texts of each class",
     },
     "distill": {
+        "size": "students beside their teachers: size and speed",
         "selection": "does RL-KD's policy learn, where the right answer is known",
         "rlkd4": "RL-KD, Tables 3-5: teachers, ensembles and students of six tasks",
         "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",

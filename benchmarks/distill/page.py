@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
-
 from alloykit.files import write_atomic
-from benchmarks.distill import mtbert, rlkd4, selection
+from benchmarks.distill import measured, mtbert, rlkd4
 from benchmarks.distill.methods import FOUR, TITLES
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
@@ -56,7 +53,8 @@ def write() -> None:
         "",
         *note(NOTES, "summary"),
         *_setting(),
-        *_selection(),
+        *measured.sizes(),
+        *measured.policy(NOTES),
         *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
         *section(mtbert.TABLE, NOTES, _mtbert, TASKS),
     ]
@@ -78,32 +76,6 @@ def _setting() -> list[str]:
         "duplicate questions in its own training: its numbers on MNLI and QQP are not those of a model that has not.",
         "",
     ]
-
-
-def _selection() -> list[str]:
-    path = RESULTS / "distill" / "selection.json"
-    lines = ["## Does RL-KD's policy learn? A constructed task", ""]
-    if not path.exists():
-        return [*lines, "Not run yet.", ""]
-    found = json.loads(path.read_text(encoding="utf-8"))
-    f, machine = found["figures"], found["machine"]
-    body = []
-    for reward in selection.REWARDS:
-        runs = f["rewards"][reward]
-        each = [r["prefers_the_right_teacher"] for r in runs]
-        body.append([
-            reward, spread(each) if len(each) == 3 else f"{100 * np.mean(each):.1f} ({', '.join(f'{100 * x:.0f}' for x in each)})",
-            *(f"{100 * np.mean([r[k] for r in runs]):.1f}" for k in ("selects_the_right_one", "selects_the_wrong_one", "selected_nobody")),
-        ])  # fmt: skip
-    return [
-        *lines,
-        f"{f['texts']:,} texts; of two teachers one is right on half of them and wrong on the rest, the other the other way round "
-        "(`benchmarks/distill/selection.py`). A policy that has learnt nothing prefers the right teacher for 50 % of the texts.",
-        "",
-        *rows(["reward", "prefers the right teacher, % (by seed)", "selects the right one, %", "selects the wrong one, %", "nobody selected, %"], body),
-        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, torch {machine['torch']}.",
-        "",
-    ]  # fmt: skip
 
 
 def _rlkd(table: Table, cells: Cells) -> list[str]:

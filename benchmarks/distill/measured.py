@@ -1,0 +1,84 @@
+"""Two parts of the page that are no tables of cells: size and speed, and the constructed task."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from benchmarks.distill import selection, size
+from benchmarks.harness.data import SETS
+from benchmarks.harness.profiles import TASKS
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import note
+from benchmarks.harness.summary import rows, spread
+
+
+def _measured(name: str) -> dict[str, Any] | None:
+    path = RESULTS / "distill" / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
+
+
+def _ran(found: Mapping[str, Any]) -> str:
+    machine = found["machine"]
+    return (
+        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
+        f"{machine['threads']} thread(s), torch {machine['torch']}."
+    )
+
+
+def sizes() -> list[str]:
+    lines, found = ["## Size and speed", ""], _measured("size")
+    if found is None:
+        return [*lines, "Not run yet.", ""]
+    f = found["figures"]
+    body = []
+    for role, about in f["models"].items():
+        row = [role, f"{about['layers']} × {about['width']}", f"{about['parameters'] / 1e6:.1f} M"]
+        body.append([*row, f"{f['texts_per_second'][role]:,.0f}", *(_times(f, s, role) for s in size.STUDENTS)])
+    rate = f"{f['texts_per_second']['all four']:,.0f}"
+    body.append(
+        ["all four teachers, one after the other", "", "", rate, *(_times(f, s, "all four") for s in size.STUDENTS)]
+    )
+    return [
+        *lines,
+        f"The first {f['texts']} training texts of {SETS[f['data']].title}, at most {TASKS.max_length} tokens, in float32; medians of {f['rounds']} rounds, in each of "
+        "which every model has its turn. Behind: how many times as long as a student it takes (middle half of the rounds).",
+        "",
+        *rows(["", "layers × width", "parameters", "texts per second", *(f"against {s}" for s in size.STUDENTS)], body),
+        _ran(found),
+        "",
+    ]  # fmt: skip
+
+
+def _times(figures: Mapping[str, Any], student: str, role: str) -> str:
+    one = figures["times_a_student"][student].get(role)
+    return "–" if one is None else f"{one['ratio']:.1f} ({one['from']:.1f}–{one['to']:.1f})"
+
+
+def policy(notes: Path) -> list[str]:
+    lines, found = ["## Does RL-KD's policy learn? A constructed task", ""], _measured("selection")
+    if found is None:
+        return [*lines, "Not run yet.", ""]
+    f = found["figures"]
+    body = []
+    for reward in selection.REWARDS:
+        runs = f["rewards"][reward]
+        each = [r["prefers_the_right_teacher"] for r in runs]
+        body.append([
+            reward, spread(each) if len(each) == 3 else f"{100 * np.mean(each):.1f} ({', '.join(f'{100 * x:.0f}' for x in each)})",
+            *(f"{100 * np.mean([r[k] for r in runs]):.1f}" for k in ("selects_the_right_one", "selects_the_wrong_one", "selected_nobody")),
+        ])  # fmt: skip
+    return [
+        *lines,
+        f"{f['texts']:,} texts; of two teachers one is right on half of them and wrong on the rest, the other the other way round "
+        "(`benchmarks/distill/selection.py`). A policy that has learnt nothing prefers the right teacher for 50 % of the texts.",
+        "",
+        *rows(["reward", "prefers the right teacher, % (by seed)", "selects the right one, %", "selects the wrong one, %", "nobody selected, %"], body),
+        *note(notes, "selection"),
+        _ran(found),
+        "",
+    ]  # fmt: skip
