@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
-from benchmarks.muka.methods import BASELINES, MUKA, RULES, Methods
+from benchmarks.muka.methods import BASELINES, MUKA, RULES, TEACHERS, Methods
 
 CHOSEN = {"vanilla_kd": BASELINES["vanilla_kd"], "muka-soft": MUKA["muka-soft"]}
-METHODS: Methods = {
+METHODS: Methods = TEACHERS | {
     f"{name}-{rule}": spec | {"training": {"select": rule}} for name, spec in CHOSEN.items() for rule in RULES
 }
 SETTINGS = (split("ag_news", 2),)
