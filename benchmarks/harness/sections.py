@@ -74,7 +74,7 @@ def accuracies(
         for s in settings:
             values = values_of(Part(cells, s.name, pool), method)
             any_value |= bool(values)
-            row.append(spread(values) if values or _wanted(table, method) else "–")
+            row.append(spread(values) if values or _wanted(table, s.name, method) else "–")
             if papers[s.name]:
                 told = (stated or {}).get(method, {}).get(s.name)
                 row.append("–" if told is None else f"{told[0]} ± {told[1]}")
@@ -83,8 +83,8 @@ def accuracies(
     return rows(headings, body)
 
 
-def _wanted(table: Table, method: str) -> bool:
-    return method in table.methods
+def _wanted(table: Table, setting: str, method: str) -> bool:
+    return method in table.methods and method in table.only.get(setting, (method,))
 
 
 def values_of(part: Part, method: str) -> list[float]:
