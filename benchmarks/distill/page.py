@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
+
 from alloykit.files import write_atomic
 from benchmarks.distill import measured, mtbert, rlkd4
 from benchmarks.distill.methods import FOUR, TITLES
@@ -100,7 +102,22 @@ def _rlkd(table: Table, cells: Cells) -> list[str]:
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
     ]
+    lines += [
+        "How often each teacher was selected for a text while the student learned, and nobody was, in % (mean over labels and seeds):",
+        "",
+        *rows(["", "", *FOUR, "nobody"], [row for name in ORDER for row in _selected(parts[name], name)]),
+    ]
     return lines + _against(parts, ORDER, RL, SMALLER)
+
+
+def _selected(part: Part, name: str) -> list[list[str]]:
+    body = []
+    for method in RL:
+        by_label = [label for seed in part.seeds(method) for label in part.cell(seed, method)["selection"].values()]
+        if by_label:
+            shares = np.mean([[*label["teachers"], label["nobody"]] for label in by_label], 0)
+            body.append([SETS[name].title, TITLES[method], *(f"{100 * share:.0f}" for share in shares)])
+    return body
 
 
 def _teacher(part: Part, i: int) -> str:

@@ -56,7 +56,10 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
         if "right_teacher" in scores.get(ROUTING, {}):
             found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
         found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
-        found["training"] = {k: run.read("training.json")[k] for k in ("steps", "selected_step")}
+        training = run.read("training.json")
+        found["training"] = {k: training[k] for k in ("steps", "selected_step")}
+        if selection := training["notes"].get("selection"):
+            found["selection"] = selection
     shutil.rmtree(run.folder)
     return found
 
