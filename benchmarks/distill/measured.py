@@ -14,7 +14,14 @@ from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import note
-from benchmarks.harness.summary import rows, spread
+from benchmarks.harness.summary import rows
+
+MEANS = {
+    "prefers_the_right_teacher": "prefers the right one, %",
+    "selects_the_right_one": "selects the right one, %",
+    "selects_the_wrong_one": "selects the wrong one, %",
+    "selected_nobody": "nobody selected, %",
+}
 
 
 def _measured(name: str) -> dict[str, Any] | None:
@@ -67,17 +74,17 @@ def policy(notes: Path) -> list[str]:
     body = []
     for reward in selection.REWARDS:
         runs = f["rewards"][reward]
-        each = [r["prefers_the_right_teacher"] for r in runs]
-        body.append([
-            reward, spread(each) if len(each) == 3 else f"{100 * np.mean(each):.1f} ({', '.join(f'{100 * x:.0f}' for x in each)})",
-            *(f"{100 * np.mean([r[k] for r in runs]):.1f}" for k in ("selects_the_right_one", "selects_the_wrong_one", "selected_nobody")),
-        ])  # fmt: skip
+        each = [100 * r["right_of_those_selected"] for r in runs]
+        means = [100 * float(np.mean([r[key] for r in runs])) for key in MEANS]
+        body.append(
+            [reward, f"{np.mean(each):.1f} ({', '.join(f'{x:.0f}' for x in each)})", *(f"{x:.1f}" for x in means)]
+        )
     return [
         *lines,
         f"{f['texts']:,} texts; of two teachers one is right on half of them and wrong on the rest, the other the other way round "
-        "(`benchmarks/distill/selection.py`). A policy that has learnt nothing prefers the right teacher for 50 % of the texts.",
+        "(`benchmarks/distill/selection.py`). Of the teachers that a policy selects which has learnt nothing, 50 % are right.",
         "",
-        *rows(["reward", "prefers the right teacher, % (by seed)", "selects the right one, %", "selects the wrong one, %", "nobody selected, %"], body),
+        *rows(["reward", "right of those selected, % (by seed)", *MEANS.values()], body),
         *note(notes, "selection"),
         _ran(found),
         "",

@@ -2,8 +2,9 @@
 
 Texts are twelve random words. Two sets of words stand for the two classes; every text has six words of its class; a text that has
 the word "left" is teacher 1's, one that has "right" teacher 2's. A teacher says the label at 95 % on its own texts, and on the
-other's the wrong one, also at 95 %. The right teacher is the one whose π is larger for the text.
-The control shuffles the rewards among the texts of a step. Five seeds each: texts, teachers, student and policy.
+other's the wrong one, also at 95 %. "Right of those selected" is Σ π of the right teacher over Σ π of both: how often a teacher that is selected
+is the right one. In the control each text gets some text's reward of an earlier step. (Shuffled within the step rewards still tell
+something: a step that selected more right teachers improves more.) Five seeds each: texts, teachers, student and policy.
 """
 
 from __future__ import annotations
@@ -45,11 +46,17 @@ TRAINING: dict[str, Any] = {
 
 
 class Shuffled(RLKD):
-    """The control: rewards go to other texts of the same step."""
+    """The control: the rewards of other texts, of earlier steps."""
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self.earlier = torch.zeros(1)
 
     def _rewards(self, step: Step, actions: Tensor, before: Tensor) -> Tensor:
         rewards = super()._rewards(step, actions, before)
-        return rewards[torch.randperm(len(rewards))]
+        drawn = self.earlier.to(rewards)[torch.randint(len(self.earlier), (len(rewards),))]
+        self.earlier = torch.cat([self.earlier, rewards.detach().cpu()])
+        return drawn
 
 
 class Known:
@@ -123,6 +130,7 @@ def judged(policy: Policy, context: Context, source: Source, owner: Tensor) -> d
     right, wrong = chance.gather(1, owner[:, None]).squeeze(1), chance.gather(1, 1 - owner[:, None]).squeeze(1)
     prefers = (right > wrong).double() + 0.5 * (right == wrong).double()
     return {
+        "right_of_those_selected": round(float(right.sum() / (right + wrong).sum()), 4),
         "prefers_the_right_teacher": round(float(prefers.mean()), 4),
         "selects_the_right_one": round(float(right.mean()), 4),
         "selects_the_wrong_one": round(float(wrong.mean()), 4),

@@ -130,8 +130,8 @@ def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: fl
     return [r] * B
 
 
-def expected_update(stage: Stage, rewards: list[float], kind: str, average: float) -> list[list[float]]:
-    """β mean_j (r_j − r̄) ∇ log π over the texts for which somebody was selected, at θ = 0 (π = ½)."""
+def expected_update(stage: Stage, advantages: list[float], kind: str) -> list[list[float]]:
+    """mean_j advantage_j ∇ log π over the texts for which somebody was selected, at θ = 0 (π = ½)."""
     f = stage.state()
     chosen = [x for x in range(B) if any(ACTIONS[x])]
     out = [[0.0] * WIDTH for _ in range(N)]
@@ -140,7 +140,7 @@ def expected_update(stage: Stage, rewards: list[float], kind: str, average: floa
             a = ACTIONS[x][k]
             pull = a - 0.5 if kind == "log" else (1 if a else -1) * 0.25
             for c in range(WIDTH):
-                out[k][c] += (rewards[x] - average) * pull * f[x][c] / len(chosen)
+                out[k][c] += advantages[x] * pull * f[x][c] / len(chosen)
     return out
 
 
@@ -148,7 +148,7 @@ def expected_update(stage: Stage, rewards: list[float], kind: str, average: floa
 @pytest.mark.parametrize("kind", ["log", "paper"])
 @pytest.mark.parametrize("baseline", [False, True])
 def test_the_policys_step(reward: str, kind: str, baseline: bool, seen: Rows) -> None:
-    """Eqs. 7 and 8, and the baseline that is ours: with it the first step uses an average of zero."""
+    """Eqs. 7 and 8, and the baseline that is ours: at first the step's own mean and spread; nothing of rewards that are all the same."""
     stage = Stage(seen, ACTIONS, reward=reward, score=kind, baseline=baseline, policy_learning_rate=0.3)
     if reward != "improvement":
         stage.loss()
@@ -157,13 +157,32 @@ def test_the_policys_step(reward: str, kind: str, baseline: bool, seen: Rows) ->
     stage.loss()
     stage.step()
     rewards = expected_rewards(stage, reward)
-    wanted = expected_update(stage, rewards, kind, 0.0)
+    chosen = [r for r, a in zip(rewards, ACTIONS, strict=True) if any(a)]
+    if baseline:
+        average = sum(chosen) / len(chosen)
+        spread = math.sqrt(sum((r - average) ** 2 for r in chosen) / len(chosen))
+        rewards = [(r - average) / spread if reward == "improvement" else 0.0 for r in rewards]
+    wanted = expected_update(stage, rewards, kind)
     torch.testing.assert_close(
         stage.policy.weight.double(), 0.3 * torch.tensor(wanted, dtype=torch.float64), rtol=1e-4, atol=1e-5
     )
-    chosen = [r for r, a in zip(rewards, ACTIONS, strict=True) if any(a)]
-    if baseline:
-        assert float(stage.policy.average) == pytest.approx(sum(chosen) / len(chosen), rel=1e-5)
+
+
+def test_rewards_are_measured_against_earlier_ones_in_their_own_spread() -> None:
+    """The same advantages whatever unit the rewards have; average and variance follow at a tenth, and begin with the first rewards."""
+    steps = torch.randn(6, 5, generator=torch.Generator().manual_seed(0))
+    average = variance = math.nan
+    policies = Policy(1, 1, 1), Policy(1, 1, 1)
+    for rewards in steps.tolist():
+        mean = sum(rewards) / len(rewards)
+        new = sum((r - (mean if math.isnan(average) else average)) ** 2 for r in rewards) / len(rewards)
+        average = mean if math.isnan(average) else 0.9 * average + 0.1 * mean
+        variance = new if math.isnan(variance) else 0.9 * variance + 0.1 * new
+        wanted = [(r - average) / math.sqrt(variance) for r in rewards]
+        for policy, unit in zip(policies, (1.0, 1e-3), strict=True):
+            close(policy.advantage(unit * torch.tensor(rewards)), wanted)
+    for same in (-2.7182817, 0.0):
+        assert float(Policy(1, 1, 1).advantage(torch.full((31,), same)).abs().max()) < 0.05
 
 
 def test_the_scores_are_the_derivatives(seen: Rows) -> None:
@@ -217,7 +236,7 @@ def test_algorithm2_learns_at_the_end_of_an_epoch_from_all_of_it(seen: Rows) -> 
         assert not stage.policy.weight.any()
         stage.loss()
         stage.step(last_of_epoch=last)
-    once = torch.tensor(expected_update(stage, expected_rewards(stage, "improvement"), "log", 0.0), dtype=torch.float64)
+    once = torch.tensor(expected_update(stage, expected_rewards(stage, "improvement"), "log"), dtype=torch.float64)
     torch.testing.assert_close(stage.policy.weight.double(), 3 * 0.3 * once, rtol=1e-4, atol=1e-5)
     assert not stage.policy.gradient.any()
 

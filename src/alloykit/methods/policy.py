@@ -11,7 +11,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.distillation import teacher_losses
 from alloykit.rows import Rows
 
-FOLLOW = 0.1  # how fast the average of the rewards follows them
+FOLLOW = 0.1  # how fast the moving average and variance of the rewards follow them
 
 
 class Policy(nn.Module):
@@ -22,6 +22,7 @@ class Policy(nn.Module):
     gradient: Tensor
     gradient_bias: Tensor
     average: Tensor
+    variance: Tensor
     accuracy: Tensor
     steps: Tensor
     measured: Tensor
@@ -34,11 +35,12 @@ class Policy(nn.Module):
         super().__init__()
         sizes = {
             "weight": (teachers, width), "bias": (teachers,), "gradient": (teachers, width), "gradient_bias": (teachers,),
-            "average": (), "accuracy": (), "seen": (labels,), "selected": (labels, teachers),
-            "empty": (labels,), "recent": (teachers + 2,),
+            "accuracy": (), "seen": (labels,), "selected": (labels, teachers), "empty": (labels,), "recent": (teachers + 2,),
         }  # fmt: skip
         for name, size in sizes.items():
             self.register_buffer(name, torch.zeros(size))
+        for name in ("average", "variance"):
+            self.register_buffer(name, torch.full((), torch.nan))  # no reward yet
         self.register_buffer("steps", torch.zeros((), dtype=torch.long))
         self.register_buffer("measured", torch.full((), -1))
         self.clock = nn.Parameter(torch.zeros(()))  # something that a step without the student can be the gradient of
@@ -82,10 +84,14 @@ class Policy(nn.Module):
             self.measured.copy_(self.steps)
         return due
 
-    def follow(self, reward: Tensor) -> None:
-        """The moving average; it begins at the first reward."""
-        first = bool(self.average == 0)
-        self.average.copy_(reward if first else (1 - FOLLOW) * self.average + FOLLOW * reward)
+    def advantage(self, rewards: Tensor) -> Tensor:
+        """(r − r̄) / σ_r, [n]: moving average and spread of the rewards, these included; they begin with the first ones."""
+        mean, begun = rewards.mean(), not bool(self.average.isnan())
+        variance = (rewards - (self.average if begun else mean)).square().mean()
+        for kept, new in ((self.average, mean), (self.variance, variance)):
+            kept.copy_((1 - FOLLOW) * kept + FOLLOW * new if begun else new)
+        rounding = 1e-5 * self.average.abs() + 1e-12  # rewards that are all the same have no spread but this
+        return (rewards - self.average) / torch.maximum(self.variance.sqrt(), rounding)
 
     def collect(self, weight: Tensor, bias: Tensor) -> None:
         self.gradient += weight.to(self.gradient)

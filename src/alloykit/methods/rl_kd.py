@@ -4,11 +4,11 @@ State (§State, Eqs. 4–5)    F(x) = [R(x); p_1(x); …; p_N(x); CE_1; …; CE_
 Action (Eq. 6)              π_k(1 | F) = σ(A_k · F + b_k), drawn for every text and teacher
 Student (Eqs. 1–3)          α T² L_DL + (1 − α) CE(y, q), L_DL with the mean of the selected teachers' answers
 Reward (Eq. 7)              reward1 = − CE;  reward2 = − CE − L_DL;  reward3 = γ reward2 + (1 − γ) accuracy on validation texts
-Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) Σ_k ∇ log π_k(a_jk)
+Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) / σ_r Σ_k ∇ log π_k(a_jk)
 
 Ours: `reward: improvement`, r_j = CE_j before − CE_j after the student's step with these actions (the paper's rewards do not
-tell one selection from another while the student stands still: docs/distillation.md); r̄, a moving average; log π, where the paper
-prints π (`score: paper`); means in place of sums, so that β does not depend on the batch; F standardised over the pool.
+tell one selection from another while the student stands still: docs/distillation.md); r̄ and σ_r, moving average and spread; log π, where the
+paper prints π (`score: paper`); means in place of sums. So β depends neither on the rewards' unit nor on the batch. F is standardised over the pool.
 A text with no selected teacher has only its (1 − α) CE, and leaves L_DL's mean and the policy's gradient.
 """
 
@@ -53,7 +53,7 @@ class RLKDOptions(DistillationOptions):
     score: Literal["log", "paper"] = "log"
     """∇ log π (REINFORCE), or ∇ π as Eq. 8 prints."""
     baseline: bool = True
-    """Subtract a moving average of the rewards."""
+    """Rewards less their moving average, in units of their moving spread."""
     pretrain_epochs: float = Field(1.0, ge=0)
     """Epochs in which the student learns from the mean of all teachers first (Algorithm 1; the paper: 4 at most)."""
     policy_epochs: int = Field(1, ge=0)
@@ -197,13 +197,12 @@ class RLKD(Method):
 
     def _gradient(self, policy: Policy, state: Tensor, actions: Tensor, rewards: Tensor) -> tuple[Tensor, Tensor]:
         """Eq. 8's gradient for A and b: the mean over the texts for which somebody was selected."""
-        chosen = (actions.sum(-1) > 0).to(state)
-        rewards = rewards.to(state)
-        advantage = rewards - policy.average if self.options.baseline else rewards
-        if bool(chosen.any()):
-            policy.follow((rewards * chosen).sum() / chosen.sum())
-        weight = (advantage * chosen / chosen.sum().clamp(min=1)).unsqueeze(-1)
-        pull = weight * score(policy.selects(state), actions, self.options.score)
+        chosen = actions.sum(-1) > 0
+        if not bool(chosen.any()):
+            return torch.zeros_like(policy.weight), torch.zeros_like(policy.bias)
+        state, actions, rewards = state[chosen], actions[chosen], rewards.to(state)[chosen]
+        advantage = policy.advantage(rewards) if self.options.baseline else rewards
+        pull = advantage.unsqueeze(-1) * score(policy.selects(state), actions, self.options.score) / len(rewards)
         return pull.T @ state, pull.sum(0)
 
     def _learn(self, policy: Policy, state: Tensor, actions: Tensor, rewards: Tensor) -> None:
