@@ -73,8 +73,8 @@ def _setting() -> list[str]:
         f"students: {p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}. Every seed draws its own "
         "texts and trains its own teachers and students; ± is the standard deviation over seeds.",
         "",
-        "Teachers: MiniLM of six layers, its first four, three evenly spaced ones, and the RoBERTa with byte-level BPE of 3 × 192 that was "
-        "[trained here](encoders.md). Students: MiniLM's first three or two layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
+        "Teachers: MiniLM of six layers, of four and of three evenly spaced ones, and the RoBERTa with byte-level BPE of 3 × 192 that was "
+        "[trained here](encoders.md). Students: MiniLM of three or two evenly spaced layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
         "duplicate questions in its own training: its numbers on MNLI and QQP are not those of a model that has not.",
         "",
     ]
@@ -98,7 +98,7 @@ def _rlkd(table: Table, cells: Cells) -> list[str]:
             spread(parts[n].values(method, "accuracy")) + (f" [{stated[i]}]" if stated else "") for i, n in enumerate(ORDER)
         )])  # fmt: skip
     lines += [
-        "Students of three layers (Table 4; in brackets the paper's BERT-3):",
+        "Students of two layers (Table 4; in brackets the paper's BERT-3):",
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
     ]

@@ -5,6 +5,7 @@ the word "left" is teacher 1's, one that has "right" teacher 2's. A teacher says
 other's the wrong one, also at 95 %. "Right of those selected" is Σ π of the right teacher over Σ π of both: how often a teacher that is selected
 is the right one. In the control each text gets some text's reward of an earlier step. (Shuffled within the step rewards still tell
 something: a step that selected more right teachers improves more.) Five seeds each: texts, teachers, student and policy.
+α, β and the epochs were chosen with seeds 10 and 11.
 """
 
 from __future__ import annotations
@@ -39,9 +40,9 @@ CLASSES = (
     ["engine", "wheel", "hammer", "drill", "piston", "bolt", "lever", "gear", "motor", "chain"],
 )
 REWARDS = ("improvement", "shuffled", "reward1", "reward2", "reward3")
-OPTIONS: dict[str, Any] = {"alpha": 0.5, "policy_learning_rate": 0.5, "pretrain_epochs": 0, "policy_epochs": 0}
+OPTIONS: dict[str, Any] = {"alpha": 0.7, "policy_learning_rate": 0.05, "pretrain_epochs": 0, "policy_epochs": 0}
 TRAINING: dict[str, Any] = {
-    "epochs": 4, "learning_rate": 1e-4, "batch_size": 32, "max_length": 24, "select": "last", "held_out": 0.0,
+    "epochs": 8, "learning_rate": 1e-4, "batch_size": 32, "max_length": 24, "select": "last", "held_out": 0.0,
 }  # fmt: skip
 
 
