@@ -51,7 +51,8 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     scores = run.metrics["evaluation"]["scores"]
     found = _scores(answers, way, scores[way])
     if way == ROUTING:
-        found["pool"] = _on_pool(stages, pool, spec)
+        if not create(spec).needs.labels:  # with labels nothing is to be found out about the pool
+            found["pool"] = _on_pool(stages, pool, spec)
     else:
         if "right_teacher" in scores.get(ROUTING, {}):
             found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
