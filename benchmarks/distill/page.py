@@ -8,12 +8,12 @@ from pathlib import Path
 import numpy as np
 
 from alloykit.files import write_atomic
-from benchmarks.distill import measured, mtbert, rlkd4
+from benchmarks.distill import measurements, mtbert, rlkd4
 from benchmarks.distill.methods import FOUR, TITLES
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, note, section
+from benchmarks.harness.sections import Cells, compared, note, section
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
@@ -55,8 +55,8 @@ def write() -> None:
         "",
         *note(NOTES, "summary"),
         *_setting(),
-        *measured.sizes(),
-        *measured.policy(NOTES),
+        *measurements.sizes(),
+        *measurements.policy(NOTES),
         *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
         *section(mtbert.TABLE, NOTES, _mtbert, TASKS),
     ]
@@ -136,15 +136,10 @@ def _against(
     for name in names:
         for mine in ours:
             found = parts[name].compare(mine, list(rivals))
-            row = [SETS[name].title, TITLES[mine]]
-            for rival in rivals:
-                one = found.get(rival)
-                row.append("–" if one is None else
-                           f"{100 * one['difference']:+.1f} ({100 * one['low']:+.1f} to {100 * one['high']:+.1f}); {one['t_test']:.3f}")  # fmt: skip
-            body.append(row)
+            body.append([SETS[name].title, TITLES[mine], *(compared(found.get(rival)) for rival in rivals)])
     return [
-        "RL-KD less a rival, in points (95 % interval of a paired bootstrap over texts × seeds; p of a two-sided t-test over seeds; "
-        "Table 5):",
+        "RL-KD less a rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 after Holm's correction over the rivals; "
+        "p of a paired t-test over seeds behind the semicolon; Table 5):",
         "",
         *rows(["", "", *(f"− {title}" for title in rivals.values())], body),
     ]

@@ -43,6 +43,22 @@ def note(folder: Path, name: str) -> list[str]:
     return [path.read_text(encoding="utf-8").strip(), ""] if path.exists() else []
 
 
+def measured(paper: str, name: str) -> dict[str, Any] | None:
+    """A measurement that is no table of cells: its figures, and what made them. None before it was run."""
+    path = RESULTS / paper / f"{name}.json"
+    return load(path) if path.exists() else None
+
+
+def ran(found: Mapping[str, Any]) -> list[str]:
+    """The command, the code and the machine behind a measurement."""
+    machine = found["machine"]
+    return [
+        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
+        f"{machine['threads']} threads, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
+        "",
+    ]
+
+
 def made(table: Table, cells: Cells) -> list[str]:
     """The command, the code, the machine and the numbers' format behind a table."""
     done = [c for c in cells.values() if c["status"] == "done"]
@@ -115,7 +131,7 @@ def comparisons(
             "",
         ]
         body = [
-            [titles[rival].strip(), *(_compared(compared[s.name].get(rival)) for s in settings)]
+            [titles[rival].strip(), *(compared(compared[s.name].get(rival)) for s in settings)]
             for rival in rivals
             if any(rival in compared[s.name] for s in settings)
         ]
@@ -123,7 +139,8 @@ def comparisons(
     return lines
 
 
-def _compared(one: dict[str, float] | None) -> str:
+def compared(one: dict[str, float] | None) -> str:
+    """A difference with its interval, and the t-test's p where there are seeds enough for one."""
     return points(one) + (f"; {one['t_test']:.3f}" if one and one["t_test"] == one["t_test"] else "")
 
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from alloykit.files import write_atomic
 from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import measured, ran
 from benchmarks.harness.summary import rows
 
 Figures = dict[str, Any]
@@ -18,18 +18,11 @@ def write() -> None:
     lines = ["# Speed", "", Path(__file__).with_name("summary.md").read_text(encoding="utf-8").strip(), ""]
     for name, (title, table) in PARTS.items():
         lines += [f"## {title}", ""]
-        found = [p for p in (RESULTS / "speed" / f"{name}{suffix}.json" for suffix in ("", "-gpu")) if p.exists()]
+        found = [made for made in (measured("speed", name + suffix) for suffix in ("", "-gpu")) if made]
         if not found:
             lines += ["Not measured yet.", ""]
-        for path in found:
-            made = json.loads(path.read_text(encoding="utf-8"))
-            machine = made["machine"]
-            lines += table(made["figures"])
-            lines += [
-                f"`{made['command']}`, {made['seconds']} s, commit {made['commit']}; {machine['processor']}, "
-                f"{machine['threads']} threads, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
-                "",
-            ]
+        for made in found:
+            lines += [*table(made["figures"]), *ran(made)]
     write_atomic(RESULTS / "speed.md", "\n".join(lines).rstrip() + "\n")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from alloykit.files import write_atomic
 from benchmarks.harness.data import DATA_FREE
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, accuracies, comparisons, note, section, values_of
+from benchmarks.harness.sections import Cells, accuracies, comparisons, measured, note, ran, section, values_of
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, table3, table5
@@ -58,11 +58,10 @@ def write() -> None:
 
 
 def _generator() -> list[str]:
-    lines, path = ["## The generator", ""], RESULTS / "stratanet" / "generator.json"
-    if not path.exists():
+    lines, found = ["## The generator", ""], measured("stratanet", "generator")
+    if found is None:
         return [*lines, "Not run yet.", ""]
-    found = json.loads(path.read_text(encoding="utf-8"))
-    f, machine = found["figures"], found["machine"]
+    f = found["figures"]
     body = [
         [name, f"{s['control']:.0%}", f"{s['confidence']:.2f}", f"{s['distinct_2']:.2f}", f"{s['self_bleu']:.2f}",
          f"{s['perplexity']:.0f}", s["reads_per_text"], s["seconds_per_text"]]
@@ -79,8 +78,7 @@ def _generator() -> list[str]:
         f"The same four texts with one candidate read at a time: {loop['seconds']['one at a time']} s instead of {loop['seconds']['batched']} s, "
         f"{loop['ratio']} ×; {loop['same_texts']} of the four texts are the same (elsewhere rounding has changed a draw).",
         "",
-        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, torch {machine['torch']}.",
-        "",
+        *ran(found),
     ]
 
 
@@ -116,10 +114,9 @@ def _fig4(table: Table, cells: Cells) -> list[str]:
 
 
 def _samples() -> list[str]:
-    path = RESULTS / "stratanet" / "samples.json"
-    if not path.exists():
+    found = measured("stratanet", "samples")
+    if found is None:
         return []
-    found = json.loads(path.read_text(encoding="utf-8"))
     lines = [
         "## Samples of generated text",
         "",

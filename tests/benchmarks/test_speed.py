@@ -15,6 +15,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
 from alloykit.rows import Rows, TeacherRows
+from benchmarks.harness import sections
 from benchmarks.speed import by_hand, measure, page
 from benchmarks.speed.measure import Measurement, in_turns, ratio
 
@@ -73,7 +74,8 @@ def test_peak_memory_is_of_the_program_and_not_of_who_started_it() -> None:
 def test_the_page_names_what_was_not_measured_and_every_figure_that_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(page, "RESULTS", tmp_path)
+    for module in (page, sections):
+        monkeypatch.setattr(module, "RESULTS", tmp_path)
     page.write()
     text = (tmp_path / "speed.md").read_text()
     assert text.count("Not measured yet.") == len(page.PARTS)

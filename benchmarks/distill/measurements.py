@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,8 +11,7 @@ import numpy as np
 from benchmarks.distill import selection, size
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
-from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import note
+from benchmarks.harness.sections import measured, note, ran
 from benchmarks.harness.summary import rows
 
 MEANS = {
@@ -24,21 +22,8 @@ MEANS = {
 }
 
 
-def _measured(name: str) -> dict[str, Any] | None:
-    path = RESULTS / "distill" / f"{name}.json"
-    return json.loads(path.read_text(encoding="utf-8")) if path.exists() else None
-
-
-def _ran(found: Mapping[str, Any]) -> str:
-    machine = found["machine"]
-    return (
-        f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
-        f"{machine['threads']} thread(s), torch {machine['torch']}."
-    )
-
-
 def sizes() -> list[str]:
-    lines, found = ["## Size and speed", ""], _measured("size")
+    lines, found = ["## Size and speed", ""], measured("distill", "size")
     if found is None:
         return [*lines, "Not run yet.", ""]
     f = found["figures"]
@@ -56,8 +41,7 @@ def sizes() -> list[str]:
         "which every model has its turn. Behind: how many times as long as a student it takes (middle half of the rounds).",
         "",
         *rows(["", "layers × width", "parameters", "texts per second", *(f"against {s}" for s in size.STUDENTS)], body),
-        _ran(found),
-        "",
+        *ran(found),
     ]  # fmt: skip
 
 
@@ -67,7 +51,7 @@ def _times(figures: Mapping[str, Any], student: str, role: str) -> str:
 
 
 def policy(notes: Path) -> list[str]:
-    lines, found = ["## Does RL-KD's policy learn? A constructed task", ""], _measured("selection")
+    lines, found = ["## Does RL-KD's policy learn? A constructed task", ""], measured("distill", "selection")
     if found is None:
         return [*lines, "Not run yet.", ""]
     f = found["figures"]
@@ -86,6 +70,5 @@ def policy(notes: Path) -> list[str]:
         "",
         *rows(["reward", "right of those selected, % (by seed)", *MEANS.values()], body),
         *note(notes, "selection"),
-        _ran(found),
-        "",
+        *ran(found),
     ]  # fmt: skip
