@@ -84,6 +84,8 @@ def main() -> None:
         "--work", type=Path, default=Path("runs/benchmarks"), help="where models and knowledge are kept"
     )
     args = parser.parse_args()
+    if not (args.page or args.paper == "speed" or args.data.is_dir()):  # some of speed needs none
+        parser.error(f"expected a folder of data sets; got {args.data}, which does not exist: name it with --data")
     for name in args.tables or TABLES[args.paper]:
         if name not in TABLES[args.paper]:
             parser.error(f"{args.paper} has no table '{name}'; it has {', '.join(TABLES[args.paper])}")
