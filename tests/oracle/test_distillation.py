@@ -111,6 +111,21 @@ def test_one_teacher_is_drawn_for_the_whole_batch(rows: Rows) -> None:
         close(method.loss(seen)["distillation"], [(a + b) / 2 for a, b in zip(*wanted, strict=True)])
 
 
+def test_an_ensemble_by_itself_is_not_softened(rows: Rows) -> None:
+    """It answers with Σ_k w_k p_k at T = 1, whatever its student learns; a draw, and what reads the label, answer nothing."""
+    method, said = lesson(rows, name="w_ensemble", weights=[3, 1], temperature=20.0)
+    answered = create(
+        {"name": "routing", "of": {"name": "w_ensemble", "weights": [3, 1], "temperature": 20.0}}
+    ).answering()
+    for answering in (method.answering(), answered):
+        target = answering.supervise(rows, said.context).targets
+        for x in range(B):
+            p = [softmax(t.logits[x]) for t in rows.teachers]
+            close(target[x], [0.75 * a + 0.25 * b for a, b in zip(*p, strict=True)])
+    assert create("rand_single").answering() is None
+    assert create("best_single").answering() is None
+
+
 def test_wrong_weights_are_refused(rows: Rows) -> None:
     for wrong in ([1.0], [1.0, -1.0], [0.0, 0.0]):
         with pytest.raises(AlloyError, match="2 weights"):

@@ -111,7 +111,7 @@ def test_the_students_loss(alpha: float, t: float, seen: Rows) -> None:
 
 
 def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: float = 0.75) -> list[float]:
-    labels = [int(y) for y in stage.rows.labels]  # type: ignore[union-attr]
+    labels, t = [int(y) for y in stage.rows.labels], stage.method.options.temperature  # type: ignore[union-attr]
     before = [-math.log(softmax(stage.before[x])[labels[x]]) for x in range(B)]
     after = [-math.log(softmax(stage.after[x])[labels[x]]) for x in range(B)]
     if reward == "improvement":
@@ -122,7 +122,7 @@ def expected_rewards(stage: Stage, reward: str, gamma: float = 0.5, accuracy: fl
         for x in range(B):
             chosen = [k for k in range(N) if ACTIONS[x][k]]
             if chosen:
-                each = [soft_ce(softmax(stage.rows.teachers[k].logits[x]), stage.after[x]) for k in chosen]
+                each = [soft_ce(softmax(stage.rows.teachers[k].logits[x], t), stage.after[x], t) for k in chosen]
                 dl.append(sum(each) / len(each))
         r -= sum(dl) / len(dl)
     if reward == "reward3":
@@ -138,18 +138,24 @@ def expected_update(stage: Stage, advantages: list[float], kind: str) -> list[li
     for x in chosen:
         for k in range(N):
             a = ACTIONS[x][k]
-            pull = a - 0.5 if kind == "log" else (1 if a else -1) * 0.25
+            pull = _pull(a, kind)
             for c in range(WIDTH):
                 out[k][c] += advantages[x] * pull * f[x][c] / len(chosen)
     return out
 
 
+def _pull(action: int, kind: str) -> float:
+    """∂ log π or ∂ π by the logit, at π = ½."""
+    return action - 0.5 if kind == "log" else (1 if action else -1) * 0.25
+
+
 @pytest.mark.parametrize("reward", ["improvement", "reward1", "reward2", "reward3"])
 @pytest.mark.parametrize("kind", ["log", "paper"])
-@pytest.mark.parametrize("baseline", [False, True])
-def test_the_policys_step(reward: str, kind: str, baseline: bool, seen: Rows) -> None:
-    """Eqs. 7 and 8, and the baseline that is ours: at first the step's own mean and spread; nothing of rewards that are all the same."""
-    stage = Stage(seen, ACTIONS, reward=reward, score=kind, baseline=baseline, policy_learning_rate=0.3)
+@pytest.mark.parametrize(("baseline", "t"), [(False, 1.0), (False, 5.0), (True, 1.0)])
+def test_the_policys_step(reward: str, kind: str, baseline: bool, t: float, seen: Rows) -> None:
+    """Eqs. 7 and 8, L_DL without T² as Eq. 7 has it, and the baseline that is ours: at first the step's own mean and spread; nothing of rewards that are all the same."""
+    about = {"reward": reward, "score": kind, "baseline": baseline, "temperature": t}
+    stage = Stage(seen, ACTIONS, policy_learning_rate=0.3, **about)
     if reward != "improvement":
         stage.loss()
         stage.step()  # the student's turn: the policy stands still
@@ -166,6 +172,18 @@ def test_the_policys_step(reward: str, kind: str, baseline: bool, seen: Rows) ->
     torch.testing.assert_close(
         stage.policy.weight.double(), 0.3 * torch.tensor(wanted, dtype=torch.float64), rtol=1e-4, atol=1e-5
     )
+    bias = [sum(rewards[x] * _pull(ACTIONS[x][k], kind) for x in range(B) if any(ACTIONS[x])) / 4 for k in range(N)]
+    close(stage.policy.bias, [0.3 * b for b in bias])
+
+
+def test_after_pre_training_the_students_turn_comes_first(seen: Rows) -> None:
+    """However many steps the pre-training had."""
+    stage = Stage(seen, ACTIONS, reward="reward1")
+    pretrain = replace(stage.one_step(accuracy=0.0), phase=Phase("pretrain"))
+    stage.loss("pretrain")
+    with torch.no_grad():
+        stage.method.after_step(pretrain)
+    assert "distillation" in stage.loss(), "the policy's turn has no such term"
 
 
 def test_rewards_are_measured_against_earlier_ones_in_their_own_spread() -> None:

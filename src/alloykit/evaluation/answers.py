@@ -92,8 +92,8 @@ def of_teachers(source: Source, labels: Tensor, method: Method, context: Context
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }
     ways[ENSEMBLE] = Ensemble(Ensemble.Options())
-    if method.single_target and method.needs.teachers and not method.target_reads_labels:
-        ways[ROUTING] = method
+    if (answering := method.answering()) is not None:
+        ways[ROUTING] = answering
     parts: dict[str, list[Tensor]] = {way: [] for way in ways}
     confidences: list[Tensor] = []
     owners: list[Tensor] = []

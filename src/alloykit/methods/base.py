@@ -195,7 +195,7 @@ class Method:
     default_inner: ClassVar[str | None] = None  # wraps another method, named in `of`; this one if it is not named
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
     one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
-    target_reads_labels: ClassVar[bool] = False  # that target depends on the true label: it answers no new text
+    target_reads_labels: ClassVar[bool] = False  # that target depends on the true label
 
     def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
         self.options = options
@@ -228,6 +228,10 @@ class Method:
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:
         """The target of each text, or None where there is no single one (UHC)."""
         raise NotImplementedError
+
+    def answering(self) -> Method | None:
+        """The method whose target is what the teachers alone answer to a new text; None where they give none without a label."""
+        return self if self.single_target and self.needs.teachers and not self.target_reads_labels else None
 
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""

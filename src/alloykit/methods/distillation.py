@@ -49,6 +49,11 @@ class Distillation(Method):
         targets = mixture(weights, rows, context.space, self.options.temperature)
         return Supervision(targets, uniform_weights(targets), weights)
 
+    def answering(self) -> Method | None:
+        """The weighted mean of what the teachers say, not of what it is softened to."""
+        plain = type(self)(self.options.model_copy(update={"temperature": 1.0}))
+        return None if self.target_reads_labels else plain
+
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         alpha = self.options.alpha
         taught = soft_cross_entropy(lesson.target.targets, lesson.student.logits, self.options.temperature)

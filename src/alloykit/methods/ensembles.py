@@ -141,6 +141,9 @@ class RandomSingle(UniformEnsemble):
     def batch_coupled(self) -> bool:
         return True
 
+    def answering(self) -> None:
+        """None: whom one would ask is a matter of chance."""
+
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         target, alpha, temperature = lesson.target.targets, self.options.alpha, self.options.temperature
         if torch.is_grad_enabled():

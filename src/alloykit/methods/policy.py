@@ -72,8 +72,8 @@ class Policy(nn.Module):
         """Actions [n, N] and losses [n] of all batches of the step."""
         return torch.cat(self._actions), torch.cat(self._losses)
 
-    def forget(self) -> None:
-        """The step is over."""
+    def end_step(self) -> None:
+        """Forget it, and count it."""
         self._actions, self._losses = [], []
         self.steps += 1
 

@@ -8,7 +8,7 @@ Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) / σ_r Σ_k ∇ 
 
 Ours: `reward: improvement`, r_j = CE_j before − CE_j after the student's step with these actions (the paper's rewards do not
 tell one selection from another while the student stands still: docs/distillation.md); r̄ and σ_r, moving average and spread; log π, where the
-paper prints π (`score: paper`); means in place of sums. So β depends neither on the rewards' unit nor on the batch. F is standardised over the pool.
+paper prints π (`score: paper`); means in place of sums. So β depends neither on the rewards' unit nor on how many texts a batch has. F is standardised over the pool.
 A text with no selected teacher has only its (1 − α) CE, and leaves L_DL's mean and the policy's gradient.
 """
 
@@ -47,7 +47,7 @@ class RLKDOptions(DistillationOptions):
     gamma: float = Field(0.5, ge=0, le=1)
     """Share of reward2 in reward3 (the paper tries 0.3, 0.5, 0.7, 0.9)."""
     validate_every: int = Field(20, gt=0)
-    """Steps between measurements of the accuracy in reward3."""
+    """Steps between measurements of the accuracy in reward3 (at most 256 texts each time); in between it is reward2."""
     policy_learning_rate: float = Field(0.1, gt=0)
     """β of Eq. 8; the paper does not state it."""
     score: Literal["log", "paper"] = "log"
@@ -134,7 +134,6 @@ class RLKD(Method):
         """The policy learns (Eq. 8), at once or at the end of the epoch."""
         policy = cast("Policy", step.modules["policy"])
         if step.phase.name == PRETRAIN:
-            policy.forget()
             return
         actions, before = policy.recall()
         policy.count(actions, torch.cat([true_labels(rows) for rows in step.rows]))
@@ -144,7 +143,7 @@ class RLKD(Method):
             policy.collect(*self._gradient(policy, state, actions, self._rewards(step, actions, before)))
         if at_once or step.last_of_epoch:
             policy.climb(self.options.policy_learning_rate)
-        policy.forget()
+        policy.end_step()
         if step.logs:
             step.log(policy.shares())
 
@@ -166,7 +165,7 @@ class RLKD(Method):
         return (f - mean.to(f)) / spread.to(f)
 
     def _taught(self, actions: Tensor, rows: Rows, context: Context, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """L_DL of each text and whether anybody teaches it. [B], [B]"""
+        """T² L_DL of each text and whether anybody teaches it. [B], [B]"""
         target = mixture(_shares(actions), rows, context.space, self.options.temperature)
         return soft_cross_entropy(target, logits, self.options.temperature), (actions.sum(-1) > 0).to(logits)
 
@@ -187,7 +186,7 @@ class RLKD(Method):
                 chosen.append(part[1])
                 at += n
             who = torch.cat(chosen)
-            reward = reward - (torch.cat(taught) * who).sum() / who.sum().clamp(min=1)
+            reward = reward - (torch.cat(taught) * who).sum() / who.sum().clamp(min=1) / self.options.temperature**2
         if self.options.reward == "reward3":
             policy = cast("Policy", step.modules["policy"])
             if policy.measures(self.options.validate_every):

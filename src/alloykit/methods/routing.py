@@ -42,5 +42,8 @@ class Routing(Wrapping):
     def phases(self) -> tuple[Phase, ...]:
         return ()
 
+    def answering(self) -> Method | None:
+        return self.inner.answering()
+
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:
         return self.inner.supervise(rows, context)
