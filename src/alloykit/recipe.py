@@ -171,6 +171,8 @@ class TogetherRecipe(_LabelledTexts):
             raise ValueError(
                 "training.select: 'labelled' is for one model; here the loss of all is what selects. Leave it out"
             )
+        if any(spec.head == "pooled" for spec in self.models):
+            raise ValueError("models: leave `head` out; all get one pooled head together")
         if len(set(self.model_names)) != len(self.models):
             raise ValueError("names: give one different name for each model")
         if any(Path(name).name != name or name in ("", ".", "..") for name in self.model_names):

@@ -1,8 +1,7 @@
-"""`alloykit distill` and `teach --together`: every method from a recipe, on single texts and pairs; kills; what is refused."""
+"""`alloykit distill`: every method from a recipe, on single texts and pairs; kills; what is refused."""
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 from typing import Any
 
@@ -10,37 +9,18 @@ import pytest
 import tiny
 import torch
 from commandline import Call, write_recipe
+from labelled import LABELS, TRAINING, arguments
 from transformers import AutoModelForSequenceClassification
 
 import alloykit
 from alloykit.errors import AlloyError
-from alloykit.jobs.teach_together import teach_together
 from alloykit.methods.registry import create, methods
-from alloykit.recipe import TogetherRecipe, parse
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 
-LABELS = ["no", "yes"]
-TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 3}
 ROUTED = {
     "kd", "u_ensemble", "w_ensemble", "lr_train_ensemble", "lr_dev_ensemble", "distilbert", "pkd", "tinybert",
     "dissimilarity_ensemble",
 }  # fmt: skip
 ONE_TASK = sorted(name for name, method in methods().items() if method.one_task)
-
-
-def rows(n: int, seed: int, pairs: bool) -> list[dict[str, str]]:
-    texts, seconds = tiny.texts(n, seed=seed), tiny.texts(n, seed=seed + 50)
-    found = [{"text": t, "label": LABELS[i % 2]} for i, t in enumerate(texts)]
-    return [row | {"text_pair": s} for row, s in zip(found, seconds, strict=True)] if pairs else found
-
-
-def table(path: Path, n: int = 40, seed: int = 0, pairs: bool = False) -> dict[str, str]:
-    found = rows(n, seed, pairs)
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.DictWriter(file, list(found[0]))
-        writer.writeheader()
-        writer.writerows(found)
-    return {"path": str(path), "label": "label"} | ({"text_pair": "text_pair"} if pairs else {})
 
 
 @pytest.fixture(scope="module")
@@ -51,22 +31,6 @@ def teachers(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     tiny.classifier(folder / "two", ["yes", "no"], "roberta", seed=2, num_hidden_layers=2, hidden_size=16)
     tiny.classifier(folder / "three", LABELS, "bert", seed=3)
     return [folder / name for name in ("one", "two", "three")]
-
-
-def arguments(teachers: list[Path], models: dict[str, Path], folder: Path, method: Any, **more: Any) -> dict[str, Any]:
-    pairs = more.pop("pairs", False)
-    if isinstance(method, dict) and method["name"] == "rl_kd":
-        method = method | {"encoder": str(models["encoder"])}
-    return {
-        "teachers": teachers,
-        "texts": table(folder / "train.csv", pairs=pairs),
-        "student": {"model": str(models["encoder"]), "layers": 2},
-        "method": method,
-        "training": TRAINING,
-        "validation": table(folder / "dev.csv", 20, 7, pairs),
-        "evaluate": table(folder / "test.csv", 20, 9, pairs),
-        "output": folder / "run",
-    } | more
 
 
 @pytest.mark.parametrize(
@@ -181,65 +145,6 @@ def test_what_is_refused(teachers: list[Path], models: dict[str, Path], tmp_path
     assert not (tmp_path / "run").exists()
 
 
-# --- teach --together
-
-
-def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe:
-    narrow = tiny.encoder(folder / "narrow", "roberta", seed=5, hidden_size=16, num_hidden_layers=2)
-    values = {
-        "models": [str(have["encoder"]), str(narrow)],
-        "names": ["wide", "narrow"],
-        "data": table(folder / "train.csv"),
-        "training": TRAINING,
-        "output": str(folder / "together"),
-    }
-    return parse(values | more, TogetherRecipe)
-
-
-def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Path], tmp_path: Path) -> None:
-    folders = teach_together(together(models, tmp_path))
-    assert [f.name for f in folders] == ["wide", "narrow"]
-    loaded = [Teacher.load(describe(TeacherSpec(model=str(f)), f.name), max_length=32) for f in folders]
-    heads = [t.model.head.state_dict() for t in loaded]
-    assert all(torch.equal(heads[0][key], heads[1][key]) for key in heads[0])
-    assert isinstance(loaded[0].model.to_shared, torch.nn.Identity)
-    assert loaded[1].model.to_shared.weight.shape == (32, 16), "one map to the shared width"
-    with torch.inference_mode():
-        said = [t.model(**t.batch(t.encode(tiny.texts(5)))).logits for t in loaded]
-    assert all(s.shape == (5, 2) for s in said)
-    assert not torch.allclose(*said)
-    assert teach_together(together(models, tmp_path)) == folders, "finished ones are left as they are"
-    run = alloykit.distill(**arguments(folders, models, tmp_path, "mt_bert"))
-    assert run.has_student
-
-
-def test_the_shared_heads_loss_is_the_sum_over_the_encoders(models: dict[str, Path], tmp_path: Path) -> None:
-    """Σ_i CE(y, y_i), with α_t ∝ exp(qᵀ tanh(V h_t + v)) over real tokens, in float64 loops."""
-    from transformers import AutoModel
-
-    from alloykit.teachers.pooled_head import PooledHead
-    from alloykit.training.together import Together
-
-    torch.manual_seed(0)
-    encoders = [AutoModel.from_pretrained(models["encoder"]).eval() for _ in range(2)]
-    model = Together(encoders, PooledHead(32, 2)).double().eval()
-    ids = torch.randint(5, 30, (3, 6))
-    mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
-    batch = {"input_ids": ids, "attention_mask": mask}
-    found = model(**batch, others=[batch]).logits
-    head = model.head
-    for n, encoder in enumerate(encoders):
-        states = encoder(**batch).last_hidden_state
-        for x in range(3):
-            real = [t for t in range(6) if mask[x, t]]
-            weights = [
-                torch.exp(head.query.weight[0] @ torch.tanh(head.keys.weight @ states[x, t] + head.keys.bias))
-                for t in real
-            ]
-            pooled = sum(w * states[x, t] for w, t in zip(weights, real, strict=True)) / sum(weights)
-            torch.testing.assert_close(found[x, n], head.out.weight @ pooled + head.out.bias)
-
-
 def test_a_student_with_the_pooled_head(teachers: list[Path], models: dict[str, Path], tmp_path: Path) -> None:
     values = arguments(teachers, models, tmp_path, "u_ensemble")
     values["student"] |= {"head": "pooled"}
@@ -247,26 +152,3 @@ def test_a_student_with_the_pooled_head(teachers: list[Path], models: dict[str, 
     assert (run.student / "head.safetensors").exists()
     assert run.metrics["evaluation"]["scores"]["student"]["accuracy"] >= 0
     assert run.predict(["late parcel"])[0]["label"] in LABELS
-
-
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"training": {"select": "labelled"}}, "the loss of all is what selects"),
-        ({"names": ["a", "a"]}, "one different name"),
-        ({"names": ["a", "../b"]}, "plain folder names"),
-        ({"models": ["one"]}, "models"),
-    ],
-)
-def test_wrong_recipes_of_together(
-    change: dict[str, Any], message: str, models: dict[str, Path], tmp_path: Path
-) -> None:
-    with pytest.raises(AlloyError, match=message):
-        together(models, tmp_path, **change)
-
-
-def test_a_damaged_head_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
-    folder = teach_together(together(models, tmp_path))[0]
-    (folder / "head.safetensors").unlink()
-    with pytest.raises(AlloyError, match=r"pooled head head\.safetensors"):
-        Teacher.load(describe(TeacherSpec(model=str(folder)), "t"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import unicodedata
+
 import pytest
 import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors, trainers
@@ -84,6 +86,17 @@ def test_each_row_is_the_mean_over_its_counterparts() -> None:
     assert weights[0, 1].tolist() == pytest.approx([0, 1 / 3, 1 / 3, 1 / 3, 0, 0, 0, 0, 0, 0])
 
 
+@pytest.mark.parametrize("left", [(False, True), (True, False), (True, True)])
+def test_padding_on_the_left_moves_rows_and_columns(left: tuple[bool, bool]) -> None:
+    texts = ["the card", "card"]
+    whole, letters = words("the", "card"), characters("the card")
+    own, theirs = spans_of(whole, texts, None, 64), spans_of(letters, texts, None, 64)
+    right, moved = alignment(own, theirs, (4, 10)), alignment(own, theirs, (4, 10), left)
+    assert torch.equal(moved[0], right[0]), "the longest has no padding"
+    rows, columns = (4 - 3 if left[0] else 0), (10 - 6 if left[1] else 0)
+    assert torch.equal(moved[1], right[1].roll((rows, columns), (0, 1)))
+
+
 def test_a_brute_force_over_random_spans() -> None:
     g = torch.Generator().manual_seed(0)
 
@@ -157,6 +170,25 @@ def trained(kind: str) -> PreTrainedTokenizerFast:
 KINDS = ("byte-level BPE", "WordPiece", "Unigram")
 
 
+def stands_for(tokenizer: PreTrainedTokenizerFast, kind: str, token: int, span: str) -> bool:
+    """Whether a token's own letters are those of the characters that it is said to stand for, as its tokenizer writes them."""
+    written = tokenizer.convert_ids_to_tokens(token)
+    if kind == "byte-level BPE":  # a token may be some of the bytes of one character
+        spoken = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(span)
+        return written in "".join(part for part, _ in spoken)
+    if written == "[UNK]":
+        return bool(span.strip())
+    bare, normal = letters(written.removeprefix("##").replace("▁", " ")), letters(span)
+    return bare in normal or (not bare and not normal)
+
+
+def letters(text: str) -> str:
+    """Without case, accents, joiners and spaces around: normalisers compose an accent with its letter, or drop it."""
+    return "".join(
+        c for c in unicodedata.normalize("NFKD", text).lower() if unicodedata.category(c) not in ("Mn", "Cf")
+    ).strip()
+
+
 @pytest.mark.parametrize("mine", KINDS)
 @pytest.mark.parametrize("theirs", KINDS)
 @pytest.mark.parametrize("length", [64, 6], ids=["whole", "cut short"])
@@ -173,6 +205,7 @@ def test_families_of_tokenizers_meet_wherever_their_characters_do(mine: str, the
             assert 0 <= start <= end <= len(text)
             if w < 0:
                 continue
+            assert stands_for(a, mine, own[n].ids[i], text[start:end]), (mine, text[start:end])
             shared = [
                 j for j, (v, c, d) in enumerate(other[n].spans) if v == w and set(range(start, end)) & set(range(c, d))
             ]

@@ -83,6 +83,30 @@ def test_token_states_of_the_same_tokenizer_are_the_models_own(
             assert not found.is_inference()
 
 
+def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
+    billing: TeacherInfo, tmp_path: Path
+) -> None:
+    store = swept(tmp_path, [billing])
+    teacher = Teacher.load(billing, max_length=32)
+    student = Teacher.load(billing, max_length=32).tokenizer
+    teacher.tokenizer.padding_side = "left"
+    live = LiveKnowledge(
+        read(store, ["billing"]), ["billing"], {"billing": teacher}, {"billing": (2,)}, table(SENTENCES), student, 32
+    )
+    picks = [5, 30]
+    [said] = live.rows(torch.tensor(picks)).teachers
+    assert said.token_states is not None
+    assert said.token_mask is not None
+    batch = teacher.batch(teacher.encode([SENTENCES[i] for i in picks]))
+    with torch.no_grad():
+        own = teacher.model(**batch, output_hidden_states=True).hidden_states[2]
+    lengths = [int(n) for n in batch["attention_mask"].sum(-1)]
+    assert lengths[0] != lengths[1], "one of them has padding"
+    for n, length in enumerate(lengths):
+        assert said.token_mask[n].tolist() == [t < length for t in range(max(lengths))]
+        torch.testing.assert_close(said.token_states[0][n, :length], own[n, -length:], rtol=1e-5, atol=1e-6)
+
+
 def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path: Path) -> None:
     """The student's tokenizer knows whole words; the teacher's splits one of them."""
     folder = tiny.classifier(tmp_path / "t", ["a", "b"])

@@ -86,7 +86,7 @@ def test_pkd(rows: Rows) -> None:
     for x in range(B):
         a, b = seen.student.hidden_states[1][x, 0].double(), rows.teachers[0].token_states[0][x, 0].double()
         a, b = a / a.norm(), b / b.norm()
-        patience.append(10.0 * sum(float(u - v) ** 2 for u, v in zip(a, b, strict=True)))
+        patience.append(10.0 * sum(float(u - v) ** 2 for u, v in zip(a, b, strict=True)) / len(a))
     close(terms["patience"], patience)
     p = [softmax(rows.teachers[0].logits[x], 5.0) for x in range(B)]
     wanted = [
@@ -104,14 +104,27 @@ def test_pkds_layers_are_the_papers() -> None:
     assert skip.layers(1, 12) == last.layers(1, 12) == ()
 
 
+def test_pkd_needs_cls_to_be_first(rows: Rows) -> None:
+    method, seen = lesson(rows, name="pkd")
+    assert seen.student.attention_mask is not None
+    padded = replace(seen, student=replace(seen.student, attention_mask=seen.student.attention_mask.flip(-1)))
+    with pytest.raises(AlloyError, match=r"\[CLS\] as the first token"):
+        method.loss(padded)
+
+
 def test_pkd_refuses_another_width(rows: Rows) -> None:
     method, seen = lesson(rows, name="pkd", which=1)
     with pytest.raises(AlloyError, match=r"as wide as the student \(8\).*got one of 6"):
         method.loss(seen)
 
 
+def test_tinyberts_first_stage_is_not_chosen_by_answers() -> None:
+    """Nothing of it reaches the head, so that accuracy would choose at random."""
+    assert [(p.name, p.select) for p in create("tinybert").phases()] == [("layers", "last"), ("answers", None)]
+
+
 def test_tinyberts_layers(rows: Rows) -> None:
-    """Eqs. 8–10."""
+    """Eqs. 7–9."""
     method, seen = lesson(rows, "layers", name="tinybert", which=1)
     assert method.teacher_layers(seen.context) == ((), (0, 2, 3))
     terms = method.loss(seen)

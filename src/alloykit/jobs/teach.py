@@ -40,12 +40,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():
-        if read_json(folder / "metrics.json").get("data") != texts.fingerprint():
-            raise AlloyError(
-                expected=f"the texts that {folder} learned from",
-                got="other texts",
-                hint="Choose another output or remove the folder.",
-            )
+        check_texts(folder, texts)
         say(f"{folder} is finished already")
         return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
@@ -103,6 +98,16 @@ def check_made(folder: Path, recipe: BaseModel) -> None:
     if folder.exists() and any(folder.iterdir()) and not made.exists():
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
+        )
+
+
+def check_texts(folder: Path, texts: Texts) -> None:
+    """AlloyError if a finished teacher learned from other texts."""
+    if read_json(folder / "metrics.json").get("data") != texts.fingerprint():
+        raise AlloyError(
+            expected=f"the texts that {folder} learned from",
+            got="other texts",
+            hint="Choose another output or remove the folder.",
         )
 
 

@@ -12,7 +12,7 @@ from alloykit.data import Texts
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_atomic, write_json
 from alloykit.jobs.prepare import label_positions, pick_device, read
-from alloykit.jobs.teach import MADE, check_made, install, restrict
+from alloykit.jobs.teach import MADE, check_made, check_texts, install, restrict
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.progress import say
@@ -32,10 +32,12 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
     folder, options = Path(recipe.output), recipe.training
     folders = [folder / name for name in recipe.model_names]
     check_made(folder, recipe)
+    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     if all((f / "metrics.json").exists() for f in folders):
+        for place in folders:
+            check_texts(place, texts)
         say(f"{folder} is finished already")
         return folders
-    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[folder.name])
     built = [build_student(spec, space, options.seed) for spec in recipe.models]
     tokenizers = [tokenizer for _, tokenizer in built]

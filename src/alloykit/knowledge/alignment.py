@@ -77,14 +77,23 @@ def overlaps(student: Tokens, teacher: Tokens) -> list[list[int]]:
     return found
 
 
-def alignment(students: Sequence[Tokens], teachers: Sequence[Tokens], sizes: tuple[int, int]) -> Tensor:
+def alignment(
+    students: Sequence[Tokens],
+    teachers: Sequence[Tokens],
+    sizes: tuple[int, int],
+    left: tuple[bool, bool] = (False, False),
+) -> Tensor:
     """[B, L_s, L_t] float32: row l averages the teacher tokens of student token l; a row of zeros where there are none.
 
-    `sizes`: L_s and L_t, the padded lengths (padding on the right).
+    `sizes`: L_s and L_t, the padded lengths. `left`: whether the student's and the teacher's padding is on the left.
     """
     out = torch.zeros(len(students), *sizes)
     for b, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
+        own, other = (
+            size - len(t.ids) if on_left else 0
+            for t, size, on_left in zip((student, teacher), sizes, left, strict=True)
+        )
         for row, columns in enumerate(overlaps(student, teacher)):
             for column in columns:
-                out[b, row, column] = 1 / len(columns)
+                out[b, own + row, other + column] = 1 / len(columns)
     return out

@@ -67,9 +67,10 @@ class LiveKnowledge:
         states = [hidden[layer].float() for layer in layers]
         scores = [watched.of(teacher.model)[layer - 1].float() for layer in layers if layer] if self.scores else []
         mask = batch["attention_mask"].bool()
-        if [t.ids for t in own] != [t.ids for t in theirs]:
+        left = (self.tokenizer.padding_side == "left", teacher.tokenizer.padding_side == "left")
+        if left[0] != left[1] or [t.ids for t in own] != [t.ids for t in theirs]:
             sizes = (max(len(t.ids) for t in own), batch["input_ids"].shape[1])
-            weights = alignment(own, theirs, sizes).to(teacher.device)
+            weights = alignment(own, theirs, sizes, left).to(teacher.device)
             real = mask[:, None, :, None] & mask[:, None, None, :]
             states = [weights @ s for s in states]
             scores = [weights[:, None] @ s.masked_fill(~real, 0) @ weights[:, None].mT for s in scores]

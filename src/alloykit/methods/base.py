@@ -104,11 +104,12 @@ class Context:
 
 @dataclass(frozen=True)
 class Phase:
-    """One stretch of student training. `epochs` and `learning_rate` default to the recipe's."""
+    """One stretch of student training. `epochs`, `learning_rate` and `select` default to the recipe's."""
 
     name: str = "train"
     epochs: float | None = None
     learning_rate: float | None = None
+    select: Literal["last"] | None = None  # where a check would tell nothing of what this stretch learns
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """BERT-PKD: patient knowledge distillation (Sun et al. 2019), from one teacher.
 
-    L = (1 − α) CE(y, q) + α T² KL(p ‖ q) + β Σ_{l=1}^{L_s−1} ‖ h^s_l / ‖h^s_l‖ − h^t_{I(l)} / ‖h^t_{I(l)}‖ ‖²
+    L = (1 − α) CE(y, q) + α T² KL(p ‖ q) + β mean_{l=1}^{L_s−1} ‖ h^s_l / ‖h^s_l‖ − h^t_{I(l)} / ‖h^t_{I(l)}‖ ‖² / d
 
-h are the states of the first token, [CLS]; the sum is over the student's layers but its last, the norm over widths, the mean
-over texts. PKD-skip: I(l) = l L_t / L_s (every k-th layer), rounded up; PKD-last: the teacher's last layers but its last one.
+h are the states of the first token, [CLS], of width d; the student's last layer is left out. The paper prints a sum over layers and
+widths; its β are those of a mean over both, which is what its authors' code takes. PKD-skip: I(l) = l L_t / L_s (every k-th layer), rounded up; PKD-last: the teacher's last layers but its last one.
 """
 
 from __future__ import annotations
@@ -67,6 +67,14 @@ class PKD(SingleTeacher):
         }
         if not states:  # a student of one layer has none but its last
             return terms
+        if not bool(mask[:, 0].all()) or (
+            student.attention_mask is not None and not bool(student.attention_mask[:, 0].all())
+        ):
+            raise AlloyError(
+                expected="[CLS] as the first token of student and teacher, for `pkd` compares their states there",
+                got="a tokenizer that pads on the left, or has no such token",
+                hint="Take models of BERT's kind, or tinybert or mt_bert, which compare all tokens.",
+            )
         if hidden[0].shape[-1] != states[0].shape[-1]:
             raise AlloyError(
                 expected=f"a teacher as wide as the student ({hidden[0].shape[-1]}), for `pkd` compares their states themselves",
@@ -76,5 +84,5 @@ class PKD(SingleTeacher):
         far = []
         for own, theirs in zip(hidden[1:], states, strict=False):
             a, b = functional.normalize(own[:, 0].to(theirs.dtype), dim=-1), functional.normalize(theirs[:, 0], dim=-1)
-            far.append(((a - b) ** 2).sum(-1))
-        return terms | {"patience": o.beta * mask[:, 0] * torch.stack(far).sum(0)}
+            far.append(((a - b) ** 2).mean(-1))
+        return terms | {"patience": o.beta * torch.stack(far).mean(0)}

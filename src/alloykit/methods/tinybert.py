@@ -2,10 +2,10 @@
 
 Stage 1, for student layer m = 1..M and teacher layer g(m) = ⌈m N / M⌉, and for the embeddings (m = 0 ↔ 0):
 
-    L_attn = Σ_m mean_h MSE(A^s_{m,h}, A^t_{g(m),h})       scores before the softmax (Eq. 8)
-    L_hidn = Σ_m MSE(H^s_m W_h, H^t_{g(m)})                 (Eq. 9)       L_embd = MSE(E^s W_e, E^t)   (Eq. 10)
+    L_attn = Σ_m mean_h MSE(A^s_{m,h}, A^t_{g(m),h})       scores before the softmax (Eq. 7)
+    L_hidn = Σ_m MSE(H^s_m W_h, H^t_{g(m)})                 (Eq. 8)       L_embd = MSE(E^s W_e, E^t)   (Eq. 9)
 
-Stage 2:  L_pred = T² CE(softmax(z / T), softmax(s / T))    (Eq. 11)
+Stage 2:  L_pred = T² CE(softmax(z / T), softmax(s / T))    (Eq. 10; T² is ours)
 
 One W_h for all layers, as in the authors' code, which also maps the embeddings; W_e = W_h there and here. Real tokens only; means
 per text. General distillation and data augmentation, which come before and around these stages, are not part of it.
@@ -63,7 +63,8 @@ class TinyBert(SingleTeacher):
         )
 
     def phases(self) -> tuple[Phase, ...]:
-        first = Phase(LAYERS, self.options.layer_epochs, self.options.layer_learning_rate)
+        o = self.options  # accuracy tells nothing of the first stage: the head has not learnt yet
+        first = Phase(LAYERS, o.layer_epochs, o.layer_learning_rate, select="last")
         return (first, Phase(ANSWERS))
 
     def layers(self, student: int, teacher: int) -> tuple[int, ...]:
@@ -91,7 +92,7 @@ class TinyBert(SingleTeacher):
         }
 
     def _attention(self, lesson: Lesson, mask: Tensor) -> Tensor:
-        """Eq. 8, over pairs of real tokens. [B]"""
+        """Eq. 7, over pairs of real tokens. [B]"""
         own, theirs = lesson.student.attention_scores, lesson.rows.teachers[self.options.which].attention_scores
         if own is None or theirs is None:
             raise TypeError("tinybert needs attention scores of student and teacher")

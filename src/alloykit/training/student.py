@@ -15,7 +15,7 @@ from torch import nn
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.teachers.encoder import resolve
-from alloykit.teachers.pooled_head import PooledClassifier, PooledHead
+from alloykit.teachers.pooled_head import MARK, PooledClassifier, PooledHead, is_pooled
 from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 from alloykit.training.options import StudentSpec
 
@@ -27,6 +27,8 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
     folder = resolve(spec.model)
     common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
     config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
+    if is_pooled(config):  # a head that the encoder brings along is not the student's
+        delattr(config, MARK)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id

@@ -116,7 +116,8 @@ class _Phase:
 
     def run(self, options: TrainingOptions, fitted: Fitted) -> None:
         schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
-        total, rule = schedule.total, options.select if self.checks is not None and len(self.checks) else "last"
+        wanted = self.phase.select or options.select
+        total, rule = schedule.total, wanted if self.checks is not None and len(self.checks) else "last"
         args = self._arguments(options, schedule, rule)
         selection = Selection(self.folder / "checks", rule)
         trainer = PhaseTrainer(
