@@ -17,10 +17,13 @@ STRATEGIES: Methods = {
     "lr_dev_ensemble": {"name": "lr_dev_ensemble", **SHARED},
     "best_single": {"name": "best_single", **SHARED},
 }
-RL: Methods = {
-    f"rl_kd-{reward}": {"name": "rl_kd", "reward": reward, **SHARED}
+RL: Methods = {  # as many steps of the student's as of the others: one epoch beforehand, two more; with Eq. 7's rewards every second step is the policy's
+    f"rl_kd-{reward}": {
+        "name": "rl_kd", "reward": reward, **SHARED, "pretrain_epochs": 1, "validate_every": 2,
+        "training": {"epochs": 2 if reward == "improvement" else 4},
+    }
     for reward in ("reward1", "reward2", "reward3", "improvement")
-}
+}  # fmt: skip
 TITLES = {
     "supervised": "FT",
     "kd-minilm6": "V-KD from MiniLM-6",
