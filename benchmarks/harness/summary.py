@@ -78,14 +78,14 @@ def load(path: Path) -> dict[str, Any]:
     return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
-def spread(values: Sequence[float], digits: int = 1) -> str:
-    """mean ± standard deviation in percent; the number of seeds where it is not three."""
+def spread(values: Sequence[float], digits: int = 1, usual: int = 3) -> str:
+    """mean ± standard deviation in percent; the number of seeds where it is not the page's usual one."""
     if not values:
         return "not run"
     mean = 100 * float(np.mean(values))
     sd = f" ± {100 * float(np.std(values, ddof=1)):.{digits}f}" if len(values) > 1 else ""
     return f"{mean:.{digits}f}{sd}" + (
-        "" if len(values) == 3 else f" ({len(values)} seed{'s' if len(values) > 1 else ''})"
+        "" if len(values) == usual else f" ({len(values)} seed{'s' if len(values) > 1 else ''})"
     )
 
 
