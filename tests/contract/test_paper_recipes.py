@@ -59,6 +59,7 @@ def test_every_value_says_where_the_paper_states_it(path: Path) -> None:
     )  # names of blocks and files need no reason
     lines = path.read_text(encoding="utf-8").splitlines()
     assert "not run" in lines[0]
+    assert path.name not in ("rl_kd.yaml", "mt_bert.yaml") or any(line == "evaluate:" for line in lines)
     silent = [
         line
         for line in lines
@@ -80,7 +81,7 @@ def test_a_teachers_recipe(path: Path) -> None:
 @pytest.mark.parametrize("path", TOGETHER, ids=name)
 def test_co_finetunings_recipe(path: Path) -> None:
     recipe = read_recipe(path, TogetherRecipe)
-    assert (recipe.training.learning_rate, recipe.training.batch_size) == (2e-6, 64)
+    assert (recipe.training.learning_rate, recipe.training.batch_size, recipe.training.weight_decay) == (2e-6, 64, 0)
     assert len(recipe.models) == 3
 
 
@@ -116,11 +117,23 @@ def test_distillation_on_stand_ins(path: Path, tmp_path: Path) -> None:
         values["method"]["encoder"] = str(tmp_path / "encoder")
     pair = "text_pair" in values["texts"]
     values["texts"] = block(tmp_path / "train.csv", labels[0] * 20, pair)
-    values["validation"]["data"] = block(tmp_path / "dev.csv", labels[0] * 4, pair)
+    for key in ("validation", "evaluate"):
+        values[key]["data"] = block(tmp_path / f"{key}.csv", labels[0] * 4, pair)
     found = plan(parse(values, DistillRecipe))
     assert found["labels"] == labels[0]
     assert found["texts"]["used"] == 20 * len(labels[0])
     assert found["student_steps"] > 0
+    training, method = values["training"], values["method"]
+    if method["name"] == "rl_kd":
+        assert (training["batch_size"], training["max_length"], training["epochs"]) == (32, 128, 4)
+        assert training["learning_rate"] in (1e-5, 2e-5, 5e-5)
+        assert method["alpha"] in (0.2, 0.5, 0.7)
+        assert method["temperature"] in (5, 10, 20)
+        assert method["gamma"] in (0.3, 0.5, 0.7, 0.9)
+        assert method["pretrain_epochs"] <= 4
+    else:
+        assert (training["batch_size"], training["learning_rate"], training["weight_decay"]) == (64, 5e-6, 0)
+        assert method["temperature"] == 1
 
 
 @pytest.mark.parametrize("path", STRATANET, ids=name)

@@ -234,6 +234,30 @@ def test_reward2_is_largest_when_nobody_is_selected(seen: Rows) -> None:
     assert values[0] == max(values)
 
 
+@pytest.mark.parametrize("who", [0, 1])
+def test_reward2_praises_whoever_the_student_agrees_with_already(who: int, seen: Rows) -> None:
+    """Right or wrong: the labels are in − CE, which does not depend on the selection."""
+    values = []
+    for k in range(N):
+        stage = Stage(seen, reward="reward2")
+        stage.after = seen.teachers[who].logits
+        drawn = torch.nn.functional.one_hot(torch.full((B,), k), N).float()
+        values.append(float(stage.method._rewards(stage.one_step(accuracy=0.0), drawn, torch.zeros(B))[0]))
+    assert values[who] > values[1 - who]
+
+
+@pytest.mark.parametrize("pi", [0.2, 0.8])
+def test_the_papers_score_drifts_to_one_half_where_rewards_are_negative(pi: float) -> None:
+    """The expected step of a reward that is the same whatever is drawn: none by log π, towards ½ by π."""
+    chance = torch.tensor([[pi]], dtype=torch.float64)
+
+    def step(kind: Any) -> float:
+        return sum(float(p * -1.0 * score(chance, torch.tensor([[a]]), kind)) for p, a in ((pi, 1.0), (1 - pi, 0.0)))
+
+    assert step("log") == pytest.approx(0)
+    assert step("paper") * (0.5 - pi) > 1e-3
+
+
 def test_the_student_stands_still_on_the_policys_turn(seen: Rows) -> None:
     stage = Stage(seen, ACTIONS, reward="reward1")
     logits = stage.student.logits.clone().requires_grad_()
