@@ -28,9 +28,10 @@ def run_cell(
 ) -> dict[str, Any]:
     """Run it from whatever stages are finished; the run folder is removed, the stages stay.
 
-    `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, or names an analysis.
+    `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, and `texts` in place of `per_class`; or it
+    names an analysis.
     """
-    begun = time.perf_counter()
+    begun, spec = time.perf_counter(), stages.per_class(spec)
     analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
     method = {k: v for k, v in spec.items() if k not in ("training", "student")}
     knowledge = stages.ready(pool, dropout=analysis is not None or create(method).needs.passes > 0)

@@ -12,7 +12,9 @@ from benchmarks.harness.summary import Part, load, points, rows, spread
 from benchmarks.harness.table import Table
 
 Cells = dict[str, Any]
-Stated = Mapping[str, Mapping[str, tuple[float, float]]]  # method → setting → the paper's mean and standard deviation
+Stated = Mapping[
+    str, Mapping[str, tuple[float, ...]]
+]  # method → setting → the paper's mean, and its standard deviation if it has one
 
 
 def cells_of(table: Table) -> Cells:
@@ -93,7 +95,7 @@ def accuracies(
             row.append(spread(values) if values or _wanted(table, s.name, method) else "–")
             if papers[s.name]:
                 told = (stated or {}).get(method, {}).get(s.name)
-                row.append("–" if told is None else f"{told[0]} ± {told[1]}")
+                row.append("–" if told is None else " ± ".join(map(str, told)))
         if any_value:
             body.append(row)
     return rows(headings, body)

@@ -45,7 +45,7 @@ class Stages:
     ) -> None:
         self.passes, self.work, self.reads = passes, work, reads
         self.setting, self.profile, self.seed = setting, profile, seed
-        self.generation = _per_class(generation or {}, sum(len(t.labels) for t in setting.teachers))
+        self.generation = self.per_class(generation or {})
         root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
@@ -118,6 +118,11 @@ class Stages:
             values["generation"] = self.generation | {"seed": self.seed}
             shutil.copytree(self.generated(), generated(parse(values, Recipe)), dirs_exist_ok=True)
         return parse(values, Recipe)
+
+    def per_class(self, block: Mapping[str, Any]) -> dict[str, Any]:
+        """A recipe's block; a table's says with `texts` how many there shall be of all classes of all teachers together."""
+        classes, block = sum(len(t.labels) for t in self.setting.teachers), dict(block)
+        return block | {"per_class": -(-block.pop("texts") // classes)} if "texts" in block else block
 
     def training(self, settings: dict[str, Any], seed: int) -> dict[str, Any]:
         return {**settings, "max_length": self.profile.max_length, "precision": self.profile.precision, "seed": seed}
@@ -237,9 +242,3 @@ class Stages:
 
     def labelled(self, path: Path) -> dict[str, Any]:
         return self.unlabelled(path) | {"label": "label"}
-
-
-def _per_class(generation: Mapping[str, Any], classes: int) -> dict[str, Any]:
-    """A recipe's block; a table's says with `texts` how many there shall be of all classes of all teachers together."""
-    block = dict(generation)
-    return block | {"per_class": -(-block.pop("texts") // classes)} if "texts" in block else block

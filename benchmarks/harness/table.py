@@ -52,6 +52,7 @@ class Table:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
     generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
+    paper_generation: Mapping[str, Any] = field(default_factory=dict)  # what it has instead in the profile of the paper
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
 
     def cells(self, profile: Profile, **only: Sequence[Any]) -> Iterator[Cell]:
@@ -70,7 +71,13 @@ class Table:
         roles = {role for setting in self.settings for role in setting.roles} | students
         settings = {setting.name: setting.described() for setting in self.settings}
         about = {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
-        return about | ({"generation": dict(self.generation)} if self.generation else {})
+        return about | ({"generation": self.generated_by(profile)} if self.generation else {})
+
+    def generated_by(self, profile: Profile) -> dict[str, Any]:
+        """The `generation:` block of a profile."""
+        if profile.name != "paper":
+            return dict(self.generation)
+        return {k: v for k, v in self.generation.items() if k != "texts"} | dict(self.paper_generation)
 
     def sized(self, profile: Profile) -> Profile:
         if profile.texts is None:  # a profile that takes everything takes everything
@@ -106,7 +113,7 @@ class Table:
                         cell.seed,
                         passes=self.passes,
                         reads=self.reads,
-                        generation=dict(self.generation),
+                        generation=self.generated_by(profile),
                     )
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
             except Exception as error:  # a failure is published, and the other cells go on

@@ -7,4 +7,4 @@ from benchmarks.harness.table import Table
 from benchmarks.stratanet.methods import SIZES, SWEEP
 
 SETTINGS = (split("ag_news", 2), split("abstracts5", 2))
-TABLE = Table("stratanet", "fig4", "Fig. 4: λ", SETTINGS, {"generated": tuple(SWEEP)}, SWEEP, **SIZES, passes=0)
+TABLE = Table("stratanet", "fig4", "Fig. 4: λ", SETTINGS, {"generated": tuple(SWEEP)}, SWEEP, **SIZES)

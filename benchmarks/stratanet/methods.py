@@ -6,6 +6,7 @@ from typing import Any
 
 Methods = dict[str, dict[str, Any]]
 
+K = 8  # MUKA's Monte-Carlo passes here
 GENERATION: dict[str, Any] = {  # small: m = 16 and the teacher at every fourth token (the paper: 200, and every token)
     "language_model": "../shared/models/lm-general",
     "candidates": 16,
@@ -16,16 +17,28 @@ GENERATION: dict[str, Any] = {  # small: m = 16 and the teacher at every fourth 
     "max_tokens": 40,
     "batch_size": 50,
 }
+PAPER: dict[str, Any] = {  # of the profile of this name: what the paper states, and 1,000 texts for each class (ours)
+    "language_model": "openai-community/gpt2",
+    "candidates": 200,
+    "top_k": 40,
+    "every": 1,
+    "max_tokens": 128,
+    "per_class": 1000,
+}
 SIZES: dict[str, Any] = {  # of all three tables
-    "generation": GENERATION | {"texts": 800},  # of all classes of all teachers together
+    "generation": GENERATION
+    | {"texts": 1000},  # of all classes of all teachers together: as many as there are real ones
+    "paper_generation": PAPER,
     "texts": 1000,
     "test": 500,
+    "passes": 0,
 }
 STRATANET: Methods = {"stratanet": {"name": "stratanet"}}
 BASELINES: Methods = {
     "vanilla_kd": {"name": "vanilla_kd"},
-    "as_dfd": {"name": "as_dfd"},
-    "muka-soft": {"name": "muka", "mode": "soft"},
+    "as_dfd": {"name": "as_dfd", "texts": 400},  # embeddings of each of its three rounds, of all classes together
+    "muka-soft": {"name": "muka", "mode": "soft", "passes": K},
+    "muka-hard": {"name": "muka", "mode": "hard", "passes": K},
 }
 VARIANTS: Methods = {  # Figs. 3A, 3B
     "stratanet-md": {"name": "stratanet", "confidence": "md"},
@@ -34,4 +47,6 @@ VARIANTS: Methods = {  # Figs. 3A, 3B
     "stratanet-noST": {"name": "stratanet", "amalgam": "linear"},
 }
 LAMBDAS = (0.1, 0.3, 0.5, 0.7, 0.9)  # Fig. 4
-SWEEP: Methods = {f"stratanet-{value}": {"name": "stratanet", "intermediate": value} for value in LAMBDAS}
+SWEEP: Methods = {  # 0.7 is Table 3's
+    f"stratanet-{value}": {"name": "stratanet", "intermediate": value} for value in LAMBDAS if value != 0.7
+}

@@ -18,7 +18,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     found: dict[str, dict[str, list[str]]] = {}
     for setting in table3.SETTINGS:
         profile = table3.TABLE.sized(SMALL)
-        stages = Stages(data, work.parent, setting, profile, 0, generation=dict(table3.TABLE.generation))
+        stages = Stages(data, work.parent, setting, profile, 0, generation=table3.TABLE.generated_by(SMALL))
         texts = read(stages.pool("generated"))
         classes: dict[str, list[str]] = {label: [] for label in setting.space.names}
         for text, label in zip(texts["text"], texts["label"], strict=True):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -217,3 +218,86 @@ def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path, c
                 GenerateRecipe,
             )
         )
+
+
+def test_what_was_made_of_other_models_is_not_taken(place: Path, tmp_path: Path) -> None:
+    """A teacher trained anew, and a language model in place of another, under the same names."""
+    made = tmp_path / "models"
+    shutil.copytree(place, made)
+    values = recipe(made, tmp_path / "texts", per_class=4)
+    generate(values)
+    tiny.classifier(made / "parcels", ["late", "lost"], "roberta", seed=9)
+    with pytest.raises(AlloyError, match="settings that made the texts"):
+        generate(values)
+    tiny.classifier(made / "parcels", ["late", "lost"], "roberta", seed=2)
+    assert generate(values).exists(), "the same weights again are the same teacher"
+    tiny.language_model(made / "lm", seed=5)
+    with pytest.raises(AlloyError, match="settings that made the texts"):
+        generate(values)
+
+
+def test_labels_carry_the_unions_names_throughout(place: Path, tmp_path: Path) -> None:
+    values = recipe(place, tmp_path / "out", per_class=4).model_dump(mode="json")
+    values["labels"] = {"aliases": {"late": "delayed"}}
+    found = rows(generate(parse(values, GenerateRecipe)))
+    own = [r for r in found if r["teacher"] == "parcels"]
+    assert {r["label"] for r in own} == {"delayed", "lost"}
+    assert {r["predicted"] for r in own} <= {"delayed", "lost"}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"student": {"model": "no-such-student"}}, "no-such-student"),
+        ({"evaluate": {"data": {"path": "no-such-file.csv", "label": "label"}}}, "no-such-file.csv"),
+        ({"training": {"select": "labelled"}}, "validation"),
+        ({"output": "OCCUPIED"}, "empty or new folder"),
+    ],
+    ids=["student", "test texts", "validation", "output"],
+)
+def test_what_is_wrong_is_found_before_the_first_text_is_written(
+    change: dict[str, Any],
+    message: str,
+    place: Path,
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("alloykit.jobs.generate.Writer", None)  # calling it would be another error
+    (tmp_path / "occupied").mkdir()
+    (tmp_path / "occupied" / "thesis.txt").write_text("mine")
+    values: dict[str, Any] = {
+        "teachers": [str(place / "billing"), str(place / "parcels")],
+        "texts": "generate",
+        "generation": block(place),
+        "student": {"model": str(models["encoder"]), "layers": 2},
+        "method": {"name": "stratanet"},
+        "output": str(tmp_path / "run"),
+    }
+    change = {"output": str(tmp_path / "occupied")} if "output" in change else change
+    with pytest.raises(AlloyError, match=message):
+        run_recipe(parse(values | change, Recipe))
+    assert not (tmp_path / "run").exists()
+
+
+def test_real_texts_are_generated_for_only_where_a_method_asks(
+    place: Path, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    real = tmp_path / "real.csv"
+    real.write_text("text\n" + "\n".join(tiny.texts(30)))
+    values = {
+        "teachers": [str(place / "billing"), str(place / "parcels")],
+        "texts": {"path": str(real)},
+        "generation": block(place, per_class=20),
+        "student": {"model": str(models["encoder"]), "layers": 2},
+        "training": TRAINING,
+        "method": {"name": "stratanet"},
+        "output": str(tmp_path / "run"),
+    }
+    asked = call("plan", write_recipe(tmp_path, values), "--no-probe").out
+    assert "texts for teacher billing: 40" in asked
+    assert "texts: 30" in asked
+    values |= {"method": {"name": "ensemble"}}
+    assert "texts for teacher" not in call("plan", write_recipe(tmp_path, values), "--no-probe").out
+    run = run_recipe(parse(values, Recipe))
+    assert not (run.folder / "generated").exists()

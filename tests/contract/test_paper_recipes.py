@@ -143,6 +143,7 @@ def test_stratanet_on_stand_ins(path: Path, tmp_path: Path) -> None:
     assert (values["generation"]["candidates"], values["generation"]["max_tokens"]) == (200, 128)
     stood_in(values, labels, tmp_path)
     values["student"] |= {"layers": 2}
+    values["evaluate"]["data"] = block(tmp_path / "test.csv", [y for known in labels for y in known], pair=False)
     found = plan(parse(values, Recipe))
     assert found["labels"] == [label for known in labels for label in known]
     assert found["generation"]["texts"] == {f"teacher{i + 1}": 1000 * len(known) for i, known in enumerate(labels)}

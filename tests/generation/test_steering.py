@@ -162,3 +162,36 @@ def test_wrong_options(folder: Path, change: dict[str, Any], message: str) -> No
 def test_texts_that_do_not_fit_are_refused(folder: Path) -> None:
     with pytest.raises(AlloyError, match=r"fit into the 48 tokens.*max_tokens: 46"):
         Writer(options(folder, max_tokens=90), "cpu")
+
+
+def test_an_instruction_tuned_model_is_asked_as_it_was_taught_to_be(folder: Path, teacher: Teacher) -> None:
+    asking = Writer(options(folder, steer="prompt", prompt="a {label} card"), "cpu")
+    plain = asking._prompt("refund")
+    asking.tokenizer.chat_template = (
+        "{% for m in messages %}account {{ m.content }}{% endfor %}{% if add_generation_prompt %} late{% endif %}"
+    )
+    asked = asking._prompt("refund")
+    assert asking.tokenizer.decode(plain[1:]).split() == ["a", "refund", "card"]
+    assert asking.tokenizer.decode(asked).split() == ["account", "a", "refund", "card", "late"]
+    steered = Writer(options(folder, prompt="a {label} card"), "cpu")
+    steered.tokenizer.chat_template = asking.tokenizer.chat_template
+    assert steered._prompt("refund") == plain, "steered by the teacher it is asked nothing"
+    assert len(asking.write(teacher, "refund", 2, seed=0)) == 2
+
+
+def test_each_batch_draws_one_of_several_settings(
+    folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer, seen = Writer(options(folder, temperature=[0.5, 1.5], top_k=[3, 5], top_p=[0.8, 1.0]), "cpu"), []
+    real = writer.model.generate
+    monkeypatch.setattr(
+        writer.model,
+        "generate",
+        lambda *a, **k: seen.append((k["temperature"], k["top_k"], k["top_p"])) or real(*a, **k),
+    )
+    for seed in [*range(12), 3]:
+        writer.write(teacher, "refund", 1, seed)
+    assert {t for t, _, _ in seen} == {0.5, 1.5}
+    assert {k for _, k, _ in seen} == {3, 5}
+    assert {p for _, _, p in seen} == {0.8, 1.0}
+    assert seen[3] == seen[-1], "the same for the same seed"

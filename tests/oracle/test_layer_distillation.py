@@ -108,7 +108,7 @@ def test_pkd_needs_cls_to_be_first(rows: Rows) -> None:
     method, seen = lesson(rows, name="pkd")
     assert seen.student.attention_mask is not None
     padded = replace(seen, student=replace(seen.student, attention_mask=seen.student.attention_mask.flip(-1)))
-    with pytest.raises(AlloyError, match=r"\[CLS\] as the first token"):
+    with pytest.raises(AlloyError, match=r"\[CLS\] as the student's first token.*pads on the left"):
         method.loss(padded)
 
 

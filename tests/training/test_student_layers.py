@@ -230,3 +230,10 @@ def test_a_head_of_the_same_size_but_other_labels_is_drawn_anew(tmp_path):
     student, _ = student_of(folder)
     assert student.config.id2label == SPACE.id2label
     assert not torch.equal(student.classifier.weight, load(folder).classifier.weight)
+
+
+def test_dropout_is_the_encoders_own_unless_told(encoders):
+    own, _ = student_of(encoders["bert"])
+    told, _ = student_of(encoders["bert"], dropout=0.35)
+    rates = [{m.p for m in model.modules() if isinstance(m, torch.nn.Dropout)} for model in (own, told)]
+    assert rates[0] != rates[1] == {0.35}

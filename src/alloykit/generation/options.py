@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
 from alloykit.options import Block, ModelSpec
+
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(gt=0)]
 
 
 class LanguageModel(ModelSpec):
@@ -26,10 +30,10 @@ class GenerationOptions(Block):
     """teacher: Eq. 1, weighted decoding; prompt: the language model follows `prompt` (Appendix B.2); none: it writes what it likes."""
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
-    top_k: int = Field(40, gt=0)
-    """k < m: sampled from so many of them after weighing (lost in the paper)."""
-    top_p: float = Field(0.9, gt=0, le=1)
-    """Nucleus (the paper: 0.9)."""
+    top_k: Count | list[Count] = 40
+    """k < m: sampled from so many of them after weighing (lost in the paper), or several of which one is drawn for every batch."""
+    top_p: Share | list[Share] = 0.9
+    """Nucleus (the paper: 0.9), or several of which one is drawn for every batch."""
     strength: float = Field(1.0, ge=0)
     """γ of Eq. 1 (lost in the paper)."""
     every: int = Field(1, gt=0)
@@ -37,20 +41,23 @@ class GenerationOptions(Block):
     min_tokens: int = Field(8, gt=0)
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
-    temperature: float = Field(1.0, gt=0)
-    """Of the language model."""
+    temperature: Positive | list[Positive] = 1.0
+    """Of the distribution that is sampled from, after weighing; a list: one of them is drawn for every batch (Appendix B.2 varies it)."""
     prompt: str = ""
     """What every text begins with, not kept in it; "{label}" stands for the class (the paper's: Table 6)."""
     batch_size: int = Field(16, gt=0)
     """Texts written at once; the teacher reads batch_size × candidates continuations together."""
     attempts: int = Field(4, gt=0)
-    """At most so many times `per_class` texts are written to replace duplicates and texts that are too short."""
+    """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
     seed: int = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:
-        if self.top_k >= self.candidates and self.steer == "teacher":
+        if max(several(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
             raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
+        for name in ("temperature", "top_p", "top_k"):
+            if not several(getattr(self, name)):
+                raise ValueError(f"{name} must not be an empty list")
         if self.min_tokens > self.max_tokens:
             raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
         if self.steer == "prompt" and "{label}" not in self.prompt:
@@ -58,3 +65,11 @@ class GenerationOptions(Block):
                 'steer: prompt needs a prompt with "{label}" in it, for instance "Generate a {label} news article:"'
             )
         return self
+
+
+Value = TypeVar("Value", int, float)
+
+
+def several(value: Value | list[Value]) -> list[Value]:
+    """An option that may be a list, as one."""
+    return value if isinstance(value, list) else [value]

@@ -38,7 +38,7 @@ class Steering(LogitsProcessor):  # type: ignore[misc]
     ) -> None:
         self.tokenizer, self.judge, self.classes = tokenizer, judge, classes
         self.candidates, self.strength, self.every, self.prompt = candidates, strength, every, prompt
-        self.reads = 0  # continuations that the teacher has read
+        self.reads = 0  # different continuations that the teacher has read, step by step
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """input_ids [B, L], scores [B, V] (logits) → scores with −∞ outside of the top m, [B, V]."""
@@ -48,7 +48,7 @@ class Steering(LogitsProcessor):  # type: ignore[misc]
         logs = torch.log_softmax(scores.float(), -1)
         top = logs.topk(min(self.candidates, logs.shape[-1]), -1)
         texts = self._continuations(input_ids[:, self.prompt :], top.indices)
-        self.reads += len(texts)
+        self.reads += len(set(texts))
         said = self.judge(texts).to(scores.device).view(*top.indices.shape, -1)  # [B, m, C]
         wanted = self.classes.to(scores.device).view(-1, 1, 1).expand(-1, said.shape[1], 1)
         weighed = top.values + self.strength * said.gather(-1, wanted).squeeze(-1)

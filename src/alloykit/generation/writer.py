@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -12,7 +13,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
 
 from alloykit.errors import AlloyError
-from alloykit.generation.options import GenerationOptions
+from alloykit.generation.options import GenerationOptions, Value, several
 from alloykit.generation.steering import Steering
 from alloykit.knowledge.batches import token_batches
 from alloykit.teachers.teacher import Teacher, load_or_explain
@@ -91,9 +92,9 @@ class Writer:
                 attention_mask=torch.ones_like(prompt),
                 logits_processor=processors,
                 do_sample=True,
-                temperature=options.temperature,
-                top_k=options.top_k,
-                top_p=options.top_p,
+                temperature=_drawn(options.temperature, seed),
+                top_k=_drawn(options.top_k, seed),
+                top_p=_drawn(options.top_p, seed),
                 min_new_tokens=options.min_tokens,
                 max_new_tokens=options.max_tokens,
                 pad_token_id=self.tokenizer.pad_token_id,
@@ -109,6 +110,13 @@ class Writer:
 
     def _prompt(self, label: str) -> list[int]:
         words = self.options.prompt.replace("{label}", label)
+        if (
+            self.options.steer == "prompt" and self.tokenizer.chat_template
+        ):  # instruction-tuned: as it was taught to be asked
+            asked = [{"role": "user", "content": words}]
+            return list(
+                self.tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)["input_ids"]
+            )
         return [self.start, *(self.tokenizer(words, add_special_tokens=False).input_ids if words else [])]
 
     @torch.no_grad()
@@ -133,6 +141,11 @@ class Writer:
     @property
     def _room(self) -> int:
         return int(getattr(self.model.config, "max_position_embeddings", None) or 1024)
+
+
+def _drawn(option: Value | list[Value], seed: int) -> Value:
+    """A batch's value of an option that may be a list: the same for the same seed."""
+    return random.Random(seed).choice(several(option))
 
 
 @torch.inference_mode()

@@ -18,11 +18,20 @@ from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, read, rehearse, salted
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import Run, open_run
+from alloykit.jobs.run import Run, check_run, open_run
 from alloykit.jobs.sizes import sizes
-from alloykit.jobs.sources import Own, Validation, knowledge_of, own_of, validation_of, with_text_states, written
+from alloykit.jobs.sources import (
+    Own,
+    Validation,
+    knowledge_of,
+    own_of,
+    validation_of,
+    with_text_states,
+    writes,
+    written,
+)
 from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
@@ -70,16 +79,16 @@ def run_recipe(
     report: False leaves out what only the report shows, for many short runs: the student on the pool, sizes, and the page.
     """
     begun, tables = time.perf_counter(), dict(tables or {})
+    if writes(recipe):
+        rehearsed = rehearse(recipe)
+        _check(rehearsed, check, tables)
+        check_run(pinned(rehearsed), {}, overwrite=overwrite)
     own_texts = written(recipe, pick_device(recipe.device))
     if recipe.texts == GENERATE and own_texts is not None:
         tables["texts"] = own_texts
     prepared = prepare(recipe, tables.get("texts"))
     check_labelled(prepared)
-    if check is not None:
-        check(prepared)
-    for name in ("evaluate", "validation"):
-        if name in tables:
-            prepared.labels(tables[name])
+    _check(prepared, check, tables)
     recipe = pinned(prepared)
     run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
     method, space = prepared.method, prepared.space
@@ -119,6 +128,14 @@ def run_recipe(
     if report:
         write_report(run)
     return run
+
+
+def _check(prepared: Prepared, check: Callable[[Prepared], None] | None, tables: Mapping[str, Texts]) -> None:
+    if check is not None:
+        check(prepared)
+    for name in ("evaluate", "validation"):
+        if name in tables:
+            prepared.labels(tables[name])
 
 
 def describe(prepared: Prepared) -> dict[str, Any]:

@@ -16,13 +16,13 @@ from alloykit.files import digest, read_json, replace_atomic, write_atomic, writ
 from alloykit.generation.options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer, Written
-from alloykit.jobs.prepare import GENERATED, pick_device
+from alloykit.jobs.prepare import GENERATED, described, pick_device
 from alloykit.jobs.run import check_output
 from alloykit.knowledge.sampling import key
-from alloykit.labels import LabelSpace
 from alloykit.progress import bar, say
 from alloykit.recipe import GenerateRecipe, LabelOptions
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe, unique_names
+from alloykit.teachers.encoder import identity
+from alloykit.teachers.teacher import Teacher, TeacherSpec
 
 SUMMARY = "generation.json"
 
@@ -45,18 +45,14 @@ def write_texts(
     max_length: int,
 ) -> Path:
     """The same, for whoever has no recipe of its own. Finished batches that lie in `folder` are taken as they are."""
-    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
-    space = LabelSpace.union(
-        [info.labels for info in infos],
-        aliases=labels.aliases,
-        teacher_names=[i.name for i in infos],
-        keep_apart=labels.keep_apart,
-    )
+    infos, space = described(teachers, labels)
     check_output(folder)
     made_of = {
         "options": options.model_dump(mode="json"),
         "max_length": max_length,
         "labels": [list(t) for t in space.teachers],
+        "language_model": identity(options.language_model.model, options.language_model.revision),
+        "teachers": {info.name: identity(info.spec.model, info.revision) for info in infos},
     }
     _check_made(folder, made_of)
     target = folder / GENERATED
@@ -69,10 +65,11 @@ def write_texts(
         teacher = Teacher.load(info, max_length=max_length, device=device)
         place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
         _check_made(place, dict(teacher.fingerprint))
-        for label, union_name in zip(info.labels, names, strict=True):
+        called = dict(zip(info.labels, names, strict=True))  # in the union
+        for label in info.labels:
             texts = _for_class(writer, teacher, label, place, seen)
             own += texts
-            kept += [t.row() | {"label": union_name} for t in texts]
+            kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
             control = summarise(texts)["control"]
             say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
         by_teacher[info.name] = summarise(own)
@@ -80,7 +77,7 @@ def write_texts(
         raise AlloyError(
             expected="texts from the language model",
             got="none that could be kept",
-            hint="Raise `attempts` or lower `min_tokens`.",
+            hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
         )
     replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
     write_json(
@@ -118,7 +115,7 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
                 break
     if len(kept) < options.per_class:
         say(
-            f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and long enough"
+            f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and not empty"
         )
     return kept
 

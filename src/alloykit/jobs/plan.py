@@ -6,15 +6,14 @@ import math
 import time
 from typing import Any
 
-from alloykit.jobs.prepare import GENERATED, SHARD_ROWS, Prepared, check_labelled, generated, prepare
+from alloykit.jobs.prepare import SHARD_ROWS, Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.probe import Measured, probe_student, probe_teacher
+from alloykit.jobs.sources import writes
 from alloykit.knowledge.store import CHUNK
 from alloykit.knowledge.work import bytes_needed
-from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
-from alloykit.teachers.teacher import describe, unique_names
 from alloykit.training.schedule import Schedule
 
 ADAPTIVE_MEAN = 8  # passes per text that adaptive sampling is counted with: the most that its acceptance allows
@@ -24,33 +23,28 @@ def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
     without, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
     starts. Texts that are still to be written are counted, and nothing can be said of what comes after them."""
-    if recipe.texts == GENERATE and not (generated(recipe) / GENERATED).exists():
-        return _plan_generation(recipe)
+    if writes(recipe):
+        rehearsed = rehearse(recipe)
+        generation = {"generation": _generation(rehearsed)}
+        if recipe.texts == GENERATE:
+            about = {"method": recipe.method, "labels": list(rehearsed.space.names), "output": recipe.output}
+            return about | generation
+    else:
+        generation = {}
     prepared = prepare(recipe)
     check_labelled(prepared)
-    return describe_plan(prepared, probe=probe)
+    return describe_plan(prepared, probe=probe) | generation
 
 
-def _plan_generation(recipe: Recipe) -> dict[str, Any]:
+def _generation(prepared: Prepared) -> dict[str, Any]:
     """How many texts, and how many continuations a teacher reads for them at most."""
-    options = recipe.generation
+    options = prepared.recipe.generation
     assert options is not None
-    infos = [describe(spec, name) for spec, name in zip(recipe.teachers, unique_names(recipe.teachers), strict=True)]
-    space = LabelSpace.union(
-        [info.labels for info in infos], aliases=recipe.labels.aliases, teacher_names=[info.name for info in infos],
-        keep_apart=recipe.labels.keep_apart,
-    )  # fmt: skip
     steps = -(-options.max_tokens // options.every)
-    each = steps * options.candidates if options.steer == "teacher" else 0
     return {
-        "method": recipe.method,
-        "labels": list(space.names),
-        "generation": {
-            "language_model": options.language_model.model,
-            "texts": {info.name: len(info.labels) * options.per_class for info in infos},
-            "reads_each": each,
-        },
-        "output": recipe.output,
+        "language_model": options.language_model.model,
+        "texts": {info.name: len(info.labels) * options.per_class for info in prepared.infos},
+        "reads_each": steps * options.candidates if options.steer == "teacher" else 0,
     }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method, Shape, require
 from alloykit.methods.registry import create
 from alloykit.precision import choose_precision
-from alloykit.recipe import InMemory, Recipe
+from alloykit.recipe import InMemory, LabelOptions, Recipe
 from alloykit.teachers.dropout import dropout_rates
 from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
@@ -98,14 +98,7 @@ SHARD_ROWS = {"cpu": 1024, "cuda": 8192}  # a batch is filled from one shard; a 
 def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     """Check a recipe against the world. `texts` replaces what the recipe's `texts:` names. AlloyError."""
     method = create(recipe.method)
-    infos = [describe(spec, name) for spec, name in zip(recipe.teachers, unique_names(recipe.teachers), strict=True)]
-    names = [info.name for info in infos]
-    space = LabelSpace.union(
-        [info.labels for info in infos],
-        aliases=recipe.labels.aliases,
-        teacher_names=names,
-        keep_apart=recipe.labels.keep_apart,
-    )
+    infos, space = described(recipe.teachers, recipe.labels)
     student_shape = _check_student(recipe) if method.phases() else None
     try:
         texts = texts if texts is not None else read(_source(recipe), want_labels=wants_labels(recipe, method))
@@ -141,6 +134,28 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
         )
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
+    """What is known of the teachers without their weights, and the union of their labels. AlloyError."""
+    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    space = LabelSpace.union(
+        [info.labels for info in infos],
+        aliases=labels.aliases,
+        teacher_names=[info.name for info in infos],
+        keep_apart=labels.keep_apart,
+    )
+    return infos, space
+
+
+def rehearse(recipe: Recipe) -> Prepared:
+    """`prepare` and `check_labelled` with one text for every label, in place of those that are still to be written, which takes hours: so
+    whatever can be refused is refused first. AlloyError."""
+    _, space = described(recipe.teachers, recipe.labels)
+    shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
+    prepared = prepare(recipe, shown)
+    check_labelled(prepared)
+    return prepared
 
 
 def wants_labels(recipe: Recipe, method: Method) -> bool:

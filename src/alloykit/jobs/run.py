@@ -85,6 +85,22 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
     AlloyError names what differs. With `overwrite`, student and training are removed; the knowledge stays.
     """
+    something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
+    folder = Path(recipe.output)
+    if overwrite:
+        for name in ("student", "training"):
+            shutil.rmtree(folder / name, ignore_errors=True)
+    if not something_to_lose or overwrite:
+        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors", "report.html"):
+            (folder / name).unlink(missing_ok=True)
+    write_atomic(folder / "recipe.yaml", dump(recipe))
+    write_json(folder / "inputs.json", dict(inputs))
+    write_json(folder / "environment.json", environment())
+    return Run(folder)
+
+
+def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
+    """AlloyError for an output folder that this recipe must not write to. Whether something lies there that took long to make."""
     folder = Path(recipe.output)
     check_output(folder)
     made = folder / "recipe.yaml"
@@ -101,16 +117,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
     something_to_lose = any((folder / name).exists() for name in ("student", "training", "metrics.json"))
     if made.exists() and something_to_lose and not overwrite:
         _refuse_changes(folder, recipe, inputs)
-    if overwrite:
-        for name in ("student", "training"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    if not something_to_lose or overwrite:
-        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors", "report.html"):
-            (folder / name).unlink(missing_ok=True)
-    write_atomic(made, dump(recipe))
-    write_json(folder / "inputs.json", dict(inputs))
-    write_json(folder / "environment.json", environment())
-    return Run(folder)
+    return something_to_lose
 
 
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:

@@ -64,8 +64,10 @@ def method_details(name: str) -> dict[str, Any]:
 
 def plan_lines(plan: dict[str, Any]) -> list[str]:
     """A plan as lines of text."""
-    if "generation" in plan:
-        return _generation_lines(plan)
+    if "texts" not in plan:
+        known = f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"
+        then = f"then: method {plan['method']['name']}; plan again once the texts are there"
+        return [known, *_generation_lines(plan["generation"]), then, f"output: {plan['output']}"]
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
     lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
     lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
@@ -77,6 +79,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         if "seconds" in t:
             line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
         lines.append(line)
+    lines += _generation_lines(plan["generation"]) if "generation" in plan else []
     if plan["knowledge_bytes"]:
         lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
@@ -89,19 +92,14 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     return [*lines, f"output: {plan['output']}"]
 
 
-def _generation_lines(plan: dict[str, Any]) -> list[str]:
-    """Of a plan whose texts are still to be written."""
-    generation = plan["generation"]
-    lines = [f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"]
+def _generation_lines(generation: dict[str, Any]) -> list[str]:
+    """Of texts that are still to be written."""
+    lines = []
     for name, texts in generation["texts"].items():
         reads = texts * generation["reads_each"]
         steered = f", steered by at most {reads:,} short reads of the teacher" if reads else ""
         lines.append(f"texts for teacher {name}: {texts:,} by {generation['language_model']}{steered}")
-    return [
-        *lines,
-        f"then: method {plan['method']['name']}; plan again once the texts are there",
-        f"output: {plan['output']}",
-    ]
+    return lines
 
 
 def duration(seconds: float) -> str:

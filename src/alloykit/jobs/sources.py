@@ -10,7 +10,7 @@ from torch import Tensor
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.jobs.generate import write_texts
-from alloykit.jobs.prepare import Prepared, generated, read, salted, stored
+from alloykit.jobs.prepare import GENERATED, Prepared, generated, read, salted, stored
 from alloykit.jobs.run import Run
 from alloykit.knowledge.live import LiveKnowledge
 from alloykit.knowledge.reader import StoredKnowledge
@@ -20,8 +20,9 @@ from alloykit.knowledge.sweep import sweep
 from alloykit.knowledge.text_states import WithTextStates, text_states
 from alloykit.methods.as_dfd import AsDfd
 from alloykit.methods.base import Phase
+from alloykit.methods.registry import create
 from alloykit.progress import say
-from alloykit.recipe import Recipe
+from alloykit.recipe import GENERATE, Recipe
 from alloykit.rows import LabelsOnly, Source
 from alloykit.teachers.attention import write_out_attention
 from alloykit.teachers.teacher import Teacher
@@ -64,9 +65,18 @@ def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Vali
     return Validation(texts, labels, stored(prepared, store, texts, labels))
 
 
+def writes(recipe: Recipe) -> bool:
+    """Whether texts are still to be written for this recipe."""
+    return _wants_written(recipe) and not (generated(recipe) / GENERATED).exists()
+
+
+def _wants_written(recipe: Recipe) -> bool:
+    return recipe.generation is not None and (recipe.texts == GENERATE or create(recipe.method).needs.own_texts)
+
+
 def written(recipe: Recipe, device: str) -> Texts | None:
-    """The texts of the recipe's `generation:` block, written now if they were not; None without one."""
-    if recipe.generation is None:
+    """The texts of the recipe's `generation:` block, written now if they were not; None where nobody asks for them."""
+    if recipe.generation is None or not _wants_written(recipe):
         return None
     path = write_texts(
         recipe.teachers, recipe.labels, recipe.generation, generated(recipe),

@@ -67,13 +67,11 @@ class PKD(SingleTeacher):
         }
         if not states:  # a student of one layer has none but its last
             return terms
-        if not bool(mask[:, 0].all()) or (
-            student.attention_mask is not None and not bool(student.attention_mask[:, 0].all())
-        ):
+        if student.attention_mask is not None and not bool(student.attention_mask[:, 0].all()):
             raise AlloyError(
-                expected="[CLS] as the first token of student and teacher, for `pkd` compares their states there",
-                got="a tokenizer that pads on the left, or has no such token",
-                hint="Take models of BERT's kind, or tinybert or mt_bert, which compare all tokens.",
+                expected="[CLS] as the student's first token, for `pkd` compares states there",
+                got="a tokenizer that pads on the left",
+                hint="Take a model of BERT's kind, or tinybert or mt_bert, which compare all tokens.",
             )
         if hidden[0].shape[-1] != states[0].shape[-1]:
             raise AlloyError(
@@ -85,4 +83,4 @@ class PKD(SingleTeacher):
         for own, theirs in zip(hidden[1:], states, strict=False):
             a, b = functional.normalize(own[:, 0].to(theirs.dtype), dim=-1), functional.normalize(theirs[:, 0], dim=-1)
             far.append(((a - b) ** 2).mean(-1))
-        return terms | {"patience": o.beta * torch.stack(far).mean(0)}
+        return terms | {"patience": o.beta * mask[:, 0] * torch.stack(far).mean(0)}

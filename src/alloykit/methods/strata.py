@@ -34,7 +34,8 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
 
 def fit_confidence(context: Context, *, relative: bool) -> State:
     """For every teacher i and block b: Gaussians of one half of the texts of its labels ("i.b.…"), and the curve "i.b.curve", [2], that
-    tells the other half, less those of labels that several teachers share, from as many texts of labels that it does not know (ours)."""
+    tells the other half from as many texts of labels that it does not know (ours). Of the other half texts of labels that several teachers share
+    are left out, unless too few are left without them."""
     source, space, depth = context.own_source, context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
@@ -51,13 +52,14 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
         known, others = torch.nonzero(knows[i, y]).flatten(), torch.nonzero(~knows[i, y]).flatten()
         known = known[_shuffled(len(known))]
         fitted, held = known[: len(known) // 2], known[len(known) // 2 :]
-        held = held[alone[held]]
+        if len(held[alone[held]]) >= FEWEST:
+            held = held[alone[held]]
         if len(fitted) < FEWEST or len(held) < FEWEST or len(others) < FEWEST:
             raise AlloyError(
-                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), {FEWEST} of them of labels that no other "
-                f"teacher knows, and {FEWEST} of other labels",
-                got=f"{len(known)}, {int(alone[known].sum())} and {len(others)} (half of them serve to fit, half to tell apart)",
-                hint="Generate more texts: `generation: {per_class: …}`.",
+                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), and {FEWEST} of labels that it does not know",
+                got=f"{len(known)} and {len(others)} (half of its own serve to fit, half to tell apart)",
+                hint="Generate more texts: `generation: {per_class: …}`. A teacher that knows all labels cannot be told from the others; "
+                "with `confidence: msp` nothing has to be.",
             )
         away = others[_shuffled(len(others))][: len(held)]
         _, classes = torch.unique(y[fitted], return_inverse=True)
@@ -76,13 +78,13 @@ def _shuffled(n: int) -> Tensor:
 
 
 class Confidence:
-    """c_i^b of any texts, from what `fit_confidence` found."""
+    """log c_i^b / (1 − c_i^b) of any texts, from what `fit_confidence` found."""
 
     def __init__(self, context: Context, *, relative: bool) -> None:
         self.context, self.relative = context, relative
 
     def __call__(self, rows: Rows, depth: int) -> Tensor:
-        """[B, N, depth] float32."""
+        """[B, N, depth] float64."""
         found = []
         for i, teacher in enumerate(rows.teachers):
             z = pooled_blocks(teacher, depth)
@@ -94,7 +96,8 @@ class Confidence:
         gaussians = Gaussians.of(state, f"{i}.{b}", z.device)
         slope, intercept = state[f"{i}.{b}.curve"].to(z.device)
         score = gaussians.relative(z) if self.relative else gaussians.distance(z)
-        return torch.sigmoid(slope * score + intercept).float()
+        odds: Tensor = slope * score + intercept
+        return odds
 
 
 def normalised_distance(a: Tensor, b: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ reconstructing the confidence-weighted teacher states and by a linear head on T(
 
 from __future__ import annotations
 
+import math
 from typing import Literal, cast
 
 import torch
@@ -44,20 +45,24 @@ from alloykit.methods.base import (
 from alloykit.methods.strata import Confidence, collapse, fit_confidence, normalised_distance, pooled_blocks
 from alloykit.rows import Rows, Source
 
+CLIP = 1e-4  # c and 1 − c are no smaller
+LIMIT = math.log((1 - CLIP) / CLIP)
+
 
 class StrataNetOptions(MethodOptions):
     confidence: Literal["rmd", "md", "msp"] = "rmd"
     """From relative Mahalanobis distances, from plain ones, or the maximum probability (Fig. 3A)."""
     amalgam: Literal["st", "mul", "linear"] = "st"
-    """st: Eqs. 5–6; mul: e = c W h (StrataNet_mul); linear: A = W Σ_i c_i h_i (StrataNet_noST)."""
+    """st: Eqs. 5–6; mul: e = c W h (StrataNet_mul); linear: A = Σ_i c_i W_i h_i (StrataNet_noST; W_i = W for
+    teachers of one width in the paper, ours where widths differ)."""
     intermediate: float = Field(0.7, ge=0, le=1)
-    """λ of Eq. 8; above ½ works best (Fig. 4)."""
+    """λ of Eq. 8; above ½ works best (Fig. 4), 0.7 is ours."""
     temperature: float = Field(0.75, gt=0)
     """Of the teachers' answers and the student's, within each teacher's labels (Table 4)."""
     sharpness: float = Field(1.0, gt=0)
     """τ_c: the lower, the more the surest teacher's answer counts (ours)."""
     heads: int = Field(4, gt=0)
-    """Attention heads of the amalgamation layer (ours)."""
+    """Attention heads of the amalgamation layer (ours), whose feed-forward part is twice as wide as the student, without dropout (ours)."""
     auxiliary: float = Field(1.0, ge=0)
     """Weight of the two losses that A^b learns by (ours)."""
 
@@ -100,23 +105,28 @@ class StrataNet(Method):
         ]
         return nn.ModuleDict({"blocks": nn.ModuleList(parts)})
 
-    def confidences(self, rows: Rows, context: Context) -> Tensor:
-        """c_i^b, [B, N, blocks] float32 in [1e-4, 1 − 1e-4]."""
+    def log_odds(self, rows: Rows, context: Context) -> Tensor:
+        """log c_i^b / (1 − c_i^b), [B, N, blocks] float64, not clipped."""
         depth = context.student_shape.layers
         if self.options.confidence == "msp":
-            sure = torch.stack([t.probabilities().amax(-1) for t in rows.teachers], -1)
-            return sure.unsqueeze(-1).expand(-1, -1, depth)
-        relative = self.options.confidence == "rmd"
-        return Confidence(context, relative=relative)(rows, depth)
+            sure = torch.stack([t.probabilities().double().amax(-1) for t in rows.teachers], -1)
+            return torch.logit(sure, eps=1e-12).unsqueeze(-1).expand(-1, -1, depth)
+        return Confidence(context, relative=self.options.confidence == "rmd")(rows, depth)
+
+    def confidences(self, rows: Rows, context: Context) -> Tensor:
+        """c_i^b, [B, N, blocks] float32 in [1e-4, 1 − 1e-4]."""
+        return torch.sigmoid(self.log_odds(rows, context)).clamp(CLIP, 1 - CLIP).float()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        last = self.confidences(rows, context)[..., -1].clamp(1e-4, 1 - 1e-4)
-        weights = torch.softmax(torch.logit(last) / self.options.sharpness, -1)
+        """Targets with ĉ. Whose a text is (the teachers' weights) is told without the clip, which makes ties."""
+        last = self.log_odds(rows, context)[..., -1]
+        clipped = last.clamp(-LIMIT, LIMIT)
+        shares = torch.softmax(clipped / self.options.sharpness, -1).float()
         padded = [
             context.space.scatter(i, t.probabilities(self.options.temperature)) for i, t in enumerate(rows.teachers)
         ]
-        targets = (weights.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
-        return Supervision(targets, uniform_weights(targets), weights)
+        targets = (shares.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
+        return Supervision(targets, uniform_weights(targets), torch.softmax(last / self.options.sharpness, -1).float())
 
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         o, student, context = self.options, lesson.student, lesson.context
@@ -142,7 +152,7 @@ class StrataNet(Method):
         }
 
     def after_step(self, step: Step) -> None:
-        """Note how alike the A^b of different texts are, and of how many dimensions: a collapse shows here."""
+        """Note how alike the A^b of different texts are, and of how many dimensions, in the worst block: a collapse shows here."""
         if not step.logs:
             return
         parts, rows = cast("list[Amalgamation]", step.modules["blocks"]), step.rows[-1]
@@ -152,7 +162,7 @@ class StrataNet(Method):
         found = [collapse(part([s[:, b] for s in states], c[..., b])) for b, part in enumerate(parts)]
         if all(f is not None for f in found):
             alike, rank = zip(*(f for f in found if f is not None), strict=True)
-            step.log({"amalgam_cosine": sum(alike) / len(alike), "amalgam_rank": sum(rank) / len(rank)})
+            step.log({"amalgam_cosine": max(alike), "amalgam_rank": min(rank)})  # of the worst block
 
 
 class Amalgamation(nn.Module):
@@ -163,7 +173,7 @@ class Amalgamation(nn.Module):
     ) -> None:
         super().__init__()
         self.kind = kind
-        self.enrich = nn.ModuleList(nn.Linear(w, width) for w in widths)  # W_h^i
+        self.enrich = nn.ModuleList(nn.Linear(w, width, bias=False) for w in widths)  # W_h^i
         self.project = nn.Linear(width, width)  # P_b
         self.rebuild = nn.ModuleList(nn.Linear(width, w) for w in widths)
         self.head = nn.Linear(width, labels)
@@ -173,7 +183,7 @@ class Amalgamation(nn.Module):
             self.token = nn.Parameter(torch.randn(width) * 0.02)  # [AMALG]
             self.layer = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True)
         if kind == "st":
-            self.sureness = nn.Linear(1, width)  # W_c
+            self.sureness = nn.Linear(1, width, bias=False)  # W_c
 
     def forward(self, states: list[Tensor], c: Tensor) -> Tensor:
         """h_i^b [B, d_i] each, c [B, N] → A^b [B, d]."""

@@ -107,9 +107,9 @@ def _noted(history: list[Mapping[str, Any]], teachers: list[str]) -> list[Pictur
         series = {f"selected_{i}": name for i, name in enumerate(teachers)} | {"selected_nobody": "nobody"}
         found.append(figures.course("selection", history, series, caption, "texts selected for (%)", shares=True))
     if any("amalgam_rank" in h for h in history):
-        caption = "How alike different texts' amalgams are (mean cosine). Near 1 they have collapsed into one."
+        caption = "How alike different texts' amalgams are (mean cosine, in the block where they are most alike). Near 1 they have collapsed into one."
         found.append(figures.course("amalgam", history, {"amalgam_cosine": "mean cosine"}, caption, "mean cosine"))
-        caption = "Of how many dimensions the amalgams of a batch are (effective rank). Near 1 they have collapsed."
+        caption = "Of how many dimensions the amalgams of a batch are (effective rank, in the block where it is lowest). Near 1 they have collapsed."
         found.append(
             figures.course("amalgam-rank", history, {"amalgam_rank": "effective rank"}, caption, "effective rank")
         )

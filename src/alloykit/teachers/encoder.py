@@ -47,6 +47,18 @@ def bundled_minilm() -> Path:
     return folder
 
 
+def identity(model: str, revision: str | None) -> str:
+    """What a model is by content: SHA-256 of a folder's weights, configuration and tokenizer; of a hub id its name and revision."""
+    folder = Path(resolve(model))
+    if not folder.is_dir():
+        return f"{model}@{revision or 'main'}"
+    whole = hashlib.sha256()
+    for path in sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".json", ".txt", ".model")):
+        with path.open("rb") as file:
+            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
+    return whole.hexdigest()
+
+
 def encode(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
 ) -> list[dict[str, list[int]]]:

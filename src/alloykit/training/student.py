@@ -14,6 +14,7 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.teachers.dropout import set_dropout_rate
 from alloykit.teachers.encoder import resolve
 from alloykit.teachers.pooled_head import MARK, PooledClassifier, PooledHead, is_pooled
 from alloykit.teachers.teacher import load_or_explain, load_tokenizer
@@ -30,6 +31,8 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
     if is_pooled(config):  # a head that the encoder brings along is not the student's
         delattr(config, MARK)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
+    if spec.dropout is not None:
+        set_dropout_rate(config, spec.dropout)
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id
     config.problem_type = "single_label_classification"
