@@ -14,7 +14,7 @@ from knowing import SENTENCES, arrays, direct, files, ids, info, read, swept, ta
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import Store
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.teachers.teacher import Teacher, TeacherInfo
 
 MORE = tiny.texts(25, seed=5)
 
@@ -24,6 +24,28 @@ def test_a_second_sweep_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> 
     before = files(tmp_path)
     swept(tmp_path, [billing])
     assert untouched(before, tmp_path) == []
+
+
+def test_a_finished_sweep_does_not_load_the_teacher_again(
+    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its folder's files say that it is the same; a teacher of other files is loaded, and refused."""
+    swept(tmp_path / "k", [billing])
+    loaded, load = [], Teacher.load.__func__
+    monkeypatch.setattr(Teacher, "load", classmethod(lambda cls, i, **k: loaded.append(i.name) or load(cls, i, **k)))
+    swept(tmp_path / "k", [billing])
+    assert loaded == []
+    swept(tmp_path / "k", [billing], MORE)
+    assert loaded == ["billing"], "there is something to read"
+    swept(tmp_path / "k", [billing], passes=0)
+    swept(tmp_path / "k", [billing], passes=0)
+    assert loaded == ["billing"] * 2, "read in another way it is compared once more"
+    with pytest.raises(AlloyError, match="weights"):
+        swept(tmp_path / "k", [other_teacher(tmp_path / "other", "weights")])
+    for name in ("teacher.json", "sampling.json"):  # as if another teacher's sweep had begun, and nothing was made
+        (tmp_path / "k" / "teachers" / "billing" / name).write_text('{"weights": "another"}')
+    with pytest.raises(AlloyError, match="weights"):
+        swept(tmp_path / "k", [billing])
 
 
 def test_new_texts_add_shards(billing: TeacherInfo, models: dict[str, Path], tmp_path: Path) -> None:
@@ -53,7 +75,9 @@ def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo
     swept(tmp_path, [billing, delivery])
     new = untouched(before, tmp_path)
     assert {name.split("/")[1] for name in new} == {"delivery"}
-    assert len(new) == 2 + 3 * 2 * 2  # teacher.json, sampling.json; three shards of logits and passes with receipts
+    assert (
+        len(new) == 3 + 3 * 2 * 2
+    )  # teacher.json, sampling.json, verified-….json; three shards of logits and passes with receipts
 
 
 def test_more_passes_add_chunks_and_fewer_read_the_first(billing: TeacherInfo, tmp_path: Path) -> None:
@@ -144,7 +168,8 @@ def test_a_setting_of_the_passes_does_not_matter_without_them(billing: TeacherIn
     swept(tmp_path, [billing], passes=4)
     before = files(tmp_path)
     swept(tmp_path, [billing], passes=0, seed=3, dropout=None)
-    assert untouched(before, tmp_path) == []
+    [noted] = untouched(before, tmp_path)
+    assert noted.startswith("teachers/billing/verified-")
 
 
 def test_another_salt_is_refused(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

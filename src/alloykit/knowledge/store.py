@@ -3,6 +3,7 @@
     manifest.json                              format, rows per shard, digest of the salt of the text ids
     shards/00000.safetensors                   ids of the shard's rows, [R, 16] uint8
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
+    teachers/NAME/verified-….json              a folder that was found to be that teacher (verified.py)
     teachers/NAME/00000.logits.safetensors     logits [R, C_i] float32
     teachers/NAME/00000.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
     teachers/NAME/00000.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
@@ -84,6 +85,10 @@ class Store:
             self._compare(f"teacher '{teacher}'", self._read_json(name), identity)
         else:
             self._write_json(name, dict(identity))
+
+    def note(self, teacher: str, kind: str, about: Mapping[str, Any]) -> None:
+        """Keep something about a teacher, beside its files."""
+        self._write_json(f"teachers/{teacher}/{kind}.json", dict(about))
 
     def identity(self, teacher: str, kind: str) -> dict[str, Any] | None:
         name = f"teachers/{teacher}/{kind}.json"

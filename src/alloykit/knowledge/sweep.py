@@ -14,6 +14,7 @@ from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.rounds import summarise
 from alloykit.knowledge.sampling import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.store import CHUNK, Store
+from alloykit.knowledge.verified import is_verified, verified
 from alloykit.knowledge.work import is_summarised, rows_to_read, shards_of, unit_bytes, work_of
 from alloykit.progress import bar, say
 from alloykit.teachers.teacher import Teacher, TeacherInfo
@@ -55,7 +56,9 @@ def sweep(
         rows = rows_to_read(store, names, shards, rule, round_) if round_ else rows
         for info in infos:
             work = work_of(store, info.name, shards, options, rows, round_)
-            if round_ and not any(shard.units for shard in work):
+            if not any(shard.units for shard in work) and (
+                round_ or (sampler is None and is_verified(store, info, options, names))
+            ):
                 continue
             teacher = Teacher.load(
                 info,
@@ -66,6 +69,8 @@ def sweep(
             )
             drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
             _identify(store, teacher, options, drawing, names)
+            if sampler is None:
+                verified(store, info, options, names)
             what = f"teacher {info.name}" + (f", round {round_ + 1} of {len(ROUNDS)}" if rule else "")
             with bar(what, sum(shard.reads for shard in work), "reads") as advance:
                 fill(store, teacher, texts, work, options, drawing, advance)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +15,14 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 
 BUNDLED = "bundled:minilm"
+TELLING = (
+    "config",
+    "tokenizer",
+    "vocab",
+    "merges",
+    "special_tokens",
+    "added_tokens",
+)  # files beside the weights that matter
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
@@ -52,11 +60,17 @@ def identity(model: str, revision: str | None) -> str:
     folder = Path(resolve(model))
     if not folder.is_dir():
         return f"{model}@{revision or 'main'}"
-    whole = hashlib.sha256()
-    for path in sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".json", ".txt", ".model")):
-        with path.open("rb") as file:
-            whole.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()}\n".encode())
-    return whole.hexdigest()
+    files = sorted(p for p in folder.iterdir() if p.suffix in (".safetensors", ".model") or p.name.startswith(TELLING))
+    return hashlib.sha256(
+        "".join(f"{p.name} {_hashed(p, p.stat().st_mtime_ns, p.stat().st_size)}\n" for p in files).encode()
+    ).hexdigest()
+
+
+@lru_cache(maxsize=1024)
+def _hashed(path: Path, changed: int, size: int) -> str:
+    """SHA-256 of a file, once for as long as it stays as it is."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def encode(
