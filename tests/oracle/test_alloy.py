@@ -1,23 +1,19 @@
-"""Alloy's mixture (docs/alloy.md, Eqs. 1–5) and density, against plain float64 loops; and what they are for, on constructed pools."""
+"""Alloy's mixture (docs/alloy.md, Eqs. 1–7) and density, against plain float64 loops."""
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
 import torch
-from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy import CONTRADICTED, FEW, WHOLE, log_answers
-from alloykit.methods.base import Context, Shape
+from alloykit.methods.alloy import log_answers
 from alloykit.methods.early_states import early_layers
-from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
 from alloykit.uncertainty.density import FLOOR, density, fit_density
 from alloykit.uncertainty.ownership import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
+from alloykit.uncertainty.ownership_checks import knowing, lead, surer
 
 OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
 
@@ -97,6 +93,43 @@ def test_whose_it_is() -> None:
     assert found[1].tolist() == [0.5, 0.5]
 
 
+def test_the_lead_and_who_knows() -> None:
+    """Eq. 6: a shared label counts for both of its owners, and for neither against the other."""
+    space = LabelSpace.union([["a", "b", "c"], ["c", "d"], ["d", "e"]])
+    g = torch.Generator().manual_seed(0)
+    drawn = torch.rand(30, 6, generator=g, dtype=torch.float64) ** 4
+    both = drawn / drawn.sum(-1, keepdim=True)
+    r, r0, owners = both[:, :5], both[:, 5], space.knows()
+    k, found = knowing(r, r0, owners), lead(r, r0, owners)
+    for x in range(30):
+        known = [sum(float(r[x, c]) for c in range(5) if owners[i, c]) / (1 - float(r0[x])) for i in range(3)]
+        best = max(range(3), key=lambda i: known[i])
+        rival = max(
+            sum(float(r[x, c]) for c in range(5) if owners[j, c] and not owners[best, c]) / (1 - float(r0[x]))
+            for j in range(3)
+        )
+        assert k[x].tolist() == pytest.approx(known)
+        assert float(found[x]) == pytest.approx(max(0.0, known[best] - rival))
+    sure_of_c = torch.tensor([[0, 0, 1, 0, 0]]).double()
+    assert float(lead(sure_of_c, torch.zeros(1).double(), owners)) == pytest.approx(1)
+    disjoint = LabelSpace.union([["a", "b"], ["c", "d", "e"]]).knows()
+    first, second = knowing(r, r0, disjoint).T
+    torch.testing.assert_close(lead(r, r0, disjoint), (first - second).abs())
+
+
+def test_how_much_surer() -> None:
+    """Eq. 7."""
+    g = torch.Generator().manual_seed(0)
+    c = torch.rand(40, 3, generator=g, dtype=torch.float64)
+    own = torch.stack([torch.arange(40) % 3 == 0, torch.ones(40).bool(), torch.arange(40) < 4], -1)
+    found = surer(c, own, 5)
+    inside, rest = c[own[:, 0], 0].numpy(), c[~own[:, 0], 0].numpy()
+    error = math.sqrt(inside.var(ddof=1) / len(inside) + rest.var(ddof=1) / len(rest))
+    assert float(found[0]) == pytest.approx((inside.mean() - rest.mean()) / error)
+    assert math.isnan(float(found[1])), "no rest to compare with"
+    assert float(found[2]) == 0, "fewer than five"
+
+
 def test_the_start() -> None:
     c = torch.tensor([[0.9, 0.5], [0.8, 0.1], [0.2, 0.6]], dtype=torch.float64)
     e = half_standardised(c, c)
@@ -158,114 +191,3 @@ def within_shrunk(covariance: np.ndarray, centred: np.ndarray) -> np.ndarray:
 
     share = ledoit_wolf_shrinkage(centred, assume_centered=True)
     return (1 - share) * covariance + (share + 1e-9) * np.trace(covariance) / len(covariance) * np.eye(len(covariance))
-
-
-# Constructed pools: four labels, each a cluster of states; teacher 1 is surer of everything than teacher 2 is of its own.
-LABELS = (("a", "b"), ("c", "d"))
-SPACE = LabelSpace.union(LABELS)
-TEACHERS = (Shape(6, 3), Shape(6, 3))
-
-
-class Pool:
-    def __init__(self, counts: tuple[int, ...], *, foreign: int = 0, seed: int = 0, apart: float = 4.0) -> None:
-        g = torch.Generator().manual_seed(seed)
-        self.labels = torch.cat([torch.full((n,), c) for c, n in enumerate((*counts, foreign))])
-        centres = apart * torch.eye(5, 6)
-        states = centres[self.labels] + torch.randn(len(self.labels), 6, generator=g)
-        rows = []
-        for i in range(2):
-            own = (self.labels // 2 == i) & (self.labels < 4)
-            side = torch.where(own, self.labels % 2, torch.randint(2, self.labels.shape, generator=g))
-            sure = torch.where(own, 3.0, 2.0) + (1.5 if i == 0 else 0.0) + torch.randn(self.labels.shape, generator=g)
-            logits = torch.stack([-sure, sure], -1) / 2 * (2.0 * side - 1).unsqueeze(-1)
-            rows.append(TeacherRows(logits, pooled_states=(states.half(),) * 3))
-        self.everything = Rows(tuple(rows))
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def rows(self, indices: Any) -> Rows:
-        at = torch.as_tensor(list(indices))
-        return Rows(tuple(TeacherRows(t.logits[at], pooled_states=tuple(s[at] for s in t.pooled_states or ()))
-                          for t in self.everything.teachers))  # fmt: skip
-
-    @property
-    def owner(self) -> Tensor:
-        return self.labels // 2
-
-
-def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict[str, Any]]:
-    """The owner that the method names, [n], v, and the method's notes."""
-    method, bare = create(spec), Context(SPACE, teachers=TEACHERS)
-    context = Context(SPACE, dict(method.fit(pool, bare)), teachers=TEACHERS)
-    found = method.supervise(pool.rows(range(len(pool))), context)
-    assert found is not None
-    assert found.teacher_weights is not None
-    notes = method.account(context, ["teacher 1", "teacher 2"])
-    return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
-
-
-def right(owner: Tensor, pool: Pool) -> float:
-    """Balanced over the teachers, of the texts that one of them knows."""
-    known = pool.labels < 4
-    return float(torch.stack([(owner[known & (pool.owner == i)] == i).double().mean() for i in range(2)]).mean())
-
-
-def test_a_teacher_that_is_surer_of_everything_does_not_get_everything() -> None:
-    pool = Pool((100, 100, 100, 100))
-    muka, alloy = (right(routed(spec, pool)[0], pool) for spec in ({"name": "muka", "passes": 0}, "alloy"))
-    assert muka < 0.7
-    assert alloy > 0.95
-
-
-@pytest.mark.parametrize("counts", [(250, 250, 50, 50), (50, 50, 250, 250), (300, 300, 15, 15)])
-def test_skewed_pools(counts: tuple[int, ...]) -> None:
-    pool = Pool(counts)
-    owner, _, notes = routed("alloy", pool)
-    assert right(owner, pool) > 0.9
-    assert notes["shares"]["teacher 1"][-1] == pytest.approx(sum(counts[:2]) / sum(counts), abs=0.1)
-
-
-def test_texts_that_nobody_knows_get_low_weight() -> None:
-    pool = Pool((100, 100, 100, 100), foreign=200)
-    owner, v, notes = routed("alloy", pool)
-    assert right(owner, pool) > 0.95
-    assert float(v[pool.labels == 4].mean()) < 0.2 * float(v[pool.labels < 4].mean())
-    assert notes["shares"]["nobody"][-1] == pytest.approx(1 / 3, abs=0.05)
-
-
-def test_too_few_texts_fall_back_to_muka_and_say_so() -> None:
-    pool = Pool((15, 15, 15, 15))
-    owner, v, notes = routed("alloy", pool)
-    plain, plain_v, _ = routed({"name": "muka", "passes": 0}, pool)
-    assert int(notes["outcome"]) == FEW
-    assert "60 texts are too few to see whose they are (80 are needed)" in notes["warnings"][0]
-    assert torch.equal(owner, plain)
-    assert torch.equal(v, plain_v)
-    assert int(routed({"name": "alloy", "texts_per_label": 15}, pool)[2]["outcome"]) == WHOLE
-
-
-def test_an_outcome_that_contradicts_the_teachers_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Teacher 2 made to answer at its loudest where a text is not its own."""
-    pool = Pool((100, 100, 100, 100), apart=6.0)
-    loud = pool.everything.teachers[1]
-    foreign = (pool.owner == 0).unsqueeze(-1)
-    pool.everything = Rows(
-        (
-            pool.everything.teachers[0],
-            TeacherRows(torch.where(foreign, loud.logits * 3, loud.logits / 9), pooled_states=loud.pooled_states),
-        )
-    )
-    fixed = torch.nn.functional.one_hot(pool.owner, 2).double() * 6
-    monkeypatch.setattr("alloykit.methods.alloy.half_standardised", lambda c, p: fixed)
-    owner, _, notes = routed("alloy", pool)
-    assert int(notes["outcome"]) == CONTRADICTED
-    assert any("teacher 2 is no surer of the texts that seem its own" in line for line in notes["warnings"])
-    assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
-
-
-def test_states_without_any_structure_do_no_harm() -> None:
-    """All labels lie on one point: what is left are the answers and the shares, and the run is no worse than MUKA's by much."""
-    pool = Pool((100, 100, 100, 100), apart=0.0)
-    found, plain = (right(routed(spec, pool)[0], pool) for spec in ("alloy", {"name": "muka", "passes": 0}))
-    assert found > plain - 0.05

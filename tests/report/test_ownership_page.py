@@ -13,7 +13,9 @@ from alloykit.report.page import load, pictures
 
 @pytest.fixture(scope="module")
 def fitted(runs: toyruns.Runs) -> Path:
-    return toyruns.run(runs.root, "alloy", method={"name": "alloy", "texts_per_label": 8}, report={"show_texts": True})
+    return toyruns.run(
+        runs.root, "alloy", method={"name": "alloy", "texts_per_label": 8, "min_texts": 8}, report={"show_texts": True}
+    )
 
 
 def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
@@ -27,6 +29,7 @@ def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
     assert len(fit["examples"]) == min(12, round(fit["changed"] * fit["texts"]))
     for entry in fit["examples"]:
         assert entry["from"] != entry["to"]
+        assert 0 <= entry["share_at_first"] < entry["share"] <= 1
         assert entry["text"] == runs.pool[entry["row"]]
 
 

@@ -2,15 +2,15 @@
 
 Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 1–5):
 
-    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does
+    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does          lead(x): uncertainty/ownership_checks.py, Eq. 6
 
-    T(x) = Σ_i γ_i Pad_i(p_i)                  v(x) = (1 − r_0) (γ_(1) − γ_(2)) + 1e-6
+    T(x) = Σ_i γ_i Pad_i(p_i)                  v(x) = (1 − r_0) lead + 1e-6
     L = mean_x v(x) KL(T(x) ‖ S(x))
 
-With disjoint label sets that is v [KL(γ ‖ Q) + Σ_i γ_i KL(p_i ‖ q restricted to Y_i)], Q the student's masses of the teachers' labels.
+With disjoint label sets lead = γ_(1) − γ_(2), and L is v [KL(γ ‖ Q) + Σ_i γ_i KL(p_i ‖ q restricted to Y_i)], Q the student's masses of the teachers' labels.
 
 Where the pool is too small, or one half of it does not bear out what was fitted to the other (some teacher is not surer, beyond doubt, of
-what it got there than of the rest), MUKA's weights of the same confidences serve instead, and the run says so.
+what it got there than of the rest: Eq. 7), MUKA's weights of the same confidences serve instead, and the run says so.
 """
 
 from __future__ import annotations
@@ -27,18 +27,17 @@ from alloykit.methods.base import Context, Method, MethodOptions, Needs, State, 
 from alloykit.methods.early_states import MOST, all_early_states, early_layers
 from alloykit.methods.muka import Muka, MukaOptions
 from alloykit.rows import Rows, Source, chunks, sample
-from alloykit.uncertainty.ownership import (
-    Ownership,
-    Whitening,
-    half_standardised,
-    start,
-    teachers_share,
-)
+from alloykit.uncertainty.ownership import Ownership, Whitening, begin, half_standardised, start, teachers_share
+from alloykit.uncertainty.ownership_checks import knowing, lead, surer
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
 EXAMPLES = 12  # texts that changed owner, kept for the report
 DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
+LOST, NOBODYS = (
+    0.25,
+    0.4,
+)  # alarms: a label is left with less than this share of `texts_per_label`; more than this share of the texts are nobody's
 
 
 class AlloyOptions(MethodOptions):
@@ -47,7 +46,9 @@ class AlloyOptions(MethodOptions):
     dimensions: int = Field(32, gt=0)
     """D: principal components of the teachers' states; fewer where there are less than eight texts for each."""
     texts_per_label: int = Field(20, gt=0)
-    """Below so many texts for every label of the union the fit is not attempted."""
+    """Below so many texts for every label of the union the fit is not attempted; nor is it believed of a teacher that ends with less than a quarter of them."""
+    min_texts: int = Field(300, gt=0)
+    """Nor below so many texts in all."""
 
 
 class Alloy(Method):
@@ -71,98 +72,150 @@ class Alloy(Method):
         """The embeddings, and the layers at one and two thirds of the depth."""
         return tuple(early_layers(t.layers) for t in context.teachers)
 
+    def cautions(self, context: Context) -> list[str]:
+        return self.muka.cautions(context)
+
+    def least(self, space: LabelSpace) -> int:
+        """How many texts a fit needs."""
+        return max(self.options.min_texts, self.options.texts_per_label * space.size)
+
     def fit(self, pool: Source, context: Context) -> State:
-        """The mixture, from at most 4,096 texts; and what came of it."""
-        begun = dict(self.muka.fit(pool, context))
-        fitted = Context(context.space, begun)
-        drawn, confidences, states, answers = sample(pool, MOST), [], [], []
+        """The mixture, from at most 4,096 texts (or as many as it needs); and what came of it."""
+        begun, space = dict(self.muka.fit(pool, context)), context.space
+        fitted, least = Context(space, begun), self.least(space)
+        if len(pool) < least:
+            return begun | {"outcome": torch.tensor(FEW), "texts": torch.tensor(len(pool))}
+        drawn, confidences, states, answers = sample(pool, max(MOST, least)), [], [], []
         for rows in chunks(drawn):
             confidences.append(self.muka.confidences(rows, fitted))
             states.append(all_early_states(rows))
-            answers.append(log_answers(context.space, [t.probabilities() for t in rows.teachers]))
-        c, a, owners = torch.cat(confidences), torch.cat(answers), context.space.knows()
-        if len(c) < self.options.texts_per_label * context.space.size:
-            return begun | {"outcome": torch.tensor(FEW), "texts": torch.tensor(len(c))}
-        whitening = Whitening.fit(torch.cat(states), self.options.dimensions)
-        z, evidence = whitening(torch.cat(states)), half_standardised(c, c)
+            answers.append(log_answers(space, [t.probabilities() for t in rows.teachers]))
+        c, a, owners, everything = torch.cat(confidences), torch.cat(answers), space.knows(), torch.cat(states)
+        del states
+        whitening = Whitening.fit(everything, self.options.dimensions)
+        z, evidence = whitening(everything), half_standardised(c, c)
         mixture = Ownership.fit(z, a, owners, evidence)
-        gamma = teachers_share(*mixture.posterior(z, a), owners)
-        crossed, half = torch.empty_like(gamma), torch.arange(len(z)) % 2 == 0
+        r, r0 = mixture.posterior(z, a)
+        crossed, half = torch.empty_like(r), torch.arange(len(z)) % 2 == 0
         for one, other in ((half, ~half), (~half, half)):
             part = Ownership.fit(z[one], a[one], owners, evidence[one])
-            crossed[other] = teachers_share(*part.posterior(z[other], a[other]), owners)
-        before, after = start(evidence)[0].argmax(-1), gamma.argmax(-1)
-        lead, moved, surer = _lead(gamma), before != after, _surer(c, crossed)
-        clearest = torch.where(moved, lead, -torch.ones_like(lead)).argsort(descending=True, stable=True)
-        shown = clearest[: min(EXAMPLES, int(moved.sum()))]
-        outcome = torch.tensor(WHOLE if bool((surer > DOUBT).all()) else CONTRADICTED)
-        found = {"outcome": outcome, "texts": torch.tensor(len(c)), "surer": surer, "moved": moved.double().mean()}
-        found["examples"] = torch.stack([drawn.positions[shown], before[shown], after[shown]], -1)
-        return begun | found | vars(whitening) | mixture.state()
+            crossed[other] = part.posterior(z[other], a[other])[0]
+        held = owners.double()
+        fewest = self.options.texts_per_label // 4
+        believed = surer(c, crossed @ held.T > 0.5, fewest)
+        of_labels = torch.nn.functional.one_hot(crossed.argmax(-1), space.size).bool() & (
+            crossed.sum(-1, keepdim=True) > 0.5
+        )
+        by_label = surer(c @ (held / held.sum(0)), of_labels, fewest)
+        first = begin(a, owners, evidence)[0]
+        outcome = (
+            WHOLE
+            if bool((believed[~believed.isnan()] > DOUBT).all()) and not bool(believed.isnan().all())
+            else CONTRADICTED
+        )
+        found = {
+            "outcome": torch.tensor(outcome), "texts": torch.tensor(len(c)), "surer": believed, "labels_surer": by_label,
+            "labels": torch.stack([first.sum(0) / first.sum(), r.sum(0) / r.sum()]) * len(c),
+        }  # fmt: skip
+        return (
+            begun
+            | found
+            | _moved(drawn.positions, start(evidence)[0], r, r0, owners)
+            | vars(whitening)
+            | mixture.state()
+        )
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != WHOLE:
             return self.muka.supervise(rows, context)
         probabilities = [t.probabilities() for t in rows.teachers]
-        gamma, r0 = self.ownership(rows, context)
+        r, r0 = self.posterior(rows, context)
+        owners = context.space.knows().to(r.device)
+        gamma = teachers_share(r, r0, owners)
         targets = sum(
             (gamma[:, i, None] * context.space.scatter(i, p.double()) for i, p in enumerate(probabilities)),
             torch.zeros(1, dtype=torch.float64, device=gamma.device),
         )
-        v = (1 - r0) * _lead(gamma) + FLOOR
+        v = (1 - r0) * lead(r, r0, owners) + FLOOR
         return Supervision(targets.float(), v.float(), gamma.float())
 
-    def ownership(self, rows: Rows, context: Context) -> tuple[Tensor, Tensor]:
-        """γ [B, N] and r_0 [B] of any texts, float64."""
+    def posterior(self, rows: Rows, context: Context) -> tuple[Tensor, Tensor]:
+        """r [B, C] and r_0 [B] of any texts, float64."""
         probabilities = [t.probabilities() for t in rows.teachers]
         answers, device = log_answers(context.space, probabilities), probabilities[0].device
         whitening = Whitening(*(context.state[k].to(device) for k in ("shift", "scale", "directions")))
-        r, r0 = Ownership.of(context.state, device).posterior(whitening(all_early_states(rows)), answers)
-        return teachers_share(r, r0, context.space.knows().to(device)), r0
+        return Ownership.of(context.state, device).posterior(whitening(all_early_states(rows)), answers)
 
     def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
-        """Shares of the pool by round, how sure each teacher is of its own, and which texts changed owner."""
-        state = context.state
-        outcome, texts, least = int(state["outcome"]), int(state["texts"]), self.options.texts_per_label
+        """Shares of the pool by round, how sure each teacher is of its own, which texts changed owner, and what looks wrong."""
+        state, least = context.state, self.options.texts_per_label
+        outcome, texts = int(state["outcome"]), int(state["texts"])
         if outcome == FEW:
-            few = f"{texts} texts are too few to see whose they are ({least * context.space.size} are needed): MUKA's weights serve"
+            few = f"{texts} texts are too few to see whose they are ({self.least(context.space)} are needed): MUKA's weights serve"
             return {"texts": texts, "warnings": [few]}
-        course, surer, warnings = state["course"].tolist(), state["surer"].tolist(), []
-        for i, name in enumerate(names):
-            if surer[i] <= DOUBT:
-                warnings.append(
-                    f"{name} is no surer of the texts that seem its own than of the others: MUKA's weights serve"
-                )
-            elif course[-1][i] * texts < least:
-                share = f"{course[-1][i]:.1%} of the texts seem to be {name}'s"
-                warnings.append(f"{share}: its labels will be learned from next to nothing")
+        course, judged = state["course"].tolist(), state["surer"]
+        examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
         return {
             "texts": texts,
+            "used": outcome == WHOLE,
             "shares": {name: [row[k] for row in course] for k, name in enumerate([*names, "nobody"])},
             "changed": float(state["moved"]),
-            "surer": dict(zip(names, surer, strict=True)),
-            "examples": [{"position": at, "from": names[a], "to": names[b]} for at, a, b in state["examples"].tolist()],
-            "warnings": warnings,
-        }
+            "surer": {name: None if t != t else t for name, t in zip(names, judged.tolist(), strict=True)},
+            "examples": [
+                {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
+                for (at, a, b), (first, last) in examples
+            ],
+            "warnings": _why_not(names, course[-1][:-1], judged, texts, least) if outcome != WHOLE else self._alarms(context),
+        }  # fmt: skip
+
+    def _alarms(self, context: Context) -> list[str]:
+        """What a fit that is used may have wrong: labels that lost their texts or whose texts look like others', and many texts that are nobody's."""
+        state, names = context.state, context.space.names
+        first, last = state["labels"].tolist()
+        least = self.options.texts_per_label
+        lost = [c for c in range(len(names)) if first[c] >= least and last[c] < LOST * least]
+        odd = [c for c, t in enumerate(state["labels_surer"].tolist()) if t < -DOUBT]
+        warnings = [
+            f"of the {first[c]:.0f} texts that seemed to be '{names[c]}' at first {last[c]:.0f} are left" for c in lost
+        ]
+        warnings += [
+            f"of the texts that seem to be '{names[c]}' its teacher is less sure than of texts that are not its own"
+            for c in odd
+        ]
+        if (nobodys := float(state["course"][-1, -1])) > NOBODYS:
+            warnings.append(f"{nobodys:.0%} of the texts seem to be nobody's")
+        return warnings
 
 
-def _lead(gamma: Tensor) -> Tensor:
-    """γ_(1) − γ_(2). [B, N] → [B]"""
-    first, second = gamma.topk(2, -1).values.unbind(-1)
-    return first - second
+def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, texts: int, least: int) -> list[str]:
+    """Why a fit is not used, teacher by teacher."""
+    if bool(judged.isnan().all()):
+        return ["every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"]
+    found = []
+    for name, share, t in zip(names, shares, judged.tolist(), strict=True):
+        if t <= DOUBT:
+            why = f"{name} is no surer of the texts that seem its own than of the others"
+            found.append(
+                f"hardly any text ({share * texts:.0f}) seems to be {name}'s" if share * texts < least else why
+            )
+    return [f"{line}: MUKA's weights serve" for line in found]
 
 
-def _surer(c: Tensor, gamma: Tensor) -> Tensor:
-    """How much surer each teacher is of its own texts than of the others', in standard errors; 0 where it has all or none. [N]"""
-    owner, found = gamma.argmax(-1), []
-    for i in range(c.shape[1]):
-        own, rest = c[owner == i, i], c[owner != i, i]
-        if min(len(own), len(rest)) < 2:
-            found.append(torch.zeros((), dtype=c.dtype))
-            continue
-        error = (own.var() / len(own) + rest.var() / len(rest)).sqrt().clamp(min=1e-9)
-        found.append((own.mean() - rest.mean()) / error)
-    return torch.stack(found)
+def _moved(positions: Tensor, first: Tensor, r: Tensor, r0: Tensor, owners: Tensor) -> dict[str, Tensor]:
+    """The share of texts whose label, in the end, the teacher of the start does not know; the clearest of them."""
+    k = knowing(r, r0, owners)
+    before, after = first.argmax(-1), k.argmax(-1)
+    moved = ~owners[before, r.argmax(-1)]
+    clearest = torch.where(moved, lead(r, r0, owners) * (1 - r0), -torch.ones_like(r0)).argsort(
+        descending=True, stable=True
+    )
+    shown = clearest[: min(EXAMPLES, int(moved.sum()))]
+    who = after[shown].unsqueeze(1)
+    return {
+        "moved": moved.double().mean(),
+        "examples": torch.stack([positions[shown], before[shown], after[shown]], -1),
+        "examples_shares": torch.cat([first[shown].gather(1, who), k[shown].gather(1, who)], -1),
+    }
 
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor]) -> Tensor:

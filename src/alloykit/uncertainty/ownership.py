@@ -75,9 +75,8 @@ class Ownership:
     @classmethod
     def fit(cls, z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Ownership:
         """z [n, D]; answers [n, C]: log a; owners [N, C] bool; evidence [n, N]: e of Eq. 5."""
-        gamma, r0 = start(evidence)
         held = owners.double()
-        r = answers.exp() * (gamma @ held) * (1 - r0).unsqueeze(-1)
+        r, r0 = begin(answers, owners, evidence)
         course = [_shares(r, r0, held)]
         for _ in range(ROUNDS):
             found = cls._maximised(z, r, r0, torch.stack(course))
@@ -143,6 +142,12 @@ def start(evidence: Tensor) -> tuple[Tensor, Tensor]:
     best = evidence.amax(-1)
     r0 = 0.9 * torch.sigmoid((best.quantile(START_FOREIGN) - best) / 0.25)
     return torch.softmax(evidence / _spread(lead.std()), -1), r0
+
+
+def begin(answers: Tensor, owners: Tensor, evidence: Tensor) -> tuple[Tensor, Tensor]:
+    """r [n, C] and r_0 [n] before the first round."""
+    gamma, r0 = start(evidence)
+    return answers.exp() * (gamma @ owners.double()) * (1 - r0).unsqueeze(-1), r0
 
 
 def _spread(deviation: Tensor) -> Tensor:

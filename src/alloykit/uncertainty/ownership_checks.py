@@ -1,0 +1,44 @@
+"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours; docs/alloy.md, Eqs. 6, 7).
+
+    k_i(x) = Σ_{c ∈ Y_i} r_c / (1 − r_0)         how likely it is that teacher i knows x's label; i* the largest
+    lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (6)
+    surer_i = (mean of c_i over its own texts − mean over the rest) / standard error of that difference                  (7)
+
+With disjoint label sets k is γ and the lead is γ_(1) − γ_(2); a label that several teachers share counts for each, and none of them against another.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+
+def knowing(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
+    """k, [B, N] float64. r [B, C], r0 [B], owners [N, C] bool."""
+    return (r @ owners.double().T) / (1 - r0).clamp(min=1e-9).unsqueeze(-1)
+
+
+def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
+    """Eq. 6, [B] float64."""
+    k, held = knowing(r, r0, owners), owners.double()
+    best = k.argmax(-1)
+    others = (r * (1 - held[best])) @ held.T / (1 - r0).clamp(min=1e-9).unsqueeze(-1)
+    return (k.gather(1, best.unsqueeze(1)).squeeze(1) - others.amax(-1)).clamp(min=0)
+
+
+def surer(c: Tensor, own: Tensor, fewest: int) -> Tensor:
+    """Eq. 7 for every column, [K] float64. c, own [n, K]: the confidence of the column's teacher, and which texts are the column's.
+
+    NaN where there is no rest to compare with; 0 where there are fewer own texts than `fewest`.
+    """
+    found = []
+    for column, mine in zip(c.T, own.T, strict=True):
+        inside, rest = column[mine], column[~mine]
+        if len(rest) < 2:
+            found.append(torch.full((), torch.nan, dtype=c.dtype))
+        elif len(inside) < max(2, fewest):
+            found.append(torch.zeros((), dtype=c.dtype))
+        else:
+            error = (inside.var() / len(inside) + rest.var() / len(rest)).sqrt().clamp(min=1e-9)
+            found.append((inside.mean() - rest.mean()) / error)
+    return torch.stack(found)

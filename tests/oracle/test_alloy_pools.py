@@ -1,0 +1,253 @@
+"""What Alloy is for, on constructed pools: over-sure teachers, skewed shares, foreign texts, shared labels; and when it is not trusted."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.alloy import CONTRADICTED, FEW, WHOLE, _why_not
+from alloykit.methods.base import Context, Shape
+from alloykit.methods.registry import create
+from alloykit.rows import Rows, TeacherRows
+
+LABELS = (("a", "b"), ("c", "d"))
+
+
+class Pool:
+    """Every label, and what is foreign, a cluster of states; the first teacher is surer of everything than the others are of their own.
+
+    `constant`: foreign texts all get the first teacher's first label. `widths`: of each teacher's states.
+    """
+
+    def __init__(
+        self, counts: tuple[int, ...], groups: tuple[tuple[str, ...], ...] = LABELS, *, foreign: int = 0, seed: int = 0,
+        apart: float = 4.0, constant: bool = False, widths: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        self.space, g = LabelSpace.union(groups), torch.Generator().manual_seed(seed)
+        kinds = self.space.size
+        self.labels = torch.cat([torch.full((n,), c) for c, n in enumerate((*counts, foreign))])
+        n, width = len(self.labels), kinds + 2
+        states = (apart * torch.eye(kinds + 1, width))[self.labels] + torch.randn(n, width, generator=g)
+        self.widths, teachers = widths or (width,) * len(groups), []
+        for i, names in enumerate(groups):
+            own = torch.tensor([*self.space.knows()[i].tolist(), False])[self.labels]
+            place = torch.tensor([names.index(y) if y in names else 0 for y in (*self.space.names, "")])[self.labels]
+            elsewhere = torch.randint(len(names), (n,), generator=g)
+            if constant and i == 0:
+                elsewhere = torch.where(self.labels == kinds, 0, elsewhere)
+            sure = torch.where(own, 3.0, 2.0) + (1.5 if i == 0 else 0.0) + torch.randn(n, generator=g)
+            logits = torch.nn.functional.one_hot(torch.where(own, place, elsewhere), len(names)) * sure[:, None]
+            own_states = states @ torch.linalg.qr(torch.randn(max(width, self.widths[i]), width, generator=g))[0].T
+            teachers.append(TeacherRows(logits, pooled_states=(own_states[:, : self.widths[i]].half(),) * 3))
+        self.everything = Rows(tuple(teachers))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def rows(self, indices: Any) -> Rows:
+        at = torch.as_tensor(list(indices))
+        return Rows(tuple(TeacherRows(t.logits[at], pooled_states=tuple(s[at] for s in t.pooled_states or ()))
+                          for t in self.everything.teachers))  # fmt: skip
+
+    @property
+    def known(self) -> Tensor:
+        return self.labels < self.space.size
+
+
+def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict[str, Any]]:
+    """The owner that the method names, [n], v, and the method's notes."""
+    method, shapes = create(spec), tuple(Shape(w, 3) for w in pool.widths)
+    bare = Context(pool.space, teachers=shapes)
+    context = Context(pool.space, dict(method.fit(pool, bare)), teachers=shapes)
+    found = method.supervise(pool.rows(range(len(pool))), context)
+    assert found is not None
+    assert found.teacher_weights is not None
+    notes = method.account(context, [f"teacher {i + 1}" for i in range(len(shapes))])
+    return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
+
+
+def right(owner: Tensor, pool: Pool) -> float:
+    """Of the texts that somebody knows, how many go to a teacher that does; the mean over the teachers' own."""
+    knows = pool.space.knows()
+    said = knows[owner[pool.known], pool.labels[pool.known]].double()
+    each = [said[knows[i][pool.labels[pool.known]]] for i in range(len(knows))]
+    return float(torch.stack([e.mean() for e in each if len(e)]).mean())
+
+
+def test_a_teacher_that_is_surer_of_everything_does_not_get_everything() -> None:
+    pool = Pool((100, 100, 100, 100))
+    muka, alloy = (right(routed(spec, pool)[0], pool) for spec in ({"name": "muka", "passes": 0}, "alloy"))
+    assert muka < 0.7
+    assert alloy > 0.95
+
+
+@pytest.mark.parametrize("counts", [(250, 250, 50, 50), (50, 50, 250, 250), (400, 400, 20, 20), (20, 20, 400, 400)])
+def test_skewed_pools(counts: tuple[int, ...]) -> None:
+    pool = Pool(counts)
+    owner, _, notes = routed("alloy", pool)
+    assert right(owner, pool) > 0.9
+    assert notes["shares"]["teacher 1"][-1] == pytest.approx(sum(counts[:2]) / sum(counts), abs=0.1)
+
+
+def test_texts_that_nobody_knows_get_low_weight() -> None:
+    pool = Pool((100, 100, 100, 100), foreign=200)
+    owner, v, notes = routed("alloy", pool)
+    assert right(owner, pool) > 0.95
+    assert float(v[pool.labels == 4].mean()) < 0.2 * float(v[pool.labels < 4].mean())
+    assert notes["shares"]["nobody"][-1] == pytest.approx(1 / 3, abs=0.05)
+
+
+def test_too_few_texts_fall_back_to_muka_and_say_so() -> None:
+    pool = Pool((15, 15, 15, 15))
+    owner, v, notes = routed("alloy", pool)
+    plain, plain_v, _ = routed({"name": "muka", "passes": 0}, pool)
+    assert int(notes["outcome"]) == FEW
+    assert "60 texts are too few to see whose they are (300 are needed)" in notes["warnings"][0]
+    assert torch.equal(owner, plain)
+    assert torch.equal(v, plain_v)
+    spec = {"name": "alloy", "texts_per_label": 15, "min_texts": 60}
+    assert int(routed(spec, pool)[2]["outcome"]) == WHOLE
+    assert int(routed(spec | {"texts_per_label": 16}, pool)[2]["outcome"]) == FEW
+
+
+def test_an_outcome_that_contradicts_the_teachers_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Teacher 2 made to answer at its loudest where a text is not its own."""
+    pool = Pool((100, 100, 100, 100), apart=6.0)
+    loud = pool.everything.teachers[1]
+    owner_of = pool.labels // 2
+    foreign = (owner_of == 0).unsqueeze(-1)
+    pool.everything = Rows(
+        (
+            pool.everything.teachers[0],
+            TeacherRows(torch.where(foreign, loud.logits * 3, loud.logits / 9), pooled_states=loud.pooled_states),
+        )
+    )
+    fixed = torch.nn.functional.one_hot(owner_of, 2).double() * 6
+    monkeypatch.setattr("alloykit.methods.alloy.half_standardised", lambda c, p: fixed)
+    owner, _, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == CONTRADICTED
+    assert any("teacher 2 is no surer of the texts that seem its own" in line for line in notes["warnings"])
+    assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
+
+
+def test_states_without_any_structure_do_no_harm() -> None:
+    """All labels lie on one point: what is left are the answers and the shares, and the run is no worse than MUKA's by much."""
+    pool = Pool((100, 100, 100, 100), apart=0.0)
+    (owner, _, notes), (plain, _, _) = (routed(spec, pool) for spec in ("alloy", {"name": "muka", "passes": 0}))
+    assert right(owner, pool) > right(plain, pool) - 0.05
+    assert (int(notes["outcome"]) == CONTRADICTED) is bool(notes["warnings"])
+
+
+def test_shared_labels_count_in_full() -> None:
+    """c is known to both: whoever answers, its texts are learned from as others are."""
+    pool = Pool((100, 100, 100, 100), (("a", "b", "c"), ("c", "d")))
+    owner, v, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == WHOLE
+    assert right(owner, pool) > 0.95
+    means = [float(v[pool.labels == c].mean()) for c in range(4)]
+    assert min(means) > 0.8
+
+
+@pytest.mark.parametrize(
+    ("groups", "counts"),
+    [
+        ((("a", "b", "c"), ("a", "b"), ("d", "e")), (100, 100, 100, 100, 100)),
+        ((("a", "b", "c", "d"), ("c", "d")), (100, 100, 100, 100)),
+        ((("a",) + ("b",), ("c", "d", "e", "f", "g")), (80,) * 7),
+        ((("a", "b"), ("c", "d"), ("e", "f"), ("g", "h")), (60,) * 8),
+    ],
+    ids=["a subset", "a teacher of all", "two and five labels", "four teachers"],
+)
+def test_label_sets_of_all_kinds(groups: Any, counts: tuple[int, ...]) -> None:
+    pool = Pool(counts, groups)
+    owner, v, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == WHOLE, notes["warnings"]
+    assert right(owner, pool) > 0.93
+    assert float(v.mean()) > 0.7
+
+
+def test_equal_label_sets_leave_nothing_to_tell_apart() -> None:
+    pool = Pool((200, 200), (("a", "b"), ("b", "a")))
+    _, _, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == CONTRADICTED
+    assert notes["warnings"] == [
+        "every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"
+    ]
+    assert notes["surer"] == {"teacher 1": None, "teacher 2": None}
+
+
+def test_a_teacher_with_no_texts_is_not_believed_and_muka_serves() -> None:
+    """It gets what lies between the others, and is no surer of it. The fit might be right; that it had swallowed a teacher would look the same."""
+    pool = Pool((150, 150, 150, 150, 0, 0), (("a", "b"), ("c", "d"), ("e", "f")))
+    owner, v, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == CONTRADICTED
+    [warning] = notes["warnings"]
+    assert "teacher 3 is no surer of the texts that seem its own" in warning
+    plain, plain_v, _ = routed({"name": "muka", "passes": 0}, pool)
+    assert torch.equal(owner, plain)
+    assert torch.equal(v, plain_v)
+
+
+def test_teachers_of_different_width() -> None:
+    pool = Pool((100, 100, 100, 100), widths=(6, 20))
+    owner, _, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == WHOLE
+    assert right(owner, pool) > 0.95
+
+
+def test_more_texts_than_the_fit_looks_at() -> None:
+    """The rest is routed by what was fitted to some; a union of many labels gets as many as it needs."""
+    pool = Pool((1100, 1100, 1100, 1100))
+    owner, _, notes = routed("alloy", pool)
+    assert notes["texts"] == 4096
+    assert right(owner, pool) > 0.95
+    spec = {"name": "alloy", "texts_per_label": 1050}
+    assert routed(spec, pool)[2]["texts"] == 4200
+    few = routed(spec | {"texts_per_label": 1200}, pool)[2]
+    assert "4400 texts are too few to see whose they are (4800 are needed)" in few["warnings"][0]
+
+
+def test_foreign_texts_that_are_all_alike_are_warned_of() -> None:
+    """One cluster that one teacher answers with one label: the mixture takes it for that label, and says that something is odd."""
+    clean = routed("alloy", Pool((150, 150, 150, 150)))[2]
+    assert clean["warnings"] == []
+    found = [routed("alloy", Pool((150, 150, 150, 150), foreign=n, constant=True))[2] for n in (300, 600)]
+    assert any(notes["warnings"] for notes in found), found
+
+
+def test_a_pool_that_is_mostly_nobodys_is_warned_of() -> None:
+    notes = routed("alloy", Pool((100, 100, 100, 100), foreign=400))[2]
+    assert notes["shares"]["nobody"][-1] > 0.4
+    assert any("seem to be nobody's" in line for line in notes["warnings"])
+
+
+def test_many_labels_warn_as_muka_does() -> None:
+    groups = (("a", "b"), ("c", "d", "e", "f", "g", "h", "i"))
+    assert create("alloy").cautions(Context(LabelSpace.union(groups))) == create("muka").cautions(
+        Context(LabelSpace.union(groups))
+    )
+    assert create("alloy").cautions(Context(LabelSpace.union(groups)))
+
+
+def test_why_a_fit_is_not_used() -> None:
+    lines = _why_not(["one", "two", "three"], [0.98, 0.01, 0.2], torch.tensor([5.0, 0.0, 1.0]), texts=500, least=20)
+    assert lines == [
+        "hardly any text (5) seems to be two's: MUKA's weights serve",
+        "three is no surer of the texts that seem its own than of the others: MUKA's weights serve",
+    ]
+
+
+def test_a_label_that_lost_its_texts_is_warned_of() -> None:
+    """Its alarm: many texts at first, none in the end."""
+    method, pool = create("alloy"), Pool((100, 100, 100, 100))
+    bare = Context(pool.space, teachers=(Shape(6, 3),) * 2)
+    state = dict(method.fit(pool, bare))
+    assert state["labels"][1].tolist() == pytest.approx([100] * 4, abs=5)
+    assert method.account(Context(pool.space, state), ["one", "two"])["warnings"] == []
+    state["labels"] = torch.tensor([[90.0, 100, 100, 100], [2.0, 198, 100, 100]])
+    [warning] = method.account(Context(pool.space, state), ["one", "two"])["warnings"]
+    assert warning == "of the 90 texts that seemed to be 'a' at first 2 are left"
