@@ -20,7 +20,6 @@ ROUTING: Methods = {
     "muka-dropout": {"name": "routing", "of": {"name": "muka", "passes": K}},
     **{f"muka-{c}": {"name": "routing", "of": {"name": "muka", "confidence": c, "passes": 0}} for c in STARTS},
     **{f"alloy-{c}": {"name": "routing", "of": {"name": "alloy", "confidence": c}} for c in STARTS},
-    "gate": {"name": "gate"},
 }
 STUDENTS: Methods = {
     "muka-soft": {"name": "muka", "mode": "soft", "passes": K},

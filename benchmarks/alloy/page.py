@@ -8,7 +8,7 @@ import numpy as np
 
 from alloykit.files import write_atomic
 from benchmarks.alloy import routing, students
-from benchmarks.alloy.methods import POOLS, ROUTING, STUDENTS, TITLES, TUNED
+from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, STUDENTS, TITLES, TUNED
 from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import Cells, accuracies, comparisons, note, section
@@ -49,20 +49,48 @@ def _routing(_: Table, cells: Cells) -> list[str]:
         lines += _routed(
             cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
         )
-    return lines
+        lines += _routed(cells, pool, "accuracy", "the target's own accuracy on these texts, %")
+        if pool in UNSEEN_FOREIGN:
+            lines += _routed(cells, pool, "weight_on_foreign", "share of all weight that is on foreign texts, %")
+    return [*lines, *_not_used(cells)]
+
+
+def _not_used(cells: Cells) -> list[str]:
+    """Where Alloy's fit was not used, and what else it warned of."""
+    body = []
+    for key, cell in cells.items():
+        if cell["status"] == "done" and key.endswith("/routes"):
+            said = cell["routes"]["alloy-entropy"]["warnings"]
+            body += [[key.removesuffix("/routes"), line] for line in said]
+    if not body:
+        return []
+    done = sum(cell["status"] == "done" and key.endswith("/routes") for key, cell in cells.items())
+    fallen = len({where for where, line in body if "MUKA's weights serve" in line})
+    return [
+        f"Alloy fell back to MUKA's weights in {fallen} of {done} pools. What it warned of (setting / pool / seed):",
+        "",
+        *rows(["where", "warning"], body),
+    ]
 
 
 def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
     there = [s for s in routing.TABLE.settings if any(k.startswith(f"{s.name}/{pool}/") for k in cells)]
     if not there:
         return []
-    found = {m: [Part(cells, s.name, pool).values(m, "pool", key) for s in there] for m in ROUTING}
-    body = [[TITLES[m], *(spread(v) for v in values), _mean(values)] for m, values in found.items()]
-    return rows([heading, *(s.title for s in there), "mean"], body)
+    ways = [m for m in ROUTING if SIZES["passes"][pool] or not ROUTING[m]["of"].get("passes")]
+    found = {m: [Part(cells, s.name, pool).values("routes", "routes", m, key) for s in there] for m in ways}
+    if key != "weight_on_foreign" and key != "accuracy":
+        found["gate"] = [Part(cells, s.name, pool).values("gate", "pool", key) for s in there]
+    tuned = [s.name.split("-")[0] in TUNED for s in there]
+    body = [
+        [TITLES[m], *(spread(v) for v in values), *(_mean(values, tuned, which) for which in (True, False))]
+        for m, values in found.items()
+    ]
+    return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], body)
 
 
-def _mean(values: list[list[float]]) -> str:
-    have = [float(np.mean(v)) for v in values if v]
+def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:
+    have = [float(np.mean(v)) for v, chosen in zip(values, tuned, strict=True) if v and chosen is which]
     return f"{100 * float(np.mean(have)):.1f}" if have else "–"
 
 
@@ -78,7 +106,7 @@ def _students(table: Table, cells: Cells) -> list[str]:
 
 def _bar(cells: Cells) -> list[str]:
     """How much of the way from MUKA-Soft to perfect routing the student goes."""
-    body, shares = [], []
+    body, shares = [], {True: list[tuple[float, float]](), False: list[tuple[float, float]]()}
     for pool in students.TABLE.grid:
         for s in students.TABLE.settings:
             part = Part(cells, s.name, pool)
@@ -86,14 +114,19 @@ def _bar(cells: Cells) -> list[str]:
             if not (low and mine and high):
                 continue
             a, b, c = (float(np.mean(v)) for v in (low, mine, high))
-            shares.append((b - a, c - a))
+            shares[s.name.split("-")[0] in TUNED].append((b - a, c - a))
             closed = f"{(b - a) / (c - a):.0%}" if c - a > 0.01 else "no gap"
-            more = 100 * (float(np.mean(part.balanced("alloy"))) - float(np.mean(part.balanced("muka-soft"))))
-            body.append([pool, s.title, *(f"{100 * v:.1f}" for v in (a, b, c)), closed, f"{more:+.1f}"])
+            more = 100 * (np.array(part.balanced("alloy")) - np.array(part.balanced("muka-soft")))
+            spread_of = f" ± {np.std(more, ddof=1):.1f}" if len(more) > 1 else ""
+            body.append(
+                [pool, s.title, *(f"{100 * v:.1f}" for v in (a, b, c)), closed, f"{np.mean(more):+.1f}{spread_of}"]
+            )
     if not body:
         return []
-    gained, gap = (sum(v) for v in zip(*shares, strict=True))
-    body.append(["all", "", "", "", "", f"{gained / gap:.0%} of the summed gap", ""])
+    for which, name in ((True, "the sets it was chosen on"), (False, "the others")):
+        if shares[which]:
+            gained, gap = (sum(v) for v in zip(*shares[which], strict=True))
+            body.append([name, "", "", "", "", f"{gained / gap:.0%} of the summed gap", ""])
     headings = [
         "pool",
         "set",
@@ -101,6 +134,6 @@ def _bar(cells: Cells) -> list[str]:
         "Alloy, %",
         "perfect routing, %",
         "closed",
-        "balanced accuracy, Alloy − MUKA-Soft, points",
+        "balanced accuracy, Alloy − MUKA-Soft, points (± over seeds)",
     ]
     return rows(headings, body)

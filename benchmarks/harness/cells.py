@@ -53,7 +53,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     found = _scores(answers, way, scores[way])
     if way == ROUTING:
         if not create(spec).needs.labels:  # with labels nothing is to be found out about the pool
-            found["pool"] = _on_pool(stages, pool, spec)
+            found["pool"] = on_pool(stages, pool, spec)
     else:
         if "right_teacher" in scores.get(ROUTING, {}):
             found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
@@ -106,13 +106,14 @@ def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
     return [torch.cat(p).double()[unknown] for p in parts]
 
 
-def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
+def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     """How well the method's target names the pool's own texts, and how much weight foreign ones get."""
     texts = stages.texts_of(stages.pool(pool), want_labels=False)
     labelled = stages.texts_of(stages.pool(pool), want_labels=True)
     prepared, everything = stages.said(pool, texts, spec)
-    state = create(spec).fit(everything, Context(prepared.space))
-    context = Context(prepared.space, state)
+    begun = time.perf_counter()
+    context = Context(prepared.space, create(spec).fit(everything, Context(prepared.space)))
+    seconds, account = time.perf_counter() - begun, prepared.method.account(context, prepared.names)
     _, source = stages.said(pool, labelled, spec)
     answers = of_teachers(source, prepared.labels(labelled), prepared.method, context, prepared.names)
     score = answers.scores(prepared.space, prepared.names)[ROUTING]
@@ -121,6 +122,8 @@ def _on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     foreign = torch.tensor([i not in known for i in texts.table["id"]])
     return {
         "texts": len(texts),
+        "fit_seconds": round(seconds, 2),
+        "warnings": account.get("warnings", []),
         "accuracy": score["accuracy"],
         "right_teacher": score["right_teacher"],
         "right_teacher_balanced": score["right_teacher_balanced"],

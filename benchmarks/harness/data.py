@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Container
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -142,7 +143,7 @@ class Files:
 
     def skewed(self, pool: str, labels: Container[str], ratio: int) -> Path:
         """As many texts as in other pools, or as the rarer side allows; `ratio` times as many of these labels as of the rest."""
-        order = self._order()
+        order = self._order
         size = len(self._orders(pool)[0])
         answer = read(self.data / self.dataset.name / "train.parquet")["label"]
         sides: tuple[list[int], list[int]] = ([], [])
@@ -177,11 +178,12 @@ class Files:
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:
         """Rows of the training file: the teachers' own, and as many others."""
-        order = self._order()
+        order = self._order
         n = len(order)
         size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
         return order[:size], order[size : 2 * size]
 
+    @cached_property
     def _order(self) -> list[int]:
         n = len(read(self.data / self.dataset.name / "train.parquet"))
         return random.Random(f"texts {self.seed}").sample(range(n), n)
