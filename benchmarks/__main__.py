@@ -44,6 +44,7 @@ TABLES = {
     "alloy": {
         "routing": "which teacher gets a text: every confidence, and Alloy on top, on eight pools",
         "students": "what students learn from it, beside MUKA's and perfectly routed ones",
+        "cost": "what it adds to the time of a run",
     },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",

@@ -11,7 +11,7 @@ from benchmarks.alloy import routing, students
 from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, STUDENTS, TITLES, TUNED
 from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, accuracies, comparisons, note, section
+from benchmarks.harness.sections import Cells, accuracies, comparisons, measured, note, ran, section
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
@@ -35,8 +35,29 @@ def write() -> None:
         *note(NOTES, "summary"),
         *section(routing.TABLE, NOTES, _routing),
         *section(students.TABLE, NOTES, _students),
+        *_cost(),
     ]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _cost() -> list[str]:
+    lines, found = ["## What it costs", ""], measured("alloy", "cost")
+    if found is None:
+        return [*lines, "Not run yet.", ""]
+    body = []
+    for s in found["figures"]["settings"].values():
+        for way, seconds in s["seconds"].items():
+            against = s["alloy_against"].get(way)
+            told = f"{against['ratio']:.2f} ({against['from']:.2f}–{against['to']:.2f})" if against else ""
+            body.append([s["title"], way, seconds, s["of_which_training"][way], told])
+    return [
+        *lines,
+        "Whole runs without report and evaluation, from teachers and texts to a student, nothing read before; medians of "
+        f"{found['figures']['rounds']} rounds, in each of which every method has its turn. Last: Alloy's time as a multiple of this one's (middle half of the rounds).",
+        "",
+        *rows(["", "", "s in all", "s of training", "Alloy against it"], body),
+        *ran(found),
+    ]
 
 
 def _routing(_: Table, cells: Cells) -> list[str]:
