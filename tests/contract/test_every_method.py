@@ -21,7 +21,8 @@ from random_rows import (
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Method, StudentOutput, require
+from alloykit.methods.base import Context, Lesson, Method, StudentOutput
+from alloykit.methods.checks import require
 from alloykit.methods.registry import create
 from alloykit.rows import Rows
 

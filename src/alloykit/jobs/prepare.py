@@ -17,7 +17,8 @@ from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Shape, require
+from alloykit.methods.base import Context, Method, Shape
+from alloykit.methods.checks import require
 from alloykit.methods.registry import create
 from alloykit.precision import choose_precision
 from alloykit.recipe import InMemory, LabelOptions, Recipe

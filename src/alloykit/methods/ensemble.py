@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Phase, Supervision, unequal_counts, uniform_weights
+from alloykit.methods.base import Context, Method, Phase, Supervision, uniform_weights
+from alloykit.methods.checks import unequal_counts
 from alloykit.rows import Rows
 
 

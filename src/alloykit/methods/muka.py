@@ -13,7 +13,8 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision, unequal_counts
+from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
+from alloykit.methods.checks import unequal_counts
 from alloykit.methods.early_states import MOST, densities, early_layers, fit_densities
 from alloykit.rows import Rows, Source, TeacherRows, chunks, sample
 from alloykit.uncertainty import calibration
