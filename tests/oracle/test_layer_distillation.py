@@ -31,6 +31,8 @@ def test_mt_bert(rows: Rows) -> None:
     """Eqs. 1–3."""
     method, seen = lesson(rows, name="mt_bert")
     assert method.teacher_layers(seen.context) == ((2, 4), (2, 3)), "⌈j L_i / K⌉"
+    for w in seen.modules["maps"].parameters():  # as after some training
+        torch.nn.init.normal_(w)
     terms = method.loss(seen)
     hidden, taught = [], []
     for x in range(B):
@@ -77,6 +79,15 @@ def test_distilbert(which: int, rows: Rows) -> None:
     close(terms["kl"], kd)
     close(terms["cosine"].detach(), cosine)
     close(terms["ce"], [2 * -math.log(softmax(seen.student.logits[x])[int(rows.labels[x])]) for x in range(B)])
+
+
+def test_mt_berts_maps_begin_as_the_identity(rows: Rows) -> None:
+    method, seen = lesson(rows, name="mt_bert")
+    maps = method.modules(seen.context)["maps"]
+    assert [[tuple(w.weight.shape) for w in teacher] for teacher in maps] == [[(8, 8)] * 2, [(8, 6)] * 2]
+    for teacher in maps:
+        for w in teacher:
+            assert torch.equal(w.weight, torch.eye(*w.weight.shape))
 
 
 def test_pkd(rows: Rows) -> None:

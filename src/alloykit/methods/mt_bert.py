@@ -6,7 +6,8 @@
 
 K: the student's layers (the inner sum of Eq. 1 is printed up to T). Student layer j is compared with teacher layer ⌈j L_i / K⌉, which
 is T j where depths divide (ours otherwise). Tokens of other tokenizers are aligned by characters. W_ij is on the teacher's
-side, so both sides could shrink together: the size of the mapped states is noted in the training's history (ours).
+side, so both sides could shrink together: the size of the mapped states is noted in the training's history (ours). They begin as the
+identity (ours): a random W first drags a pre-trained student's states away from what they know, and short trainings do not recover.
 Teachers are made by `alloykit teach --together` (§2.1); others work, less well aligned (Fig. 4).
 """
 
@@ -64,12 +65,12 @@ class MTBert(Method):
         return tuple(uniform(context.student_shape.layers, t.layers) for t in context.teachers)
 
     def modules(self, context: Context) -> nn.ModuleDict:
-        """W_ij, one for each teacher and student layer."""
+        """W_ij, one for each teacher and student layer; at first the identity, as far as widths go."""
         if not self.options.hidden:
             return nn.ModuleDict()
         student = context.student_shape
         maps = [
-            nn.ModuleList(nn.Linear(t.hidden_size, student.hidden_size, bias=False) for _ in range(student.layers))
+            nn.ModuleList(_identity(t.hidden_size, student.hidden_size) for _ in range(student.layers))
             for t in context.teachers
         ]
         return nn.ModuleDict({"maps": nn.ModuleList(maps)})
@@ -100,6 +101,12 @@ class MTBert(Method):
                 (wide(states.to(wide.weight.dtype)) ** 2).mean() for wide, states in mapped(step.modules, step.rows[-1])
             ]
             step.log({"mapped_size": float(torch.stack(sizes).mean())})
+
+
+def _identity(width: int, to: int) -> nn.Linear:
+    linear = nn.Linear(width, to, bias=False)
+    nn.init.eye_(linear.weight)
+    return linear
 
 
 def hidden_loss(lesson: Lesson) -> Tensor:
