@@ -1,5 +1,6 @@
 """Which check is chosen, and that the weights of every check that may still be chosen stay on the disk."""
 
+from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -11,6 +12,7 @@ from torch import nn
 from transformers import EvalPrediction
 
 from alloykit.files import read_json
+from alloykit.training.phase_trainer import evenly
 from alloykit.training.selection import Check, Selection, choose
 from alloykit.training.trainer import summarise_checks
 
@@ -117,3 +119,13 @@ def test_summary_of_checks(n):
     variance = sum((i**2 - mean) ** 2 for i in range(n)) / (n - 1) if n > 1 else 0.0
     assert found["criterion"] == pytest.approx(mean)
     assert found["standard_error"] == pytest.approx((variance / n) ** 0.5)
+
+
+def test_texts_to_ask_about_are_spread_evenly():
+    """A file that is sorted by label gives some of every label."""
+    assert evenly(5, 256) == [0, 1, 2, 3, 4]
+    asked = evenly(1000, 256)
+    assert len(set(asked)) == 256
+    assert asked[0] == 0
+    assert max(b - a for a, b in pairwise(asked)) == 4
+    assert asked[-1] >= 996

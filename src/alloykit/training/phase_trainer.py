@@ -112,15 +112,17 @@ class PhaseTrainer(Trainer):
         if self.validation is None:
             raise TypeError("this method needs labelled validation texts")
         model, (tokens, labels) = self.accelerator.unwrap_model(self.model), self.validation
-        right, at = (
-            0,
-            [n * len(tokens) // ASKED for n in range(ASKED)] if len(tokens) > ASKED else list(range(len(tokens))),
-        )
+        right, at = 0, evenly(len(tokens), ASKED)
         for start in range(0, len(at), PART):
             rows = at[start : start + PART]
             batch = self._prepare_inputs(pad(self.check_collator.tokenizer, [tokens[i] for i in rows]))  # type: ignore[union-attr]
             right += int((model.answer(batch).argmax(-1).cpu() == labels[rows]).sum())
         return right / len(at)
+
+
+def evenly(n: int, most: int) -> list[int]:
+    """At most so many of n positions, spread evenly."""
+    return [i * n // most for i in range(most)] if n > most else list(range(n))
 
 
 class Progress(TrainerCallback):
