@@ -110,13 +110,10 @@ class Writer:
 
     def _prompt(self, label: str) -> list[int]:
         words = self.options.prompt.replace("{label}", label)
-        if (
-            self.options.steer == "prompt" and self.tokenizer.chat_template
-        ):  # instruction-tuned: as it was taught to be asked
-            asked = [{"role": "user", "content": words}]
-            return list(
-                self.tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)["input_ids"]
-            )
+        if self.options.steer == "prompt" and self.tokenizer.chat_template:
+            asked = [{"role": "user", "content": words}]  # an instruction-tuned model is asked as it was taught to be
+            found = self.tokenizer.apply_chat_template(asked, add_generation_prompt=True, return_dict=True)
+            return list(found["input_ids"])
         return [self.start, *(self.tokenizer(words, add_special_tokens=False).input_ids if words else [])]
 
     @torch.no_grad()
