@@ -10,7 +10,7 @@ from typing import Any
 import datasets
 import pytest
 import tiny
-from commandline import Call, execute, write_recipe
+from commandline import Call, write_recipe
 
 import alloykit
 from alloykit.errors import AlloyError
@@ -103,9 +103,9 @@ def test_a_teachers_texts_do_not_depend_on_the_others(place: Path, tmp_path: Pat
     assert [r["text"] for r in both if r["teacher"] == "parcels"] == [r["text"] for r in alone]
 
 
-def test_the_command(place: Path, tmp_path: Path) -> None:
+def test_the_command(place: Path, tmp_path: Path, call: Call) -> None:
     values = recipe(place, tmp_path / "out", per_class=8).model_dump(mode="json")
-    done = execute("generate", write_recipe(tmp_path, values))
+    done = call("generate", write_recipe(tmp_path, values))
     assert done.code == 0, done.err
     assert f"texts: {tmp_path / 'out' / 'texts.parquet'}" in done.out
     assert "to the teacher" in done.err
