@@ -122,12 +122,16 @@ def test_how_much_surer() -> None:
     g = torch.Generator().manual_seed(0)
     c = torch.rand(40, 3, generator=g, dtype=torch.float64)
     own = torch.stack([torch.arange(40) % 3 == 0, torch.ones(40).bool(), torch.arange(40) < 4], -1)
-    found = surer(c, own, 5)
+    found = surer(c, own, ~own, 5)
     inside, rest = c[own[:, 0], 0].numpy(), c[~own[:, 0], 0].numpy()
     error = math.sqrt(inside.var(ddof=1) / len(inside) + rest.var(ddof=1) / len(rest))
     assert float(found[0]) == pytest.approx((inside.mean() - rest.mean()) / error)
     assert math.isnan(float(found[1])), "no rest to compare with"
     assert float(found[2]) == 0, "fewer than five"
+    some = surer(c[:, :1], own[:, :1], torch.arange(40)[:, None] % 3 == 1, 5)
+    part = c[torch.arange(40) % 3 == 1, 0].numpy()
+    error = math.sqrt(inside.var(ddof=1) / len(inside) + part.var(ddof=1) / len(part))
+    assert float(some[0]) == pytest.approx((inside.mean() - part.mean()) / error), "the rest may be a part"
 
 
 def test_the_start() -> None:

@@ -212,11 +212,19 @@ def test_more_texts_than_the_fit_looks_at() -> None:
 
 
 def test_foreign_texts_that_are_all_alike_are_warned_of() -> None:
-    """One cluster that one teacher answers with one label: the mixture takes it for that label, and says that something is odd."""
+    """One cluster that one teacher answers with one label: the mixture takes it for that label; what is odd is seen late."""
     clean = routed("alloy", Pool((150, 150, 150, 150)))[2]
     assert clean["warnings"] == []
-    found = [routed("alloy", Pool((150, 150, 150, 150), foreign=n, constant=True))[2] for n in (300, 600)]
-    assert any(notes["warnings"] for notes in found), found
+    weight, warned = {}, {}
+    for foreign in (100, 300, 1000):
+        pool = Pool((150, 150, 150, 150), foreign=foreign, constant=True, seed=1)
+        owner, v, notes = routed("alloy", pool)
+        assert right(owner, pool) > 0.95, "what is known is not harmed"
+        weight[foreign], warned[foreign] = float(v[~pool.known].mean()), notes["warnings"]
+    assert weight[100] < 0.1, "nobody's"
+    assert min(weight[300], weight[1000]) > 0.7, "the known fault"
+    assert warned[100] == warned[300] == [], "seen only when they far outnumber the label's own"
+    assert any("'a' its teacher is no surer" in line for line in warned[1000])
 
 
 def test_a_pool_that_is_mostly_nobodys_is_warned_of() -> None:

@@ -1,6 +1,6 @@
 """Which teachers have been compared with a store's files before, so that a finished sweep need not load them again.
 
-A teacher is known by the SHA-256 of its folder's files, which costs a tenth of loading it. The note says: these files, read with these
+A teacher is known by the SHA-256 of its folder's files, which costs less than loading it. The note says: these files, read with these
 options, are what `teacher.json` and `sampling.json` describe.
 """
 

@@ -27,17 +27,23 @@ from alloykit.methods.base import Context, Method, MethodOptions, Needs, State, 
 from alloykit.methods.early_states import MOST, all_early_states, early_layers
 from alloykit.methods.muka import Muka, MukaOptions
 from alloykit.rows import Rows, Source, chunks, sample
-from alloykit.uncertainty.ownership import Ownership, Whitening, begin, half_standardised, start, teachers_share
+from alloykit.uncertainty.ownership import (
+    Ownership,
+    Whitening,
+    begin,
+    crossed,
+    half_standardised,
+    start,
+    teachers_share,
+)
 from alloykit.uncertainty.ownership_checks import knowing, lead, surer
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
 EXAMPLES = 12  # texts that changed owner, kept for the report
 DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
-LOST, NOBODYS = (
-    0.25,
-    0.4,
-)  # alarms: a label is left with less than this share of `texts_per_label`; more than this share of the texts are nobody's
+LOST = 0.25  # alarm: a label that had many texts is left with less than this share of `texts_per_label`
+NOBODYS = 0.4  # alarm: more than this share of the texts are nobody's
 
 
 class AlloyOptions(MethodOptions):
@@ -96,34 +102,21 @@ class Alloy(Method):
         z, evidence = whitening(everything), half_standardised(c, c)
         mixture = Ownership.fit(z, a, owners, evidence)
         r, r0 = mixture.posterior(z, a)
-        crossed, half = torch.empty_like(r), torch.arange(len(z)) % 2 == 0
-        for one, other in ((half, ~half), (~half, half)):
-            part = Ownership.fit(z[one], a[one], owners, evidence[one])
-            crossed[other] = part.posterior(z[other], a[other])[0]
-        held = owners.double()
-        fewest = self.options.texts_per_label // 4
-        believed = surer(c, crossed @ held.T > 0.5, fewest)
-        of_labels = torch.nn.functional.one_hot(crossed.argmax(-1), space.size).bool() & (
-            crossed.sum(-1, keepdim=True) > 0.5
-        )
-        by_label = surer(c @ (held / held.sum(0)), of_labels, fewest)
+        held, fewest = owners.double(), self.options.texts_per_label // 4
+        other = crossed(z, a, owners, evidence)
+        own = other @ held.T > 0.5
+        believed = surer(c, own, ~own, fewest)
+        named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & (other.sum(-1, keepdim=True) > 0.5)
+        by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
-        outcome = (
-            WHOLE
-            if bool((believed[~believed.isnan()] > DOUBT).all()) and not bool(believed.isnan().all())
-            else CONTRADICTED
-        )
+        asked = believed[~believed.isnan()]
+        outcome = WHOLE if len(asked) and bool((asked > DOUBT).all()) else CONTRADICTED
         found = {
             "outcome": torch.tensor(outcome), "texts": torch.tensor(len(c)), "surer": believed, "labels_surer": by_label,
             "labels": torch.stack([first.sum(0) / first.sum(), r.sum(0) / r.sum()]) * len(c),
         }  # fmt: skip
-        return (
-            begun
-            | found
-            | _moved(drawn.positions, start(evidence)[0], r, r0, owners)
-            | vars(whitening)
-            | mixture.state()
-        )
+        found |= _moved(drawn.positions, start(evidence)[0], r, r0, owners)
+        return begun | found | vars(whitening) | mixture.state()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != WHOLE:
@@ -174,12 +167,12 @@ class Alloy(Method):
         first, last = state["labels"].tolist()
         least = self.options.texts_per_label
         lost = [c for c in range(len(names)) if first[c] >= least and last[c] < LOST * least]
-        odd = [c for c, t in enumerate(state["labels_surer"].tolist()) if t < -DOUBT]
+        odd = [c for c, t in enumerate(state["labels_surer"].tolist()) if 0 != t <= DOUBT]
         warnings = [
             f"of the {first[c]:.0f} texts that seemed to be '{names[c]}' at first {last[c]:.0f} are left" for c in lost
         ]
         warnings += [
-            f"of the texts that seem to be '{names[c]}' its teacher is less sure than of texts that are not its own"
+            f"of the texts that seem to be '{names[c]}' its teacher is no surer than of texts that are not its own"
             for c in odd
         ]
         if (nobodys := float(state["course"][-1, -1])) > NOBODYS:

@@ -2,8 +2,9 @@
 
     L = (1 − α) CE(y, q) + α T² KL(p ‖ q) + β mean_{l=1}^{L_s−1} ‖ h^s_l / ‖h^s_l‖ − h^t_{I(l)} / ‖h^t_{I(l)}‖ ‖² / d
 
-h are the states of the first token, [CLS], of width d; the student's last layer is left out. The paper prints a sum over layers and
-widths; its β are those of a mean over both, which is what its authors' code takes. PKD-skip: I(l) = l L_t / L_s (every k-th layer), rounded up; PKD-last: the teacher's last layers but its last one.
+h are the states of the first token, [CLS], of width d; the student's last layer is left out. The paper prints a sum over
+layers and widths; its β are those of a mean over both, which is what its authors' code takes. PKD-skip: I(l) = l L_t / L_s
+(every k-th layer), rounded up; PKD-last: the teacher's last layers but its last one.
 """
 
 from __future__ import annotations

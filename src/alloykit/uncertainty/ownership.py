@@ -150,6 +150,15 @@ def begin(answers: Tensor, owners: Tensor, evidence: Tensor) -> tuple[Tensor, Te
     return answers.exp() * (gamma @ owners.double()) * (1 - r0).unsqueeze(-1), r0
 
 
+def crossed(z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Tensor:
+    """r_c of every text by the mixture that was fitted to the other half of them. [n, C]"""
+    found, half = torch.empty_like(answers), torch.arange(len(z)) % 2 == 0
+    for one, other in ((half, ~half), (~half, half)):
+        part = Ownership.fit(z[one], answers[one], owners, evidence[one])
+        found[other] = part.posterior(z[other], answers[other])[0]
+    return found
+
+
 def _spread(deviation: Tensor) -> Tensor:
     return torch.where(deviation > 1e-9, deviation, torch.ones_like(deviation))
 

@@ -4,6 +4,8 @@
     lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (6)
     surer_i = (mean of c_i over its own texts − mean over the rest) / standard error of that difference                  (7)
 
+and the same for every label, with the texts that none of its teachers knows as the rest.
+
 With disjoint label sets k is γ and the lead is γ_(1) − γ_(2); a label that several teachers share counts for each, and none of them against another.
 """
 
@@ -26,19 +28,19 @@ def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
     return (k.gather(1, best.unsqueeze(1)).squeeze(1) - others.amax(-1)).clamp(min=0)
 
 
-def surer(c: Tensor, own: Tensor, fewest: int) -> Tensor:
-    """Eq. 7 for every column, [K] float64. c, own [n, K]: the confidence of the column's teacher, and which texts are the column's.
+def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
+    """Eq. 7 for every column, [K] float64. c, own, rest [n, K]: the confidence of the column's teacher, and which texts are compared.
 
     NaN where there is no rest to compare with; 0 where there are fewer own texts than `fewest`.
     """
     found = []
-    for column, mine in zip(c.T, own.T, strict=True):
-        inside, rest = column[mine], column[~mine]
-        if len(rest) < 2:
+    for column, mine, others in zip(c.T, own.T, rest.T, strict=True):
+        inside, outside = column[mine], column[others]
+        if len(outside) < 2:
             found.append(torch.full((), torch.nan, dtype=c.dtype))
         elif len(inside) < max(2, fewest):
             found.append(torch.zeros((), dtype=c.dtype))
         else:
-            error = (inside.var() / len(inside) + rest.var() / len(rest)).sqrt().clamp(min=1e-9)
-            found.append((inside.mean() - rest.mean()) / error)
+            error = (inside.var() / len(inside) + outside.var() / len(outside)).sqrt().clamp(min=1e-9)
+            found.append((inside.mean() - outside.mean()) / error)
     return torch.stack(found)
