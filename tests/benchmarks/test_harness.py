@@ -25,6 +25,7 @@ from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
 from benchmarks.muka import table1, table2, table3, table4, table5
 from benchmarks.muka.table1 import PAPER, TABLE
+from benchmarks.stratanet import table3 as stratanet_table3
 
 LABELS = ("a", "b", "c", "d", "e")
 SET = DataSet("toy", "Toy", LABELS)
@@ -214,6 +215,16 @@ def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     some = list(TABLE.cells(SMALL, setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
     assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
+
+
+def test_the_papers_profile_writes_as_many_texts_a_class_as_the_paper() -> None:
+    small, paper = (stratanet_table3.TABLE.generated_by(profile) for profile in (SMALL, PAPER_PROFILE))
+    assert small["texts"] == 1000
+    assert "per_class" not in small
+    assert "texts" not in paper
+    assert paper["per_class"] == 1000
+    assert paper.items() >= dict(stratanet_table3.TABLE.paper_generation).items()
+    assert stratanet_table3.TABLE.configuration(PAPER_PROFILE)["generation"] == paper
 
 
 def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(

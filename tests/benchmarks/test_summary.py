@@ -60,6 +60,8 @@ def test_cells_of_a_page() -> None:
     assert spread([]) == "not run"
     assert spread([0.5, 0.6, 0.7]) == f"60.0 ± {100 * np.std([0.5, 0.6, 0.7], ddof=1):.1f}"
     assert spread([0.5]) == "50.0 (1 seed)"
+    assert spread([0.5] * 3, usual=5) == "50.0 ± 0.0 (3 seeds)"
+    assert spread([0.5] * 5, usual=5) == "50.0 ± 0.0"
     clear = {"difference": -0.031, "low": -0.05, "high": -0.01, "p_holm": 0.01}
     assert points(clear) == "**−3.1 (−5.0 to −1.0)**"
     assert points(clear | {"p_holm": 0.2}) == "−3.1 (−5.0 to −1.0)"
