@@ -61,13 +61,17 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
 
 @contextmanager
 def library_bars_off() -> Iterator[None]:
-    """No bars of transformers' own: loading and saving take a second, and the rest has bars of ours."""
+    """No bars of transformers' and datasets' own: loading and saving take a second, and the rest has bars of ours."""
+    import datasets
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    shown, of_datasets = logging.is_progress_bar_enabled(), datasets.are_progress_bars_disabled()
     logging.disable_progress_bar()
+    datasets.disable_progress_bars()
     try:
         yield
     finally:
         if shown:
             logging.enable_progress_bar()
+        if not of_datasets:
+            datasets.enable_progress_bars()

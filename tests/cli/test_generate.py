@@ -109,6 +109,7 @@ def test_the_command(place: Path, tmp_path: Path, call: Call) -> None:
     assert done.code == 0, done.err
     assert f"texts: {tmp_path / 'out' / 'texts.parquet'}" in done.out
     assert "to the teacher" in done.err
+    assert "Arrow" not in done.err, "no bars but ours"
 
 
 def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path], tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from alloykit.generation.writer import Writer, Written
 from alloykit.jobs.prepare import GENERATED, described, pick_device
 from alloykit.jobs.run import check_output
 from alloykit.knowledge.sampling import key
-from alloykit.progress import bar, say
+from alloykit.progress import bar, library_bars_off, say
 from alloykit.recipe import GenerateRecipe, LabelOptions
 from alloykit.teachers.encoder import identity
 from alloykit.teachers.teacher import Teacher, TeacherSpec
@@ -79,7 +79,8 @@ def write_texts(
             got="none that could be kept",
             hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
         )
-    replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
+    with library_bars_off():
+        replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
     write_json(
         folder / SUMMARY,
         {
