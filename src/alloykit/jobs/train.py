@@ -48,14 +48,16 @@ def train_student(
         checks, check_source = asked[0], validation.source
     if not len(positions):
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
+    begun = time.perf_counter()
     if prepared.method.needs.token_states:
         teachers = load_teachers(prepared)
         source = live(prepared, source, prepared.texts, teachers, tokenizer, length)
+        source.keep(range(len(prepared.texts)))
         if check_source is not None and validation is not None:
             check_source = live(prepared, check_source, validation.texts, teachers, tokenizer, length)
+            check_source.keep(range(len(validation.texts)))
     if prepared.method.needs.student_attention_scores:
         write_out_attention(model)
-    begun = time.perf_counter()
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
