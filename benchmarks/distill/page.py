@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from alloykit.files import write_atomic
-from benchmarks.distill import measurements, mtbert, rlkd4
+from benchmarks.distill import measurements, mtbert, mtbert_page, rlkd4
 from benchmarks.distill.methods import FOUR, TITLES
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
@@ -19,7 +19,6 @@ from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
-APART, TOGETHER = "-apart", "-together"  # how MT-BERT's settings end
 RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SST-2
     "supervised": (88.3, 72.1, 74.6, 60.7, 83.3, 85.9),
     "kd-minilm6": (88.4, 74.0, 75.3, 56.7, 83.7, 87.5),
@@ -32,12 +31,6 @@ RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SS
     "rl_kd-reward3": (89.0, 76.7, 76.7, 64.6, 85.3, 89.1),
 }
 ORDER = ("qqp_10k", "mrpc", "mnli_10k", "rte", "qnli_10k", "sst2")
-MTBERT_PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
-    "distilbert": {"sst2": (92.5, 91.4), "rte": (58.4, 54.1)},
-    "pkd": {"sst2": (92.0, 89.4), "rte": (65.5, 62.3)},
-    "tinybert": {"sst2": (93.1, 92.6), "rte": (70.0, 66.6)},
-    "mt_bert": {"sst2": (94.6, 93.9), "rte": (75.7, 73.8)},
-}
 five = partial(spread, usual=5)
 RL = [name for name in TITLES if name.startswith("rl_kd")]
 SMALLER = {
@@ -60,7 +53,7 @@ def write() -> None:
         *measurements.sizes(),
         *measurements.policy(NOTES),
         *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
-        *section(mtbert.TABLE, NOTES, _mtbert, TASKS),
+        *section(mtbert.TABLE, NOTES, mtbert_page.body, TASKS),
     ]
     write_atomic(RESULTS / "distill.md", "\n".join(lines).rstrip() + "\n")
 
@@ -165,54 +158,3 @@ def _against(
         "",
         *rows(["", "", *(f"− {title}" for title in rivals.values())], body),
     ]
-
-
-def _mtbert(table: Table, cells: Cells) -> list[str]:
-
-    def cell(setting: str, method: str, score: str = "accuracy") -> str:
-        return spread(Part(cells, setting, "shared").values(method, score))
-
-    def scores(setting: str, method: str) -> str:
-        f1 = f" / {cell(setting, method, 'macro_f1')}" if setting.startswith("ohsumed") else ""
-        return cell(setting, method) + f1
-
-    def both(name: str, together: bool, method: str) -> str:
-        return scores(name + (TOGETHER if together else APART), method)
-
-    headings = ["accuracy, % (OhSumed: / macro-F1)", *_titles(mtbert.DATA)]
-    body = [
-        [f"teacher {encoder}{', co-finetuned' if together else ''}",
-         *(spread(_teacher(Part(cells, n + (TOGETHER if together else APART), "shared"), i)) for n in mtbert.DATA)]
-        for together in (False, True) for i, encoder in enumerate(mtbert.THREE)
-    ]  # fmt: skip
-    for method in ("supervised", "distilbert", "pkd", "tinybert", "mt_bert"):
-        for k, size in enumerate(mtbert.SIZES):
-            stated = MTBERT_PAPER.get(method, {})
-            body.append([f"{method}, {size[-1]} layers", *(
-                both(n, method == "mt_bert", f"{method}-{size}") + (f" [{stated[n][k]}]" if n in stated else "") for n in mtbert.DATA
-            )])  # fmt: skip
-    lines = [
-        "Table 2 (in brackets the paper's, of 6 and 4 layers). DistilBERT, BERT-PKD and TinyBERT have one teacher each, MiniLM of six layers, fine-tuned by itself:",
-        "",
-        *rows(headings, body),
-    ]
-    body = []
-    first, headings = mtbert.WHOLE[0], [headings[0], *_titles(mtbert.WHOLE)]
-    for key in [k.removeprefix(first) for k in mtbert.ALL if k.startswith(first) and k != first + APART]:
-        names = "all three" if key == TOGETHER else key[1:].replace("-", " + ")
-        body.append([names, *(scores(n + key, "mt_bert-student3") for n in mtbert.WHOLE)])
-    lines += [
-        "Combinations of teachers (Table 3), students of three layers. A teacher without others is fine-tuned by itself, under its own head:",
-        "",
-        *rows(headings, body),
-    ]
-    body = [["MT-BERT", *(both(n, True, "mt_bert-student3") for n in mtbert.WHOLE)]]
-    body += [[name, *(both(n, False, name) for n in mtbert.WHOLE)] for name in mtbert.ENSEMBLES]
-    body.append(["without co-finetuning", *(both(n, False, "mt_bert-student3") for n in mtbert.WHOLE)])
-    body += [[name, *(both(n, True, name) for n in mtbert.WHOLE)] for name in mtbert.WITHOUT]
-    lines += [
-        "Ensembles (Fig. 3), parts left out (Figs. 4, 5), and the paper's pooled head:",
-        "",
-        *rows(headings, body),
-    ]
-    return lines

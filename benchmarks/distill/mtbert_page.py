@@ -1,0 +1,134 @@
+"""MT-BERT's part of benchmarks/results/distill.md: Tables 2 and 3, Figs. 3–5, and what of it is certain."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from benchmarks.distill import mtbert
+from benchmarks.harness.data import SETS
+from benchmarks.harness.sections import Cells, compared
+from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
+
+PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
+    "distilbert": {"sst2": (92.5, 91.4), "rte": (58.4, 54.1)},
+    "pkd": {"sst2": (92.0, 89.4), "rte": (65.5, 62.3)},
+    "tinybert": {"sst2": (93.1, 92.6), "rte": (70.0, 66.6)},
+    "mt_bert": {"sst2": (94.6, 93.9), "rte": (75.7, 73.8)},
+}
+APART, TOGETHER = "-apart", "-together"  # how settings end
+OURS, ALONE = "mt_bert-student3", "without co-finetuning"
+BASELINES = {
+    "supervised": "fine-tuned without teachers",
+    "distilbert": "DistilBERT",
+    "pkd": "BERT-PKD",
+    "tinybert": "TinyBERT",
+}
+FIGURES = {
+    "dissimilarity": "ensemble by dissimilarity, teachers apart",
+    "adaptive": "adaptive ensemble, teachers apart",
+    ALONE: ALONE,
+    "mt_bert-unweighted": "without weights of the teachers",
+    "mt_bert-no-hidden": "without hidden loss",
+    "mt_bert-no-distillation": "without distillation loss",
+    "mt_bert-no-task": "without task loss",
+    "mt_bert-pooled-head": "with the paper's pooled head",
+}
+
+
+def body(table: Table, cells: Cells) -> list[str]:
+    parts = {name: _joined(cells, name) for name in mtbert.DATA}
+    whole = {name: parts[name] for name in mtbert.WHOLE}
+    return [*_table2(cells, parts), *_table3(whole), *_figures(whole)]
+
+
+def _joined(cells: Cells, name: str) -> Part:
+    """All cells of one data set under one setting, so that they can be compared: they have the same test texts."""
+    found: Cells = {}
+    for key, cell in cells.items():
+        setting, pool, seed, method = key.split("/")
+        if setting == name + APART:
+            method = ALONE if method == OURS else method
+        elif setting != name + TOGETHER and setting.startswith(f"{name}-"):
+            method = setting.removeprefix(f"{name}-") if method == OURS else "teachers"
+        elif setting != name + TOGETHER:
+            continue
+        new = f"{name}/{pool}/{seed}/{method}"
+        if method == "teachers" and "labels" in cell and "labels" in found.get(new, ()):
+            assert found[new]["labels"] == cell["labels"], f"{key} has other test texts"
+        found.setdefault(new, cell)
+    return Part(found, name, "shared")
+
+
+def _scores(part: Part, method: str) -> str:
+    f1 = f" / {spread(part.values(method, 'macro_f1'))}" if part.setting == "ohsumed" else ""
+    return spread(part.values(method, "accuracy")) + f1
+
+
+def _headings(names: Sequence[str], first: str = "accuracy, % (OhSumed: / macro-F1)") -> list[str]:
+    return [first, *(SETS[n].title for n in names)]
+
+
+def _table2(cells: Cells, parts: Mapping[str, Part]) -> list[str]:
+    def teacher(name: str, ending: str, i: int) -> str:
+        return spread(
+            Part(cells, name + ending, "shared").values("teachers", "teachers", f"teacher{i + 1}", "accuracy")
+        )
+
+    found = [
+        [f"teacher {encoder}{more}", *(teacher(n, ending, i) for n in parts)]
+        for ending, more in ((APART, ""), (TOGETHER, ", co-finetuned"))
+        for i, encoder in enumerate(mtbert.THREE)
+    ]
+    for method, title in (BASELINES | {"mt_bert": "MT-BERT"}).items():
+        for k, size in enumerate(mtbert.SIZES):
+            stated = PAPER.get(method, {})
+            each = [
+                _scores(part, f"{method}-{size}") + (f" [{stated[n][k]}]" if n in stated else "")
+                for n, part in parts.items()
+            ]
+            found.append([f"{title}, {size[-1]} layers", *each])
+    lines = [
+        "Table 2 (in brackets the paper's, of 6 and 4 layers). DistilBERT, BERT-PKD and TinyBERT have one teacher each, MiniLM of six layers, fine-tuned by itself:",
+        "",
+        *rows(_headings(list(parts)), found),
+    ]
+    for size in mtbert.SIZES:
+        rivals = {f"{method}-{size}": title for method, title in BASELINES.items()}
+        lines += _against(parts, f"mt_bert-{size}", f"MT-BERT of {size[-1]} layers", rivals)
+    return lines
+
+
+def _table3(parts: Mapping[str, Part]) -> list[str]:
+    first = mtbert.WHOLE[0]
+    keys = [key.removeprefix(f"{first}-") for key in mtbert.ALL if key.startswith(f"{first}-")]
+    rivals = {key: key.replace("-", " + ") for key in keys if f"-{key}" not in (APART, TOGETHER)}
+    found = [["all three", *(_scores(part, OURS) for part in parts.values())]]
+    found += [[title, *(_scores(part, key) for part in parts.values())] for key, title in rivals.items()]
+    return [
+        "Combinations of teachers (Table 3), students of three layers. A teacher without others is fine-tuned by itself, under its own head:",
+        "",
+        *rows(_headings(list(parts)), found),
+        *_against(parts, OURS, "All three teachers", rivals),
+    ]
+
+
+def _figures(parts: Mapping[str, Part]) -> list[str]:
+    found = [["MT-BERT", *(_scores(part, OURS) for part in parts.values())]]
+    found += [[title, *(_scores(part, key) for part in parts.values())] for key, title in FIGURES.items()]
+    return [
+        "Ensembles (Fig. 3), parts left out (Figs. 4, 5), and the paper's pooled head; students of three layers:",
+        "",
+        *rows(_headings(list(parts)), found),
+        *_against(parts, OURS, "MT-BERT", FIGURES),
+    ]
+
+
+def _against(parts: Mapping[str, Part], ours: str, title: str, rivals: Mapping[str, str]) -> list[str]:
+    found = {name: part.compare(ours, list(rivals)) for name, part in parts.items()}
+    return [
+        f"{title} less …, in points of accuracy (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 after Holm's correction "
+        "over the column; p of a paired t-test over seeds behind the semicolon):",
+        "",
+        *rows(_headings(list(parts), ""), [[f"− {t}", *(compared(f.get(r)) for f in found.values())] for r, t in rivals.items()]),
+    ]  # fmt: skip
