@@ -42,7 +42,7 @@ def run_cell(
 
 
 def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> dict[str, Any]:
-    name = "-".join([pool, *(str(v) for v in _flat(spec))]).replace("/", "-")
+    name = "-".join([pool, *_flat(spec)]).replace("/", "-")
     spec = dict(spec)
     training, student = spec.pop("training", {}), spec.pop("student", None)
     recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, **training)
@@ -142,5 +142,9 @@ def _scores(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]
     return {**score, "answers": letters(predicted)}
 
 
-def _flat(spec: dict[str, Any]) -> list[Any]:
-    return [v for value in spec.values() for v in (_flat(value) if isinstance(value, dict) else [value])]
+def _flat(spec: dict[str, Any]) -> list[str]:
+    """Two methods that differ in anything have two run folders: one may lie there unfinished."""
+    parts = []
+    for key, value in spec.items():
+        parts += _flat(value) if isinstance(value, dict) else [value if key == "name" else f"{key}={value}"]
+    return parts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 from collections.abc import Container
 from dataclasses import dataclass
 from functools import cached_property
@@ -143,12 +144,10 @@ class Files:
 
     def skewed(self, pool: str, labels: Container[str], ratio: int) -> Path:
         """As many texts as in other pools, or as the rarer side allows; `ratio` times as many of these labels as of the rest."""
-        order = self._order
         size = len(self._orders(pool)[0])
-        answer = read(self.data / self.dataset.name / "train.parquet")["label"]
         sides: tuple[list[int], list[int]] = ([], [])
-        for row in order[size:]:
-            sides[self.dataset.labels[answer[row]] not in labels].append(row)
+        for row in self._order(size)[size:]:
+            sides[self.dataset.labels[self._answers[row]] not in labels].append(row)
         few = min(round(size / (1 + ratio)), len(sides[0]) // ratio, len(sides[1]))
         rows = [*sides[0][: few * ratio], *sides[1][:few]]
         return self._part(pool, random.Random(f"{pool} {self.seed}").sample(rows, len(rows)))
@@ -178,15 +177,28 @@ class Files:
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:
         """Rows of the training file: the teachers' own, and as many others."""
-        order = self._order
-        n = len(order)
+        n = len(self._answers)
         size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
+        order = self._order(size)
         return order[:size], order[size : 2 * size]
 
     @cached_property
-    def _order(self) -> list[int]:
-        n = len(read(self.data / self.dataset.name / "train.parquet"))
-        return random.Random(f"texts {self.seed}").sample(range(n), n)
+    def _answers(self) -> list[int]:
+        return list(read(self.data / self.dataset.name / "train.parquet")["label"])
+
+    def _order(self, size: int) -> list[int]:
+        """A seed's own order of all rows. Teachers cannot learn a label without a text: where the first `size` rows have none of a
+        label, its next one and the last of them that can be spared change places."""
+        n, answers = len(self._answers), self._answers
+        order = random.Random(f"texts {self.seed}").sample(range(n), n)
+        counts = Counter(answers[row] for row in order[:size])
+        for label in (label for label in sorted(set(answers)) if not counts[label]):
+            there = next(k for k in range(size, n) if answers[order[k]] == label)
+            here = next(k for k in reversed(range(size)) if counts[answers[order[k]]] > 1)
+            counts[answers[order[here]]] -= 1
+            counts[label] += 1
+            order[here], order[there] = order[there], order[here]
+        return order
 
     def _named(self, rows: list[int], file: str) -> dict[str, list[str | None]]:
         table = read(self.data / self.dataset.name / f"{file}.parquet").select(rows)

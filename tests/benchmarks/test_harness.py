@@ -101,6 +101,21 @@ def test_every_seed_draws_its_own_texts_but_the_test_texts_are_the_same(data: Pa
     assert len(set(texts(first.test()))) == 20
 
 
+def test_teachers_have_a_text_of_every_label(data: Path, tmp_path: Path) -> None:
+    """A label that the draw has missed takes the place of a text whose label has others; nothing else moves."""
+    path = data / "toy" / "train.parquet"
+    table = datasets.Dataset.from_parquet(str(path), keep_in_memory=True)
+    plain = texts(files(data, tmp_path / "plain").pool("shared"))
+    rare = next(i for i, text in enumerate(table["text"]) if text not in plain)
+    labels = [4 if i == rare else label % 4 for i, label in enumerate(table["label"])]
+    datasets.Dataset.from_dict({**table.to_dict(), "label": labels}).to_parquet(str(path))
+    parts = files(data, tmp_path / "rare")
+    found = texts(parts.pool("shared"))
+    assert table["text"][rare] in found
+    assert sum(a != b for a, b in zip(plain, found, strict=True)) == 1
+    assert not set(found) & set(texts(parts.pool("disjoint")))
+
+
 def test_without_a_size_all_texts_are_used_and_disjoint_halves_need_other_teachers(data: Path, tmp_path: Path) -> None:
     parts = files(data, tmp_path, texts=None, test=None)
     assert len(texts(parts.pool("shared"))) == 100

@@ -81,3 +81,16 @@ def test_generated_texts_are_shared_out_among_the_classes_of_all_teachers(tmp_pa
     stages = Stages(tmp_path, tmp_path, pair, SMALL, 0, generation={"texts": 100, "top_k": 8})
     assert stages.generation == {"per_class": 13, "top_k": 8}
     assert Stages(tmp_path, tmp_path, pair, SMALL, 0, generation={"per_class": 5}).generation == {"per_class": 5}
+
+
+def test_methods_that_differ_in_one_option_have_folders_of_their_own() -> None:
+    specs: list[dict[str, Any]] = [
+        {"name": "mt_bert", "task": False},
+        {"name": "mt_bert", "hidden": False},
+        {"name": "mt_bert", "training": {"epochs": 2}},
+        {"name": "mt_bert", "student": "pooled3"},
+        {"name": "mt_bert"},
+    ]
+    folders = ["-".join(cells._flat(spec)) for spec in specs]
+    assert len(set(folders)) == len(specs)
+    assert folders[2] == "mt_bert-epochs=2"
