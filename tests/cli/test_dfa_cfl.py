@@ -96,3 +96,19 @@ def test_plan_counts_the_teachers_that_stay_in_memory(
     cfl = plan(parse(values | {"method": "cfl"}, Recipe), probe=False)
     assert cfl["knowledge_bytes"] - kd["knowledge_bytes"] == 40 * 2 * (32 + 16) + 2 * 600
     torch.manual_seed(0)
+
+
+@pytest.mark.parametrize(("epochs", "kept"), [(1, []), (2, [len(TEXTS)])])
+def test_token_states_are_kept_where_they_are_asked_for_again(
+    epochs: int,
+    kept: list[int],
+    teachers: list[Path],
+    models: dict[str, Path],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    found: list[int] = []
+    monkeypatch.setattr("alloykit.knowledge.live.LiveKnowledge.keep", lambda _, positions: found.append(len(positions)))
+    values = recipe(teachers, models, tmp_path / "run", "dfa")
+    alloykit.amalgamate(**values | {"training": TRAINING | {"epochs": epochs}})
+    assert found == kept

@@ -18,7 +18,7 @@ from alloykit.files import digest, replace_atomic, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, read, rehearse, salted
+from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, rehearse
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, check_run, open_run
 from alloykit.jobs.sizes import sizes
@@ -32,6 +32,7 @@ from alloykit.jobs.sources import (
     writes,
     written,
 )
+from alloykit.jobs.texts import read, salted
 from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context

@@ -17,9 +17,10 @@ from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_json
-from alloykit.jobs.prepare import Prepared, label_positions, prepare, read, salted
+from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run
+from alloykit.jobs.texts import label_positions, read, salted
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep

@@ -75,8 +75,7 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
             say("measuring the student")
         training = probe_student(prepared) if trains else 0.0
         if trains and needs.token_states:  # kept on a CPU; on a GPU every step asks every teacher
-            epochs = sum(phase.epochs or recipe.training.epochs for phase in prepared.method.phases())
-            times = 1 if prepared.device == "cpu" else epochs
+            times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
             training += times * n * sum(t["plain_seconds_each"] for t in teachers)
         sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
         seconds = {"sweep": round(sweep, 3), "training": round(training, 3)}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,9 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
+from alloykit.jobs.texts import label_positions, read, salt_of, salted, source_of, wants_labels
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
@@ -75,6 +75,11 @@ class Prepared:
             folder or self.output / "knowledge", salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device]
         )
 
+    @property
+    def epochs(self) -> float:
+        """How often the student sees each text, over all phases of the method."""
+        return sum(phase.epochs or self.recipe.training.epochs for phase in self.method.phases())
+
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
         recipe, needs = self.recipe, self.method.needs
         return SweepOptions(
@@ -91,7 +96,6 @@ class Prepared:
         )
 
 
-GENERATED = "texts.parquet"
 TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # what keeps the device busy and fits a small one
 SHARD_ROWS = {"cpu": 1024, "cuda": 8192}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
 
@@ -102,7 +106,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     infos, space = described(recipe.teachers, recipe.labels)
     student_shape = _check_student(recipe) if method.phases() else None
     try:
-        texts = texts if texts is not None else read(_source(recipe), want_labels=wants_labels(recipe, method))
+        texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
         if not wants_labels(recipe, method) or "column" not in error.expected:
             raise
@@ -159,64 +163,12 @@ def rehearse(recipe: Recipe) -> Prepared:
     return prepared
 
 
-def wants_labels(recipe: Recipe, method: Method) -> bool:
-    """Whether the recipe's texts need their labels: to learn from, or to say which teacher's they are."""
-    return method.needs.labels or (method.needs.own_texts and recipe.generation is None)
-
-
-def generated(recipe: Recipe) -> Path:
-    """The folder of the texts that a recipe has written."""
-    return Path(recipe.output) / "generated"
-
-
-def _source(recipe: Recipe) -> TextsOptions | InMemory:
-    """What the recipe's `texts:` stands for. AlloyError for texts that are not written yet."""
-    if not isinstance(recipe.texts, str):
-        return recipe.texts
-    path = generated(recipe) / GENERATED
-    if not path.exists():
-        raise AlloyError(
-            expected="the texts that `texts: generate` stands for",
-            got=f"none in {path.parent}",
-            hint="`alloykit amalgamate` writes them first; or write them with `alloykit generate` and name the file.",
-        )
-    return TextsOptions(path=str(path), label="label")
-
-
 def check_labelled(prepared: Prepared) -> None:
     """AlloyError, before any work, for validation or test texts that cannot be read or have labels that no teacher knows."""
     recipe = prepared.recipe
     for block in (recipe.validation, recipe.evaluate):
         if block is not None and not isinstance(block.data, InMemory):
             prepared.labels(read(salted(block.data, recipe), want_labels=True))
-
-
-def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
-    """Texts that a recipe names."""
-    if isinstance(source, InMemory):
-        raise AlloyError(
-            expected="a recipe whose texts are in a file",
-            got="texts that were passed from Python's memory",
-            hint="Write them to a file and name it in the recipe, or call alloykit.amalgamate again with the same texts.",
-        )
-    return load_texts(source, want_labels=want_labels)
-
-
-def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
-    """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
-    place = {name: position for position, name in enumerate(space.names)}
-    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
-    found, unknown = [], set[str]()
-    for batch in texts.table.batches(["label"]):
-        found.append(torch.tensor([place.get(name, -1) for name in batch["label"]]))
-        unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
-    if unknown:
-        raise AlloyError(
-            expected=f"labels of the union ({', '.join(space.names)})",
-            got=", ".join(repr(name) for name in sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
-            hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
-        )
-    return torch.cat(found)
 
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
@@ -229,18 +181,6 @@ def pick_device(wanted: str) -> str:
     if wanted == "cuda" and not torch.cuda.is_available():
         raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
     return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-
-
-def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:
-    """Test texts share the store with the recipe's texts, so their ids are salted in the same way."""
-    if not isinstance(data, TextsOptions) or not isinstance(recipe.texts, TextsOptions) or data.salt_env is not None:
-        return data
-    return data.model_copy(update={"salt_env": recipe.texts.salt_env})
-
-
-def salt_of(source: Any) -> str:
-    name = getattr(source, "salt_env", None)
-    return os.environ.get(name, "") if name else ""
 
 
 def _check_student(recipe: Recipe) -> Shape:

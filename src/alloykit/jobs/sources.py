@@ -10,8 +10,9 @@ from torch import Tensor
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.jobs.generate import write_texts
-from alloykit.jobs.prepare import GENERATED, Prepared, generated, read, salted, stored
+from alloykit.jobs.prepare import Prepared, stored
 from alloykit.jobs.run import Run
+from alloykit.jobs.texts import GENERATED, generated, read, salted
 from alloykit.knowledge.live import LiveKnowledge
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sampling import key as sample_seed

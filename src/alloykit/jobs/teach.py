@@ -16,8 +16,9 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import read_json, write_atomic, write_json
-from alloykit.jobs.prepare import label_positions, pick_device, read
+from alloykit.jobs.prepare import pick_device
 from alloykit.jobs.run import check_output, differences
+from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context

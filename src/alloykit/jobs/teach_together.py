@@ -11,8 +11,9 @@ import numpy as np
 from alloykit.data import Texts
 from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_atomic, write_json
-from alloykit.jobs.prepare import label_positions, pick_device, read
+from alloykit.jobs.prepare import pick_device
 from alloykit.jobs.teach import MADE, check_made, check_texts, install, restrict
+from alloykit.jobs.texts import label_positions, read
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.progress import say

@@ -52,7 +52,8 @@ def train_student(
     if prepared.method.needs.token_states:
         teachers = load_teachers(prepared)
         source = live(prepared, source, prepared.texts, teachers, tokenizer, length)
-        source.keep(range(len(prepared.texts)))
+        if prepared.epochs > 1:  # else no text is asked about twice
+            source.keep(range(len(prepared.texts)))
         if check_source is not None and validation is not None:
             check_source = live(prepared, check_source, validation.texts, teachers, tokenizer, length)
             check_source.keep(range(len(validation.texts)))

@@ -1,7 +1,7 @@
 """Token states in a temporary file, so that epochs and checks read them without a teacher pass.
 
 They are kept as they were computed, float32, those of the first texts that fit into a quarter of the room that the file's folder had
-at the beginning. For teachers on a CPU only; a GPU computes them sooner than they could be carried to it.
+at the beginning. For teachers on a CPU only: carrying so much to a GPU is thought to take longer than computing it there (not measured).
 """
 
 from __future__ import annotations
