@@ -12,6 +12,7 @@ from benchmarks.harness.settings import Setting, one_task
 from benchmarks.harness.table import Table
 
 THREE = ("minilm6", "minilm4", "roberta")
+WEAKEST = "roberta"
 DATA = ("sst2", "rte", "ohsumed")  # OhSumed, 23 topics of unequal size, stands for MIND
 WHOLE = ("sst2", "ohsumed")  # RTE is in Table 2 alone: so few of its texts tell little apart
 SIZES = ("student3", "student2")
@@ -57,10 +58,10 @@ def settings(name: str) -> dict[str, tuple[Setting, tuple[str, ...]]]:
     alone, parts = ((*ENSEMBLES, "mt_bert-student3"), WITHOUT) if whole else ((), ())
     add(THREE, (*BASELINES, *alone), name=f"{name}-apart", title=f"{title}, teachers fine-tuned apart")
     add(THREE, (*MT_BERT, *parts), name=f"{name}-together", title=f"{title}, teachers co-finetuned", together=True)
-    for n in (1, 2) if whole else ():  # Table 3
+    for n in (1, 2) if whole else ():  # Table 3; and, with the weakest teacher, what its states do
         for some in combinations(THREE, n):
-            key = "-".join((name, *some))
-            add(some, ("mt_bert-student3",), name=key, title=f"{title}: {', '.join(some)}", together=n > 1)
+            methods = ("mt_bert-student3", *(("mt_bert-no-hidden",) if WEAKEST in some else ()))
+            add(some, methods, name="-".join((name, *some)), title=f"{title}: {', '.join(some)}", together=n > 1)
     return found
 
 

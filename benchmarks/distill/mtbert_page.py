@@ -17,7 +17,8 @@ PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
     "mt_bert": {"sst2": (94.6, 93.9), "rte": (75.7, 73.8)},
 }
 APART, TOGETHER = "-apart", "-together"  # how settings end
-OURS, ALONE = "mt_bert-student3", "without co-finetuning"
+WITHOUT_HIDDEN = ", without hidden loss"
+OURS, NO_HIDDEN, ALONE = "mt_bert-student3", "mt_bert-no-hidden", "without co-finetuning"
 BASELINES = {
     "supervised": "fine-tuned without teachers",
     "distilbert": "DistilBERT",
@@ -29,7 +30,7 @@ FIGURES = {
     "adaptive": "adaptive ensemble, teachers apart",
     ALONE: ALONE,
     "mt_bert-unweighted": "without weights of the teachers",
-    "mt_bert-no-hidden": "without hidden loss",
+    NO_HIDDEN: "without hidden loss",
     "mt_bert-no-distillation": "without distillation loss",
     "mt_bert-no-task": "without task loss",
     "mt_bert-pooled-head": "with the paper's pooled head",
@@ -50,7 +51,8 @@ def _joined(cells: Cells, name: str) -> Part:
         if setting == name + APART:
             method = ALONE if method == OURS else method
         elif setting != name + TOGETHER and setting.startswith(f"{name}-"):
-            method = setting.removeprefix(f"{name}-") if method == OURS else "teachers"
+            some = setting.removeprefix(f"{name}-")
+            method = {OURS: some, NO_HIDDEN: some + WITHOUT_HIDDEN}.get(method, "teachers")
         elif setting != name + TOGETHER:
             continue
         new = f"{name}/{pool}/{seed}/{method}"
@@ -104,7 +106,9 @@ def _table3(parts: Mapping[str, Part]) -> list[str]:
     keys = [key.removeprefix(f"{first}-") for key in mtbert.ALL if key.startswith(f"{first}-")]
     rivals = {key: key.replace("-", " + ") for key in keys if f"-{key}" not in (APART, TOGETHER)}
     found = [["all three", *(_scores(part, OURS) for part in parts.values())]]
-    found += [[title, *(_scores(part, key) for part in parts.values())] for key, title in rivals.items()]
+    for key, title in rivals.items():
+        ways = ("", WITHOUT_HIDDEN) if mtbert.WEAKEST in key else ("",)
+        found += [[title + way, *(_scores(part, key + way) for part in parts.values())] for way in ways]
     return [
         "Combinations of teachers (Table 3), students of three layers. A teacher without others is fine-tuned by itself, under its own head:",
         "",
