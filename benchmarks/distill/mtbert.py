@@ -43,7 +43,10 @@ WITHOUT: Methods = {  # Figs. 4 and 5; "without co-finetuning" is mt_bert in the
     "mt_bert-no-task": {"name": "mt_bert", "task": False},
     "mt_bert-pooled-head": {"name": "mt_bert", "student": "pooled3"},
 }
-METHODS: Methods = TEACHERS | BASELINES | MT_BERT | ENSEMBLES | WITHOUT
+CONTROL: Methods = {
+    "supervised-pooled-head": {"name": "supervised", "student": "pooled3"}
+}  # is it the head, or the teachers?
+METHODS: Methods = TEACHERS | BASELINES | MT_BERT | ENSEMBLES | WITHOUT | CONTROL
 
 
 def settings(name: str) -> dict[str, tuple[Setting, tuple[str, ...]]]:
@@ -55,7 +58,7 @@ def settings(name: str) -> dict[str, tuple[Setting, tuple[str, ...]]]:
         found[setting.name] = (setting, (*TEACHERS, *methods))
 
     whole = name in WHOLE
-    alone, parts = ((*ENSEMBLES, "mt_bert-student3"), WITHOUT) if whole else ((), ())
+    alone, parts = ((*ENSEMBLES, "mt_bert-student3", *CONTROL), WITHOUT) if whole else ((), ())
     add(THREE, (*BASELINES, *alone), name=f"{name}-apart", title=f"{title}, teachers fine-tuned apart")
     add(THREE, (*MT_BERT, *parts), name=f"{name}-together", title=f"{title}, teachers co-finetuned", together=True)
     for n in (1, 2) if whole else ():  # Table 3; and, with the weakest teacher, what its states do

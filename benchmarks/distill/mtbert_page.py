@@ -34,6 +34,7 @@ FIGURES = {
     "mt_bert-no-distillation": "without distillation loss",
     "mt_bert-no-task": "without task loss",
     "mt_bert-pooled-head": "with the paper's pooled head",
+    "supervised-pooled-head": "fine-tuned without teachers, with the pooled head",
 }
 
 
