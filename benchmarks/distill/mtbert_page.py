@@ -17,7 +17,7 @@ PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
     "mt_bert": {"sst2": (94.6, 93.9), "rte": (75.7, 73.8)},
 }
 APART, TOGETHER = "-apart", "-together"  # how settings end
-WITHOUT_HIDDEN = ", without hidden loss"
+WITHOUT_HIDDEN, POOLED = ", without hidden loss", "pooled-head"
 OURS, NO_HIDDEN, ALONE = "mt_bert-student3", "mt_bert-no-hidden", "without co-finetuning"
 BASELINES = {
     "supervised": "fine-tuned without teachers",
@@ -33,8 +33,8 @@ FIGURES = {
     NO_HIDDEN: "without hidden loss",
     "mt_bert-no-distillation": "without distillation loss",
     "mt_bert-no-task": "without task loss",
-    "mt_bert-pooled-head": "with the paper's pooled head",
-    "supervised-pooled-head": "fine-tuned without teachers, with the pooled head",
+    f"mt_bert-{POOLED}": "with the paper's pooled head",
+    f"supervised-{POOLED}": "fine-tuned without teachers, with the pooled head",
 }
 
 
@@ -126,6 +126,12 @@ def _figures(parts: Mapping[str, Part]) -> list[str]:
         "",
         *rows(_headings(list(parts)), found),
         *_against(parts, OURS, "MT-BERT", FIGURES),
+        *_against(
+            parts,
+            f"mt_bert-{POOLED}",
+            "MT-BERT with the pooled head",
+            {f"supervised-{POOLED}": FIGURES[f"supervised-{POOLED}"]},
+        ),
     ]
 
 

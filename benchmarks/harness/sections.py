@@ -56,7 +56,7 @@ def ran(found: Mapping[str, Any]) -> list[str]:
     machine = found["machine"]
     return [
         f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
-        f"{machine['threads']} threads, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
+        f"threads: {machine['threads']}, GPU: {machine['gpu'] or 'none'}, torch {machine['torch']}.",
         "",
     ]
 
