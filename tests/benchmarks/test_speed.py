@@ -88,7 +88,7 @@ def test_the_page_names_what_was_not_measured_and_every_figure_that_was(
     text = (tmp_path / "speed.md").read_text()
     assert "| 1,000,000 | 640 | 800 |" in text
     assert "1.056 ×" in text
-    assert "commit abc; P, 2 threads, GPU: none, torch 2.13.0" in text
+    assert "commit abc; P, threads: 2, GPU: none, torch 2.13.0" in text
 
 
 def test_committed_figures_make_the_committed_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
