@@ -36,7 +36,11 @@ SIZES: dict[str, Any] = {  # of all three tables
 STRATANET: Methods = {"stratanet": {"name": "stratanet"}}
 BASELINES: Methods = {
     "vanilla_kd": {"name": "vanilla_kd"},
-    "as_dfd": {"name": "as_dfd", "texts": 400},  # embeddings of each of its three rounds, of all classes together
+    "as_dfd": {
+        "name": "as_dfd",
+        "texts": 200,
+        "training": {"epochs": 6},
+    },  # `texts`: embeddings of all classes in a round
     "muka-soft": {"name": "muka", "mode": "soft", "passes": K},
     "muka-hard": {"name": "muka", "mode": "hard", "passes": K},
 }

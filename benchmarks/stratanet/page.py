@@ -24,9 +24,10 @@ from benchmarks.harness.sections import (
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, table3, table5
-from benchmarks.stratanet.methods import LAMBDAS, SIZES, K
+from benchmarks.stratanet.methods import BASELINES, LAMBDAS, SIZES, K
 
 NOTES = Path(__file__).with_name("notes")
+AS_DFD = BASELINES["as_dfd"]
 TITLES = {
     "supervised": "Supervised (upper bound)",
     **{f"teacher{i}": f"Teacher {i}" for i in range(1, 5)},
@@ -59,7 +60,7 @@ def write() -> None:
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned, so Fig. 5 is not "
         "made here but for one row of the generator's table. "
-        f"Students learn for {SMALL.student['epochs']} epochs (the paper: 10), AS-DFD's for as many in each of its three rounds, from 400 embeddings each time. "
+        f"Students learn for {SMALL.student['epochs']} epochs (the paper: 10), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
         f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. Everything else is as on [MUKA's page](muka.md).",
         "",
         *_generator(),
