@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks.distill import mtbert, mtbert_page
-from benchmarks.distill.mtbert_page import ALONE, OURS
+from benchmarks.distill.mtbert_page import ALONE, NO_HIDDEN, OURS
 from benchmarks.harness.results import letters
 
 
@@ -17,6 +17,7 @@ def cells(**labels: str) -> dict[str, Any]:
         "sst2-apart": {"supervised-student3": 1, OURS: 2},
         "sst2-together": {OURS: 4, "mt_bert-no-task": 3},
         "sst2-minilm4": {OURS: 0},
+        "sst2-roberta": {OURS: 0, NO_HIDDEN: 3},
     }
     found: dict[str, Any] = {}
     for setting, students in right.items():
@@ -46,3 +47,5 @@ def test_the_page_names_every_cell_of_the_table() -> None:
     for title in ("TinyBERT, 2 layers", "minilm4 + roberta", "without task loss", "RTE", "OhSumed"):
         assert title in lines
     assert "| − without co-finetuning | +50.0" in lines
+    assert "| roberta | 0.0 (1 seed) |" in lines
+    assert "| roberta, without hidden loss | 75.0 (1 seed) |" in lines
