@@ -48,6 +48,7 @@ class Table:
     precision: Precision = "float32"  # the same on every CPU; bfloat16 is slow where it is not native
     texts: int | None = None  # per data set, in place of the profile's
     test: int | None = None
+    student: Mapping[str, Any] = field(default_factory=dict)  # of the students' training, in place of the profile's
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
@@ -80,11 +81,10 @@ class Table:
         return {k: v for k, v in self.generation.items() if k != "texts"} | dict(self.paper_generation)
 
     def sized(self, profile: Profile) -> Profile:
+        profile = replace(profile, precision=self.precision, student=profile.student | dict(self.student))
         if profile.texts is None:  # a profile that takes everything takes everything
-            return replace(profile, precision=self.precision)
-        return replace(
-            profile, precision=self.precision, texts=self.texts or profile.texts, test=self.test or profile.test
-        )
+            return profile
+        return replace(profile, texts=self.texts or profile.texts, test=self.test or profile.test)
 
     def record(self, profile: Profile) -> Record:
         name = self.name if profile.name in ("small", "tasks") else f"{self.name}-{profile.name}"

@@ -27,6 +27,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "m = 16, every token": {"every": 1},
     "m = 64, every 4th token": {"candidates": 64, "top_k": 32},
     "m = 200, every token (the paper)": {"candidates": 200, "top_k": 40, "every": 1},
+    "γ = 1": {"strength": 1.0},
     "γ = 3": {"strength": 3.0},
     "not steered": {"steer": "none"},
     "prompted, not steered": {"steer": "prompt", "prompt": "Generate a {label} news article:"},

@@ -25,6 +25,7 @@ from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, table3, table5
 from benchmarks.stratanet.methods import BASELINES, LAMBDAS, SIZES, K
+from benchmarks.stratanet.owners import DOUBLED
 
 NOTES = Path(__file__).with_name("notes")
 AS_DFD = BASELINES["as_dfd"]
@@ -44,6 +45,12 @@ TITLES = {
     "stratanet-small": "StrataNet, two layers",
     "as_dfd-small": "AS-DFD, two layers",
 }
+OWNERS = {
+    "rmd": "RMD",
+    "md": "MD",
+    "msp": "maximum probability",
+    DOUBLED: "RMD, second teacher twice as wide",
+}
 POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: what an owner who has his data can do"}
 
 
@@ -60,7 +67,7 @@ def write() -> None:
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned, so Fig. 5 is not "
         "made here but for one row of the generator's table. "
-        f"Students learn for {SMALL.student['epochs']} epochs (the paper: 10), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
+        f"Students learn for {SMALL.student['epochs']} epochs (the paper: 10) in batches of {SIZES['student']['batch_size']}, AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
         f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. Everything else is as on [MUKA's page](muka.md).",
         "",
         *_generator(),
@@ -113,9 +120,24 @@ def _table3(table: Table, cells: Cells) -> list[str]:
     for pool, what in POOLS.items():
         lines += [f"### Texts: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, table3.PAPER if pool in ("generated", "shared") else None)
-    rivals = [m for m in table.grid["generated"] if m not in ("teachers", "stratanet")]
+    rivals = [m for m in table.grid["generated"] if m not in ("teachers", "stratanet", "owners")]
     lines += comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
-    return lines + _owners(table, cells, ("stratanet", "stratanet-md", "stratanet-msp"))
+    return lines + _found(table, cells)
+
+
+def _found(table: Table, cells: Cells) -> list[str]:
+    """Whose a real text is, by statistics of real texts and of generated ones, in the student's last block."""
+    body = []
+    for pool, what in (("shared", "the teachers' own labelled texts"), ("generated", "generated texts")):
+        parts = [Part(cells, s.name, pool) for s in table.settings]
+        for kind, title in OWNERS.items():
+            found = [[p.cell(seed, "owners")[kind][-1] for seed in p.seeds("owners")] for p in parts]
+            body.append([what, title, *(spread(values) for values in found)])
+    return [
+        "Real test texts whose owner has the largest confidence, mean over the teachers, in % (last block; `benchmarks/stratanet/owners.py`):",
+        "",
+        *rows(["statistics of", "confidence", *(s.title for s in table.settings)], body),
+    ]
 
 
 def _table5(table: Table, cells: Cells) -> list[str]:

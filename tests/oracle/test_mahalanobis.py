@@ -62,12 +62,60 @@ def test_nothing_changes_under_an_affine_map() -> None:
     torch.testing.assert_close(after, before, rtol=1e-5, atol=1e-6)
 
 
-def test_with_one_class_the_relative_distance_is_the_plain_one() -> None:
-    """min_k MD_k and MD_0 are then the same number, and their difference is rounding, which a curve would blow up."""
+@pytest.mark.parametrize("shrinkage", [0.0, 0.3, None])
+def test_a_background_with_others_against_a_loop(shrinkage: float | None) -> None:
+    """What is within classes is shrunk as Σ is, by the same share and towards the same multiple of the identity; what is between is not."""
     z, classes = data()
-    one = Gaussians.fit(z, torch.zeros_like(classes))
-    torch.testing.assert_close(one.distance(z), one.to_background(z))
-    assert torch.equal(one.relative(z), one.distance(z))
+    others, theirs = data(n=40, k=2, seed=5)
+    found = Gaussians.fit(z, classes, shrinkage, others=(others, theirs))
+    groups = [z.numpy()[classes.numpy() == k] for k in range(3)] + [
+        others.numpy()[theirs.numpy() == k] for k in range(2)
+    ]
+    mean, n, d = np.concatenate(groups).mean(0), 100, 4
+    own = np.concatenate([g - g.mean(0) for g in groups[:3]])
+    share = ledoit_wolf(own, assume_centered=True)[1] if shrinkage is None else shrinkage
+    within, between = np.zeros((d, d)), np.zeros((d, d))
+    for g in groups:
+        between += len(g) * np.outer(g.mean(0) - mean, g.mean(0) - mean) / n
+        for row in g:
+            within += np.outer(row - g.mean(0), row - g.mean(0)) / n
+    around = np.linalg.inv((1 - share) * within + share * float((own**2).mean()) * np.eye(d) + between)
+    for j, row in enumerate(others[:7].numpy()):
+        zero = float((row - mean) @ around @ (row - mean))
+        assert float(found.to_background(others[:7])[j]) == pytest.approx(zero, rel=1e-6)
+    torch.testing.assert_close(found.distances(z), Gaussians.fit(z, classes, shrinkage).distances(z))
+
+
+def test_without_shrinkage_the_background_is_that_of_all_texts() -> None:
+    z, classes = data(n=500)
+    others, theirs = data(n=300, seed=5)
+    found = Gaussians.fit(z, classes, 0.0, others=(others, theirs))
+    every = torch.cat([z, others])
+    torch.testing.assert_close(
+        found.to_background(every),
+        Gaussians.fit(every, torch.zeros(800, dtype=torch.long), 0.0).to_background(every),
+        rtol=1e-6,
+        atol=1e-6,
+    )
+
+
+def test_what_has_no_variance_cancels_in_the_relative_distance() -> None:
+    """States that lie in a plane say nothing of other directions: a text that is far off there is neither nearer nor farther."""
+    g = torch.Generator().manual_seed(0)
+    z = torch.zeros(200, 20, dtype=torch.float64)
+    z[:, :2] = torch.randn(200, 2, generator=g, dtype=torch.float64)
+    shift, off = torch.zeros(20, dtype=torch.float64), torch.zeros(20, dtype=torch.float64)
+    shift[0], off[10] = 4.0, 1.0
+    classes = torch.arange(200) % 2
+    found = Gaussians.fit(z, classes, others=(z + shift, classes))
+    torch.testing.assert_close(found.relative(z + off), found.relative(z), rtol=1e-6, atol=1e-4)
+    assert bool((found.distance(z + off) > 5 * found.distance(z)).all())
+
+
+def test_one_class_too_is_told_from_others() -> None:
+    z, classes = data(k=1)
+    one = Gaussians.fit(z, classes, others=(z + 8, classes))
+    assert float(one.relative(z).max()) < float(one.relative(z + 8).min())
 
 
 def test_more_dimensions_than_texts_are_no_trouble() -> None:

@@ -108,7 +108,8 @@ def test_confidence_from_loops(kind: str) -> None:
 
 @pytest.mark.parametrize("groups", [GROUPS, (("a", "b"), ("b", "d", "e"))], ids=["disjoint", "a label shared"])
 def test_what_is_fitted_and_what_is_told_apart(groups: Any) -> None:
-    """Gaussians on one half of a teacher's texts, drawn at random; the curve on the other, less shared labels, and as many of the others'."""
+    """Gaussians on one half of a teacher's texts, drawn at random, their background with as many of the others'; the curve on the other half, less
+    shared labels, and as many further ones of the others'."""
     space = LabelSpace.union(groups)
     drawn = draw(200, 1)
     rows = replace(drawn, labels=drawn.labels % space.size)
@@ -122,14 +123,18 @@ def test_what_is_fitted_and_what_is_told_apart(groups: Any) -> None:
         own = [own[k] for k in torch.randperm(len(own), generator=torch.Generator().manual_seed(0))]
         others = [others[k] for k in torch.randperm(len(others), generator=torch.Generator().manual_seed(0))]
         fitted, held = own[: len(own) // 2], [x for x in own[len(own) // 2 :] if y[x] not in shared]
-        away = others[: len(held)]
+        ground = others[: min(len(fitted), len(others) // 2)]
+        away = others[len(ground) :][: len(held)]
         z = pooled_blocks(rows.teachers[i], DEPTH)[:, 1].double().numpy()
         means = [np.mean([z[x] for x in fitted if y[x] == c], 0) for c in sorted(mine)]
         np.testing.assert_allclose(state[f"{i}.1.means"].numpy(), means, atol=1e-9)
+        np.testing.assert_allclose(state[f"{i}.1.mean"].numpy(), z[fitted + ground].mean(0), atol=1e-9)
         g = Gaussians.of(state, f"{i}.1", torch.device("cpu"))
         scores = g.relative(torch.tensor(z[held + away])).numpy()
         unit = (scores - scores.mean()) / scores.std(ddof=1)
-        model = LogisticRegression(C=100.0, max_iter=1000).fit(unit[:, None], [1] * len(held) + [0] * len(away))
+        model = LogisticRegression(C=100.0, class_weight="balanced", max_iter=1000).fit(
+            unit[:, None], [1] * len(held) + [0] * len(away)
+        )
         slope = float(model.coef_[0, 0]) / scores.std(ddof=1)
         assert state[f"{i}.1.curve"].tolist() == pytest.approx(
             [slope, float(model.intercept_[0]) - slope * scores.mean()], rel=1e-3

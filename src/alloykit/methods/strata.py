@@ -33,9 +33,9 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
 
 
 def fit_confidence(context: Context, *, relative: bool) -> State:
-    """For every teacher i and block b: Gaussians of one half of the texts of its labels ("i.b.…"), and the curve "i.b.curve", [2], that
-    tells the other half from as many texts of labels that it does not know (ours). Of the other half texts of labels that several teachers share
-    are left out, unless too few are left without them."""
+    """For every teacher i and block b: Gaussians of one half of the texts of its labels, whose background has as many texts of other labels
+    ("i.b.…"), and the curve "i.b.curve", [2], that tells the other half from as many further texts of other labels (ours). Of the other half
+    texts of labels that several teachers share are left out, unless too few are left without them."""
     source, space, depth = context.own_source, context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
@@ -54,18 +54,20 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
         fitted, held = known[: len(known) // 2], known[len(known) // 2 :]
         if len(held[alone[held]]) >= FEWEST:
             held = held[alone[held]]
-        if len(fitted) < FEWEST or len(held) < FEWEST or len(others) < FEWEST:
+        others = others[_shuffled(len(others))]
+        ground = others[: min(len(fitted), len(others) // 2)]
+        away = others[len(ground) :][: len(held)]
+        if min(map(len, (fitted, held, ground, away))) < FEWEST:
             raise AlloyError(
-                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), and {FEWEST} of labels that it does not know",
+                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), and as many of labels that it does not know",
                 got=f"{len(known)} and {len(others)} (half of its own serve to fit, half to tell apart)",
                 hint="Generate more texts: `generation: {per_class: …}`. A teacher that knows all labels cannot be told from the others; "
                 "with `confidence: msp` nothing has to be.",
             )
-        away = others[_shuffled(len(others))][: len(held)]
-        _, classes = torch.unique(y[fitted], return_inverse=True)
+        classes, grounds = (torch.unique(y[part], return_inverse=True)[1] for part in (fitted, ground))
         is_own = torch.cat([torch.ones(len(held)), torch.zeros(len(away))]).bool()
         for b in range(depth):
-            gaussians = Gaussians.fit(z[fitted, b], classes)
+            gaussians = Gaussians.fit(z[fitted, b], classes, others=(z[ground, b], grounds))
             both = z[torch.cat([held, away]), b]
             scores = gaussians.relative(both) if relative else gaussians.distance(both)
             found |= gaussians.state(f"{i}.{b}") | {f"{i}.{b}.curve": logistic(scores, is_own)}

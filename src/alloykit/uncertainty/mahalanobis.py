@@ -3,7 +3,9 @@
     Σ = (1/n) Σ_k Σ_{x∈k} (z − μ_k)(z − μ_k)ᵀ      MD_k(z) = (z − μ_k)ᵀ Σ⁻¹ (z − μ_k)      MD_0 likewise, with one mean μ_0 and Σ_0
     RMD(z) = min_k MD_k(z) − MD_0(z)
 
-Covariances are shrunk towards a multiple of the identity by Ledoit and Wolf's share (ours; 0 switches it off).
+Covariances are shrunk towards a multiple of the identity by Ledoit and Wolf's share (ours; 0 switches it off). A background that has others' texts
+as well is Σ_0 = W + B, within and between all classes; W is shrunk exactly as Σ is (ours): else directions in which there is hardly any
+variance, where both distances are largest, would not cancel in RMD.
 """
 
 from __future__ import annotations
@@ -30,16 +32,29 @@ class Gaussians:
     background: Tensor
 
     @classmethod
-    def fit(cls, states: Tensor, classes: Tensor, shrinkage: float | None = None, floor: float = 0.0) -> Gaussians:
+    def fit(
+        cls,
+        states: Tensor,
+        classes: Tensor,
+        shrinkage: float | None = None,
+        floor: float = 0.0,
+        others: tuple[Tensor, Tensor] | None = None,
+    ) -> Gaussians:
         """states [n, d], classes [n] int64 (every value from 0 to K − 1 at least once). `shrinkage`: None for Ledoit and Wolf's;
-        `floor`: variance that is added in every direction."""
+        `floor`: variance that is added in every direction; `others`: states [m, d] and classes [m], likewise, that the background is fitted to
+        as well."""
         z = states.double()
-        n, k = len(z), int(classes.max()) + 1
-        sums = torch.zeros(k, z.shape[1], dtype=torch.float64).index_add_(0, classes, z)
-        means = sums / torch.bincount(classes, minlength=k).unsqueeze(-1)
-        mean = z.mean(0)
-        within, around = z - means[classes], z - mean
-        return cls(means, _factor(within, n, shrinkage, floor), mean, _factor(around, n, shrinkage, floor))
+        means, within = _groups(z, classes)
+        if others is None:
+            around = z - z.mean(0)
+            background = _shrunk(around, around, shrinkage, floor)
+        else:
+            z = torch.cat([z, others[0].double()])
+            inside = _groups(z, torch.cat([classes, others[1] + len(means)]))[1]
+            between = z - inside - z.mean(0)
+            background = _shrunk(inside, within, shrinkage, floor) + between.T @ between / len(z)
+        factors = map(torch.linalg.cholesky, (_shrunk(within, within, shrinkage, floor), background))
+        return cls(means, next(factors), z.mean(0), next(factors))
 
     def distances(self, states: Tensor) -> Tensor:
         """MD_k, [n, K] float64."""
@@ -52,10 +67,8 @@ class Gaussians:
         return self.distances(states).amin(-1)
 
     def relative(self, states: Tensor) -> Tensor:
-        """RMD, [n] float64: low for what looks like the texts that were fitted. Of a single class MD: its Gaussian is the background
-        itself, so that the difference would be nothing but rounding (ours)."""
-        if len(self.means) == 1:
-            return self.distance(states)
+        """RMD, [n] float64: low for what looks like the texts that were fitted. Of a single class whose texts are the background, too, nothing
+        but rounding."""
         return self.distance(states) - self.to_background(states)
 
     def to_background(self, states: Tensor) -> Tensor:
@@ -71,13 +84,21 @@ class Gaussians:
         return cls(*(state[f"{prefix}.{name}"].to(device) for name in ("means", "factor", "mean", "background")))
 
 
-def _factor(centred: Tensor, n: int, shrinkage: float | None, floor: float = 0.0) -> Tensor:
-    covariance = centred.T @ centred / n
-    share = ledoit_wolf_shrinkage(centred.numpy(), assume_centered=True) if shrinkage is None else shrinkage
-    scale = covariance.diagonal().mean()
-    eye = torch.eye(len(covariance), dtype=torch.float64)
-    factor: Tensor = torch.linalg.cholesky((1 - share) * covariance + ((share + RIDGE) * scale + floor) * eye)
-    return factor
+def _groups(z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
+    """The mean of every class, and what is left of the states [n, d] without it."""
+    k = int(classes.max()) + 1
+    sums = torch.zeros(k, z.shape[1], dtype=z.dtype).index_add_(0, classes, z)
+    means = sums / torch.bincount(classes, minlength=k).unsqueeze(-1)
+    return means, z - means[classes]
+
+
+def _shrunk(centred: Tensor, alike: Tensor, shrinkage: float | None, floor: float) -> Tensor:
+    """The covariance of `centred` [n, d], shrunk by the share and towards the multiple of the identity that are right for `alike` [m, d]."""
+    share = ledoit_wolf_shrinkage(alike.numpy(), assume_centered=True) if shrinkage is None else shrinkage
+    scale = (alike**2).mean()
+    eye = torch.eye(centred.shape[1], dtype=torch.float64)
+    covariance: Tensor = (1 - share) * (centred.T @ centred) / len(centred) + ((share + RIDGE) * scale + floor) * eye
+    return covariance
 
 
 def _whiten(factor: Tensor, states: Tensor) -> Tensor:

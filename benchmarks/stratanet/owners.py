@@ -1,0 +1,87 @@
+"""Whose is a real text? What StrataNet's confidences say where their statistics come from real texts, and from generated ones.
+
+The pool's texts serve as those of which it is known whose they are: the teachers' own labelled ones, or those written for each teacher. Asked about
+are the test texts. Once more with the second teacher twice as wide: its states beside a copy of them with noise of a hundredth of their spread.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.knowledge.sweep import sweep
+from alloykit.methods.base import Shape
+from alloykit.methods.stratanet import StrataNet
+from alloykit.rows import Rows, Source, TeacherRows, chunks
+from benchmarks.harness.stages import Stages
+
+KINDS = ("rmd", "md", "msp")
+DOUBLED = "rmd, doubled"
+
+
+def owners(stages: Stages, pool: str) -> dict[str, Any]:
+    """By kind of confidence and block of the student: how often the largest one is that of a teacher that knows the text, mean over the teachers."""
+    test, own = (stages.texts_of(path, want_labels=True) for path in (stages.test(), stages.pool(pool)))
+    found: dict[str, Any] = {"texts": len(own), "tested": len(test)}
+    for name in (*KINDS, DOUBLED):
+        spec = {"name": "stratanet", "confidence": "rmd" if name == DOUBLED else name}
+        known, asked = (_read(stages, pool, texts, spec) for texts in (own, test))
+        prepared = stages.prepared(pool, test, spec)
+        context = prepared.context
+        if name == DOUBLED:
+            known, asked, context = (
+                Doubled(known),
+                Doubled(asked),
+                replace(context, teachers=_doubled(context.teachers)),
+            )
+        method, context = StrataNet(prepared.method.options), replace(context, own=known)
+        context = replace(context, state=dict(method.fit(known, context)))
+        odds = torch.cat([method.log_odds(rows, context) for rows in chunks(asked)])
+        knows = prepared.space.knows()[:, prepared.labels(test)]
+        found[name] = [_balanced(odds[..., b].argmax(-1), knows) for b in range(odds.shape[-1])]
+    return found
+
+
+def _read(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> Source:
+    """With the teachers' states of all blocks."""
+    prepared = stages.prepared(pool, texts, spec)
+    sweep(prepared.infos, texts, prepared.store(stages.knowledge(pool)), prepared.sweep_options())
+    return stages.said(pool, texts, spec)[1]
+
+
+def _doubled(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+    first, second, *rest = shapes
+    return (first, Shape(2 * second.hidden_size, second.layers), *rest)
+
+
+def _balanced(said: Tensor, knows: Tensor) -> float:
+    """said [n], knows [N, n] → share, mean over the texts of each teacher."""
+    right = knows[said, torch.arange(len(said))]
+    return float(torch.stack([right[known].double().mean() for known in knows if bool(known.any())]).mean())
+
+
+@dataclass(frozen=True)
+class Doubled:
+    """A source whose second teacher has states of twice the width."""
+
+    source: Source
+
+    def __len__(self) -> int:
+        return len(self.source)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        rows = self.source.rows(indices)
+        first, second, *rest = rows.teachers
+        return replace(rows, teachers=(first, _wide(second), *rest))
+
+
+def _wide(teacher: TeacherRows) -> TeacherRows:
+    noise = torch.Generator().manual_seed(0)
+    states = teacher.pooled_states or ()
+    wide = tuple(torch.cat([s, s + 0.01 * s.float().std() * torch.randn(s.shape, generator=noise)], -1) for s in states)
+    return replace(teacher, pooled_states=wide)
