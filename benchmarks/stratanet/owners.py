@@ -29,17 +29,14 @@ def owners(stages: Stages, pool: str) -> dict[str, Any]:
     test, own = (stages.texts_of(path, want_labels=True) for path in (stages.test(), stages.pool(pool)))
     found: dict[str, Any] = {"texts": len(own), "tested": len(test)}
     for name in (*KINDS, DOUBLED):
-        spec = {"name": "stratanet", "confidence": "rmd" if name == DOUBLED else name}
-        known, asked = (_read(stages, pool, texts, spec) for texts in (own, test))
+        doubled = name == DOUBLED
+        spec = {"name": "stratanet", "confidence": "rmd" if doubled else name}
+        said = [_read(stages, pool, texts, spec) for texts in (own, test)]
+        known, asked = map(Doubled, said) if doubled else said
         prepared = stages.prepared(pool, test, spec)
-        context = prepared.context
-        if name == DOUBLED:
-            known, asked, context = (
-                Doubled(known),
-                Doubled(asked),
-                replace(context, teachers=_doubled(context.teachers)),
-            )
-        method, context = StrataNet(prepared.method.options), replace(context, own=known)
+        shapes = prepared.context.teachers
+        context = replace(prepared.context, own=known, teachers=_doubled(shapes) if doubled else shapes)
+        method = StrataNet(prepared.method.options)
         context = replace(context, state=dict(method.fit(known, context)))
         odds = torch.cat([method.log_odds(rows, context) for rows in chunks(asked)])
         knows = prepared.space.knows()[:, prepared.labels(test)]

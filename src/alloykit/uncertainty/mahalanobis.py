@@ -53,8 +53,8 @@ class Gaussians:
             inside = _groups(z, torch.cat([classes, others[1] + len(means)]))[1]
             between = z - inside - z.mean(0)
             background = _shrunk(inside, within, shrinkage, floor) + between.T @ between / len(z)
-        factors = map(torch.linalg.cholesky, (_shrunk(within, within, shrinkage, floor), background))
-        return cls(means, next(factors), z.mean(0), next(factors))
+        shrunk = _shrunk(within, within, shrinkage, floor)
+        return cls(means, torch.linalg.cholesky(shrunk), z.mean(0), torch.linalg.cholesky(background))
 
     def distances(self, states: Tensor) -> Tensor:
         """MD_k, [n, K] float64."""
