@@ -123,8 +123,8 @@ def comparisons(
     """Each of `ours` less each rival, for every setting."""
     lines = []
     for mine in ours:
-        compared = {s.name: Part(cells, s.name, pool).compare(mine, rivals) for s in table.settings}
-        settings = [s for s in table.settings if compared[s.name]]
+        found = {s.name: Part(cells, s.name, pool).compare(mine, rivals) for s in table.settings}
+        settings = [s for s in table.settings if found[s.name]]
         if not settings:
             continue
         lines += [
@@ -133,9 +133,9 @@ def comparisons(
             "",
         ]
         body = [
-            [titles[rival].strip(), *(compared(compared[s.name].get(rival)) for s in settings)]
+            [titles[rival].strip(), *(compared(found[s.name].get(rival)) for s in settings)]
             for rival in rivals
-            if any(rival in compared[s.name] for s in settings)
+            if any(rival in found[s.name] for s in settings)
         ]
         lines += rows([f"{titles[mine]} −", *(s.title for s in settings)], body)
     return lines
