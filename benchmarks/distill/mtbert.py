@@ -43,9 +43,8 @@ WITHOUT: Methods = {  # Figs. 4 and 5; "without co-finetuning" is mt_bert in the
     "mt_bert-no-task": {"name": "mt_bert", "task": False},
     "mt_bert-pooled-head": {"name": "mt_bert", "student": "pooled3"},
 }
-CONTROL: Methods = {
-    "supervised-pooled-head": {"name": "supervised", "student": "pooled3"}
-}  # is it the head, or the teachers?
+# Is it the pooled head, or the teachers?
+CONTROL: Methods = {"supervised-pooled-head": {"name": "supervised", "student": "pooled3"}}
 METHODS: Methods = TEACHERS | BASELINES | MT_BERT | ENSEMBLES | WITHOUT | CONTROL
 
 

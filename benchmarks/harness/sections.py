@@ -98,7 +98,7 @@ def accuracies(
                 row.append("–" if told is None else " ± ".join(map(str, told)))
         if any_value:
             body.append(row)
-    return rows(headings, body)
+    return rows(headings, body) if body else ["Not run yet.", ""]
 
 
 def _wanted(table: Table, setting: str, method: str) -> bool:

@@ -232,6 +232,13 @@ def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
 
 
+def test_a_table_s_students_may_learn_otherwise() -> None:
+    table = replace(TABLE, student={"batch_size": 7})
+    for profile in (SMALL, PAPER_PROFILE):
+        assert table.sized(profile).student == profile.student | {"batch_size": 7}
+        assert TABLE.sized(profile).student == profile.student
+
+
 def test_the_papers_profile_writes_as_many_texts_a_class_as_the_paper() -> None:
     small, paper = (stratanet_table3.TABLE.generated_by(profile) for profile in (SMALL, PAPER_PROFILE))
     assert small["texts"] == 1000
