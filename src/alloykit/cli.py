@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.errors import AlloyError
+from alloykit.explained import explained
 from alloykit.interrupt import heard
-
-# typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
-ClickException: Any = typer.BadParameter.__mro__[2]
 
 app = typer.Typer(
     name="alloykit",
@@ -188,31 +183,13 @@ def methods(
     as_json: AsJson = False,
 ) -> None:
     """Every method: what it is, what it needs, its options."""
-    from alloykit.jobs.show import method_details, method_table
+    from alloykit.jobs.show import method_details, method_table, method_view
 
     shown = method_details(name) if name else method_table()
     if as_json:
         typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
     else:
-        _print(_method_view(shown, name))
-
-
-def _method_view(shown: list[dict[str, str]] | dict[str, Any], name: str | None) -> Any:
-    from rich.table import Table
-
-    if isinstance(shown, list):
-        out = Table(title="alloykit methods NAME shows a method's options")
-        for heading in ("name", "what it is", "reference", "needs"):
-            out.add_column(heading, no_wrap=heading == "name")
-        for row in shown:
-            out.add_row(row["name"], row["title"], row["reference"], row["needs"])
-        return out
-    out = Table(title=f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}")
-    for heading in ("option", "default", "type", "meaning"):
-        out.add_column(heading, no_wrap=heading == "option")
-    for option in shown["options"]:
-        out.add_row(option["name"], option["default"], option["type"], option["meaning"])
-    return out
+        _print(method_view(shown))
 
 
 def _show(run: Any) -> None:
@@ -242,40 +219,12 @@ def _part(text: str) -> tuple[int, int]:
     return i - 1, n
 
 
-@contextmanager
-def _explained() -> Iterator[None]:
-    """Turn what a user can mend into one message and exit code 2, and an interrupt into 130."""
-
-    def show(message: Any, category: type[Warning], *_: Any) -> None:
-        if issubclass(category, AlloyWarning):
-            print(f"warning: {message}", file=sys.stderr)
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("always", AlloyWarning)
-        warnings.showwarning = show  # type: ignore[assignment]
-        try:
-            yield
-        except AlloyError as error:
-            print(f"error: {error}", file=sys.stderr)
-            raise SystemExit(2) from None
-        except (KeyboardInterrupt, typer.Abort):
-            print("stopped. Run the same command again to go on.", file=sys.stderr)
-            raise SystemExit(130) from None
-        except ClickException as error:
-            error.show()
-            raise SystemExit(error.exit_code) from None
-        except BrokenPipeError:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise SystemExit(0) from None
-
-
 def main() -> None:
     """Entry point of the `alloykit` command."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
-    with _explained(), heard():
+    with explained(), heard():
         code = app(standalone_mode=False)  # not standalone, so that an interrupt is ours to explain
         if code == 130:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt

@@ -8,6 +8,8 @@ import types
 import typing
 from typing import Any
 
+from rich.table import Table
+
 from alloykit.errors import AlloyError
 from alloykit.methods.base import MethodOptions
 from alloykit.methods.registry import create, methods
@@ -60,6 +62,23 @@ def method_details(name: str) -> dict[str, Any]:
         "about": inspect.getdoc(method),
         "options": options,
     }
+
+
+def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
+    """What `method_table` or `method_details` found, as a table for the terminal."""
+    if isinstance(shown, list):
+        out = Table(title="alloykit methods NAME shows a method's options")
+        for heading in ("name", "what it is", "reference", "needs"):
+            out.add_column(heading, no_wrap=heading == "name")
+        for row in shown:
+            out.add_row(row["name"], row["title"], row["reference"], row["needs"])
+        return out
+    out = Table(title=f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}")
+    for heading in ("option", "default", "type", "meaning"):
+        out.add_column(heading, no_wrap=heading == "option")
+    for option in shown["options"]:
+        out.add_row(option["name"], option["default"], option["type"], option["meaning"])
+    return out
 
 
 def plan_lines(plan: dict[str, Any]) -> list[str]:
