@@ -31,6 +31,7 @@ TABLES = {
     "stratanet": {
         "generator": "the steerable generator: control, diversity and time of cheap settings",
         "table3": "students of generated texts, random words, other domains' texts, and real ones",
+        "narrow": "the same of generated texts that hardly differ from each other",
         "fig4": "the weight of the intermediate layers",
         "table5": "other architectures, smaller students, more teachers",
         "samples": "the first generated texts of each class",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
@@ -145,16 +147,22 @@ class Stages:
 
     def generated(self) -> Path:
         """The folder of the texts that were written for these teachers, once."""
-        folder = self.shared / "generated"
+        folder = self.shared / self._written
         teachers = [TeacherSpec(model=str(f), name=f.name) for f in self.teacher_folders("shared")]
         options = GenerationOptions.model_validate(self.generation | {"seed": self.seed})
         labels = LabelOptions(keep_apart=self.setting.keep_apart)
         write_texts(teachers, labels, options, folder, device=pick_device("auto"), max_length=self.profile.max_length)
         return folder
 
+    @property
+    def _written(self) -> str:
+        """A name for what was generated: another one for other options."""
+        options = json.dumps(self.generation, sort_keys=True).encode()
+        return f"generated-{hashlib.sha256(options).hexdigest()[:8]}"
+
     def _stand_ins(self, pool: str) -> Path:
         """As many texts as were generated: random words, of as many words each, or sentences of another domain. Without labels."""
-        target = self.folder / "texts" / f"{pool}.parquet"
+        target = self.folder / "texts" / f"{pool}-{self._written}.parquet"
         if not target.exists():
             lengths = [max(3, len(t.split())) for t in read(self.pool("generated"))["text"]]
             files = next(iter(self.files.values()))

@@ -18,21 +18,23 @@ from benchmarks.harness.settings import split
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, device
 from benchmarks.stratanet import table3
-from benchmarks.stratanet.methods import GENERATION
+from benchmarks.stratanet.methods import GENERATION, NARROW
 
 TEXTS = 50  # per class and setting
 CHANGES: dict[str, dict[str, Any]] = {
-    "m = 16, every 4th token": {},
-    "m = 16, every 2nd token": {"every": 2},
-    "m = 16, every token": {"every": 1},
-    "m = 64, every 4th token": {"candidates": 64, "top_k": 32},
-    "m = 200, every token (the paper)": {"candidates": 200, "top_k": 40, "every": 1},
+    "m = 64, every 8th token": {},
+    "m = 64, every 4th token": {"every": 4},
+    "m = 64, every 16th token": {"every": 16},
+    "m = 16, every 4th token": {"candidates": 16, "every": 4},
+    "m = 16, every token": {"candidates": 16, "every": 1},
+    "m = 200, k = 40, every token (the paper)": {"candidates": 200, "top_k": 40, "top_p": 0.9, "every": 1},
+    "m = 16, k = 8, every 4th token (the first run)": NARROW,
     "γ = 1": {"strength": 1.0},
     "γ = 3": {"strength": 3.0},
     "not steered": {"steer": "none"},
     "prompted, not steered": {"steer": "prompt", "prompt": "Generate a {label} news article:"},
 }
-FEWER = {"m = 200, every token (the paper)": 15}  # per class: four fifths of all reads would be its
+FEWER = {"m = 200, k = 40, every token (the paper)": 15}  # per class: four fifths of all reads would be its
 LOOP = {"max_tokens": 16, "min_tokens": 12, "every": 1}  # the plain loop is slow: shorter texts, and one batch of four
 
 

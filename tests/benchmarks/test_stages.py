@@ -83,6 +83,13 @@ def test_generated_texts_are_shared_out_among_the_classes_of_all_teachers(tmp_pa
     assert Stages(tmp_path, tmp_path, pair, SMALL, 0, generation={"per_class": 5}).generation == {"per_class": 5}
 
 
+def test_texts_of_another_generator_have_a_folder_of_their_own(tmp_path: Path) -> None:
+    pair = Setting("toy", "Toy", (TeacherPlan("ag_news", ("World", "Sports")),) * 2)
+    blocks = [{"texts": 8, "top_k": 0}, {"texts": 8, "top_k": 8}, {"top_k": 8, "texts": 8}]
+    first, other, same = (Stages(tmp_path, tmp_path, pair, SMALL, 0, generation=block)._written for block in blocks)
+    assert first != other == same
+
+
 def test_methods_that_differ_in_one_option_have_folders_of_their_own() -> None:
     specs: list[dict[str, Any]] = [
         {"name": "mt_bert", "task": False},

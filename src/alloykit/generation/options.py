@@ -10,7 +10,7 @@ from alloykit.options import Block, ModelSpec
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(gt=0)]
+Count = Annotated[int, Field(ge=0)]
 
 
 class LanguageModel(ModelSpec):
@@ -31,7 +31,7 @@ class GenerationOptions(Block):
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
     top_k: Count | list[Count] = 40
-    """k < m: sampled from so many of them after weighing (lost in the paper), or several of which one is drawn for every batch."""
+    """k < m: sampled from so many of them after weighing (lost in the paper), 0: from all; or several of which one is drawn for every batch."""
     top_p: Share | list[Share] = 0.9
     """Nucleus (the paper: 0.9), or several of which one is drawn for every batch."""
     strength: float = Field(1.0, ge=0)

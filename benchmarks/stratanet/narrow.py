@@ -1,0 +1,21 @@
+"""The first run of Table 3's generated texts, whose generator drew from the eight likeliest tokens only.
+
+It is kept as what it cost: those texts hardly differ from each other, and students learn less from them than from random words.
+"""
+
+from __future__ import annotations
+
+from benchmarks.harness.settings import split
+from benchmarks.harness.table import Table
+from benchmarks.stratanet import table3
+from benchmarks.stratanet.methods import GENERATION, NARROW, SIZES
+
+GRID = {"generated": table3.GRID["generated"]}
+NARROWLY = {
+    "generation": GENERATION | NARROW | {"texts": SIZES["texts"]},
+    "passes": {"generated": table3.PASSES["generated"]},
+}
+TABLE = Table(
+    "stratanet", "narrow", "A narrow generator", (split("ag_news", 2), split("abstracts5", 2)), GRID, table3.METHODS,
+    analyses=table3.TABLE.analyses, **SIZES | NARROWLY,
+)  # fmt: skip
