@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 
 import pytest
 import tiny
-from knowing import OPTIONS, SENTENCES, arrays, files, info, read, swept, table
+from knowing import SENTENCES, arrays, files, info, read, swept
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
 from alloykit.knowledge.work import bytes_needed
 from alloykit.teachers.teacher import TeacherInfo
 
@@ -207,10 +206,3 @@ def test_passes_that_do_not_vary_are_refused_and_not_kept(tmp_path: Path) -> Non
     assert [name for name in arrays(tmp_path / "k") if "passes" in name] == []
     swept(tmp_path / "k", [still], passes=0)
     swept(tmp_path / "other", [still], dropout=0.1)
-
-
-def test_a_folder_of_texts_that_changed_midway_is_named(billing: TeacherInfo, tmp_path: Path) -> None:
-    store = Store(tmp_path, shard_rows=16)
-    store.add(table(SENTENCES[:16]).table["id"])
-    with pytest.raises(AlloyError, match="all 16 texts of shard 0.*got 10 of them"):
-        sweep([billing], table(SENTENCES[:10]), store, OPTIONS)

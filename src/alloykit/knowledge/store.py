@@ -62,11 +62,12 @@ class Store:
             found.append(self.load(f"shards/{len(found):05d}")["ids"].numpy())
         return found
 
-    def add(self, ids: Ids) -> None:
-        """Give a row to every id that has none yet, in new shards; the first occurrence decides the order."""
+    def add(self, ids: Ids, *, again: bool = False) -> None:
+        """Give a row to every id that has none yet (`again`: to every id), in new shards; the first occurrence decides the order."""
         shards, wanted = self.shards(), as_bytes(ids)
-        first = RowIndex([wanted]).find(wanted) == np.arange(len(wanted))
-        fresh = wanted[first & (RowIndex(shards).find(wanted) < 0)]
+        backwards = RowIndex([np.ascontiguousarray(wanted[::-1])])  # the last of equal ids there is the first here
+        first = backwards.find(wanted) == np.arange(len(wanted))[::-1]
+        fresh = wanted[first & (again | (RowIndex(shards).find(wanted) < 0))]
         for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
             part = torch.from_numpy(fresh[start : start + self.shard_rows])
             self.save(f"shards/{len(shards) + n:05d}", {"ids": part})

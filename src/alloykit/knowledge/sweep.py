@@ -15,7 +15,7 @@ from alloykit.knowledge.rounds import summarise
 from alloykit.knowledge.sampling import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.store import CHUNK, Store
 from alloykit.knowledge.verified import is_verified, verified
-from alloykit.knowledge.work import is_summarised, rows_to_read, shards_of, unit_bytes, work_of
+from alloykit.knowledge.work import give_rows, is_summarised, rows_to_read, shards_of, unit_bytes, work_of
 from alloykit.progress import bar, say
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 from alloykit.uncertainty.adaptive import ROUNDS
@@ -35,10 +35,10 @@ def sweep(
     memory for a single text, or a full disk.
     """
     ids = texts.ids()
-    store.add(ids)
+    names, rule = [info.name for info in infos], options.adaptive
+    give_rows(store, ids, names, options)
     shards = shards_of(store, ids, options.part)
     del ids
-    names, rule = [info.name for info in infos], options.adaptive
     passes = ROUNDS[-1] if rule else -(-options.passes // CHUNK) * CHUNK
     rows = rows_to_read(store, names, shards, rule, 0)
     needed = sum(

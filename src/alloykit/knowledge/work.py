@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.errors import AlloyError
 from alloykit.knowledge.index import RowIndex
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.rounds import open_rows, starts_of
@@ -46,7 +45,7 @@ class ShardWork:
         return len(self.rows) * (sum(each.get(kind, 0) for kind in kinds) + ("pooled" in kinds))
 
 
-def shards_of(store: Store, ids: Positions, part: tuple[int, int]) -> Shards:
+def shards_of(store: Store, ids: Positions, part: tuple[int, int] = (0, 1)) -> Shards:
     """This process's shards that hold any of the texts."""
     shards = store.shards()
     starts = np.cumsum([0] + [len(shard) for shard in shards])
@@ -55,6 +54,19 @@ def shards_of(store: Store, ids: Positions, part: tuple[int, int]) -> Shards:
     position[rows] = np.arange(len(rows), dtype=np.int32)  # of a text that occurs several times, any will do
     found = {n: position[starts[n] : starts[n + 1]] for n in range(part[0], len(shards), part[1])}
     return {n: at for n, at in found.items() if (at >= 0).any()}
+
+
+def give_rows(store: Store, ids: Positions, names: list[str], options: SweepOptions) -> None:
+    """A row for every text: a new one too where the shard it has one in lacks something, and other texts of that shard are not at hand."""
+    store.add(ids)
+    partly = {n: at for n, at in shards_of(store, ids).items() if (at < 0).any()}
+    rows = rows_to_read(store, names, partly, options.adaptive, 0)
+    lacking = {w.number for name in names for w in work_of(store, name, partly, options, rows, 0) if w.units}
+    if options.adaptive:
+        lacking |= {number for number in partly if not is_summarised(store, names, number)}
+    if lacking:
+        again = np.unique(np.concatenate([partly[number] for number in sorted(lacking)]))
+        store.add(ids[again[again >= 0]], again=True)
 
 
 def rows_to_read(
@@ -88,12 +100,6 @@ def work_of(
         elif len(rows[number]):
             units += [round_unit(teacher, number, start) for start in starts_of(round_)]
         units = [unit for unit in units if not store.has(unit)]
-        if units and (at < 0).any():
-            raise AlloyError(
-                expected=f"all {len(at)} texts of shard {number}, which is not finished yet",
-                got=f"{int((at >= 0).sum())} of them",
-                hint="The texts changed since the sweep began. Sweep the old texts to the end, or use another folder.",
-            )
         # Where all rounds are over, what may be missing beside them is about all rows.
         mine = rows[number] if len(rows[number]) else np.arange(len(at), dtype=np.int32)
         found.append(ShardWork(number, at, mine, units))
