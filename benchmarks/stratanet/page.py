@@ -67,7 +67,7 @@ def write() -> None:
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned, so Fig. 5 is not "
         "made here but for one row of the generator's table. "
-        f"Students learn for {SMALL.student['epochs']} epochs (the paper: 10) in batches of {SIZES['student']['batch_size']}, AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
+        f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
         f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. Everything else is as on [MUKA's page](muka.md).",
         "",
         *_generator(),
@@ -129,7 +129,8 @@ def _table3(table: Table, cells: Cells) -> list[str]:
 def _narrow(table: Table, cells: Cells) -> list[str]:
     changed = ", ".join(f"{key} {value}" for key, value in NARROW.items())
     return [
-        f"The first run: {changed}; everything else as above. Its steps between two readings of the teacher, too, drew from the eight likeliest tokens.",
+        f"The first run: {changed}, and students of {SMALL.student['epochs']} epochs in batches of {narrow.TABLE.student['batch_size']}; everything else as above. "
+        "Its steps between two readings of the teacher, too, drew from the eight likeliest tokens.",
         "",
         *accuracies(table, cells, "generated", TITLES),
     ]
