@@ -11,11 +11,12 @@ from benchmarks.harness.table import Table
 from benchmarks.stratanet import table3
 from benchmarks.stratanet.methods import GENERATION, NARROW, SIZES
 
-GRID = {"generated": table3.GRID["generated"]}
+GRID = {pool: table3.GRID[pool] for pool in ("generated", "random", "cross")}
 NARROWLY = {
     "student": {"batch_size": 16},
     "generation": GENERATION | NARROW | {"texts": SIZES["texts"]},
-    "passes": {"generated": table3.PASSES["generated"]},
+    "passes": {pool: table3.PASSES[pool] for pool in GRID},
+    "limited": {pool: ("abstracts5",) for pool in ("random", "cross")},
 }
 TABLE = Table(
     "stratanet", "narrow", "A narrow generator", (split("ag_news", 2), split("abstracts5", 2)), GRID, table3.METHODS,

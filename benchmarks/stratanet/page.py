@@ -133,6 +133,10 @@ def _narrow(table: Table, cells: Cells) -> list[str]:
         "Its steps between two readings of the teacher, too, drew from the eight likeliest tokens.",
         "",
         *accuracies(table, cells, "generated", TITLES),
+        "Its Vanilla KD students of random words, and of Wikipedia sentences:",
+        "",
+        *accuracies(table, cells, "random", TITLES),
+        *accuracies(table, cells, "cross", TITLES),
     ]
 
 
