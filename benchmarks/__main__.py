@@ -33,6 +33,7 @@ TABLES = {
         "table3": "students of generated texts, random words, other domains' texts, and real ones",
         "narrow": "the same of generated texts that hardly differ from each other",
         "fig4": "the weight of the intermediate layers",
+        "fig5": "texts of a language model that is prompted, or left alone, in place of steered",
         "table5": "other architectures, smaller students, more teachers",
         "samples": "the first generated texts of each class",
     },

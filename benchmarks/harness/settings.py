@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +24,7 @@ class TeacherPlan:
 class Setting:
     """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: the setting, if not this one, whose
     trained teachers and whose knowledge it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the
-    epochs at half the learning rate."""
+    epochs at half the learning rate. `generation`: with what its texts are written in place of the table's options."""
 
     name: str
     title: str
@@ -33,6 +34,7 @@ class Setting:
     teachers_of: str | None = None
     together: bool = False
     barely: bool = False
+    generation: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
     def pairs(self) -> bool:
@@ -61,7 +63,8 @@ class Setting:
     def described(self) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
-        return about | {key: True for key in ("together", "barely") if getattr(self, key)}
+        about |= {key: True for key in ("together", "barely") if getattr(self, key)}
+        return about | ({"generation": dict(self.generation)} if self.generation else {})
 
 
 def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:

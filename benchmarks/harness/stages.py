@@ -48,7 +48,7 @@ class Stages:
     ) -> None:
         self.passes, self.work, self.reads = passes, work, reads
         self.setting, self.profile, self.seed = setting, profile, seed
-        self.generation = self.per_class(generation or {})
+        self.generation = self.per_class((generation or {}) | dict(setting.generation))
         root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"

@@ -6,14 +6,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import matplotlib
-
-matplotlib.use("Agg")
-
 import numpy as np
 from matplotlib import pyplot as plt
 
-from benchmarks.harness.results import RESULTS
+from benchmarks.harness.pictures import BLUE, GREY, ORANGE, curves, save
 from benchmarks.harness.sections import Cells, section, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
@@ -22,7 +18,7 @@ from benchmarks.muka import fig3, fig4, fig5, fig6
 from benchmarks.muka.analyses import BINS
 from benchmarks.muka.methods import TITLES
 
-RIGHT, WRONG, THIRD = "#0072b2", "#d55e00", "#555555"  # told apart by the colour-blind too
+RIGHT, WRONG, THIRD = BLUE, ORANGE, GREY
 PARTS = ("pool", "test")
 NOTES = Path(__file__).with_name("notes")
 
@@ -31,14 +27,6 @@ def write() -> list[str]:
     """The sections, having saved results/muka/figN.svg."""
     drawn = ((fig3.TABLE, _fig3), (fig4.TABLE, _fig4), (fig5.TABLE, _fig5), (fig6.TABLE, _fig6))
     return [line for table, draw in drawn for line in section(table, NOTES, draw)]
-
-
-def _save(table: Table, figure: Any, alt: str) -> list[str]:
-    figure.tight_layout()
-    with matplotlib.rc_context({"svg.hashsalt": table.name}):  # the same figures make the same file
-        figure.savefig(RESULTS / "muka" / f"{table.name}.svg", metadata={"Date": None})
-    plt.close(figure)
-    return [f"![{alt}](muka/{table.name}.svg)", ""]
 
 
 def _done(table: Table, cells: Cells, method: str) -> list[tuple[Setting, Part]]:
@@ -74,7 +62,7 @@ def _fig3(table: Table, cells: Cells) -> list[str]:
                     spread(_per_seed(part, "uncertainty", lambda c, k=key, w=where, d=kind: _inside(c["parts"][w][d], k)))
                     for key in (("below_tenth", "right"), ("below_tenth", "wrong"), ("auroc",), ("lowest_is_right",))
                 )])  # fmt: skip
-    return _save(table, figure, "Normalised entropies of right and wrong teachers on test texts") + rows(
+    return save(table, figure, "Normalised entropies of right and wrong teachers on test texts") + rows(
         ["", "texts", "u from", "right: u < 0.1", "wrong: u < 0.1", "AUROC", "lowest u is a right teacher's"], body
     )
 
@@ -118,7 +106,7 @@ def _fig4(table: Table, cells: Cells) -> list[str]:
                     kl = _per_seed(part, "supervision", lambda c, w=where, g=group, m=method: c["parts"][w][g][m])
                     row.append(f"{np.mean(kl):.2f} ± {np.std(kl, ddof=1):.2f}" if len(kl) > 1 else "–")
                 body.append(row)
-    return _save(table, figure, "KL divergence of the supervision from an oracle's answers") + rows(
+    return save(table, figure, "KL divergence of the supervision from an oracle's answers") + rows(
         ["", "texts", "group", "share", "Vanilla KD, nats", "MUKA-Soft, nats"], body
     )
 
@@ -162,7 +150,7 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
             by_label.append([one.title, label, f"{100 * wrong[i] / texts[i]:.0f} %", f"{100 * confused[i, i] / texts[i]:.0f} %",
                              f"{most[1]} ({100 * most[0] / texts[i]:.0f} %)"])  # fmt: skip
     return [
-        *_save(table, figure, "Wrongly routed texts by label, and the oracle's confusion"),
+        *save(table, figure, "Wrongly routed texts by label, and the oracle's confusion"),
         *rows(["", "texts", "wrongly routed, %", "mean v, wrong", "mean v, right"], body),
         "By label, on test texts of all seeds:",
         "",
@@ -171,17 +159,8 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
 
 
 def _fig6(table: Table, cells: Cells) -> list[str]:
-    parts = [(s, Part(cells, s.name, "shared")) for s in table.settings]
-    figure, axis = plt.subplots(figsize=(7, 3))
-    body = []
-    for (setting, part), colour in zip(parts, (RIGHT, WRONG), strict=True):
-        each = {tau: values_of(part, f"muka-soft-{tau}") for tau in fig6.TAUS}
-        taus = [tau for tau, values in each.items() if values]
-        mean = np.array([100 * np.mean(each[tau]) for tau in taus])
-        sd = np.array([100 * np.std(each[tau], ddof=1) if len(each[tau]) > 1 else 0 for tau in taus])
-        axis.plot(taus, mean, "o-", color=colour, label=setting.title)
-        axis.fill_between(taus, mean - sd, mean + sd, color=colour, alpha=0.2)
-        body.append([setting.title, *(spread(each[tau]) if each[tau] else "–" for tau in fig6.TAUS)])
-    axis.set(xscale="log", xlabel="τ", ylabel="student's accuracy, %")
-    axis.legend(frameon=False)
-    return _save(table, figure, "Accuracy of MUKA-Soft's student over the temperature") + rows(["τ", *fig6.TAUS], body)
+    parts = {s.title: Part(cells, s.name, "shared") for s in table.settings}
+    lines = {title: {tau: values_of(p, f"muka-soft-{tau}") for tau in fig6.TAUS} for title, p in parts.items()}
+    body = [[title, *(spread(v) if v else "–" for v in line.values())] for title, line in lines.items()]
+    picture = curves(table, lines, "Accuracy of MUKA-Soft's student over the temperature", "τ", "log")
+    return picture + rows(["τ", *fig6.TAUS], body)

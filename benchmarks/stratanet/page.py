@@ -19,12 +19,11 @@ from benchmarks.harness.sections import (
     note,
     ran,
     section,
-    values_of,
 )
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
-from benchmarks.stratanet import fig4, narrow, table3, table5
-from benchmarks.stratanet.methods import BASELINES, LAMBDAS, NARROW, SIZES, K
+from benchmarks.stratanet import fig4, fig5, figures, narrow, table3, table5
+from benchmarks.stratanet.methods import BASELINES, NARROW, SIZES, K
 from benchmarks.stratanet.owners import DOUBLED
 
 NOTES = Path(__file__).with_name("notes")
@@ -65,15 +64,15 @@ def write() -> None:
         "## Setting",
         "",
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
-        "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned, so Fig. 5 is not "
-        "made here but for one row of the generator's table. "
+        "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned. "
         f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
         f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. Everything else is as on [MUKA's page](muka.md).",
         "",
         *_generator(),
         *section(table3.TABLE, NOTES, _table3),
         *section(narrow.TABLE, NOTES, _narrow),
-        *section(fig4.TABLE, NOTES, _fig4),
+        *section(fig4.TABLE, NOTES, figures.fig4),
+        *section(fig5.TABLE, NOTES, figures.prompted),
         *section(table5.TABLE, NOTES, _table5),
         *_samples(),
     ]
@@ -176,16 +175,6 @@ def _owners(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
     body = [[TITLES[m], *(spread(p.values(m, "routing", "right_teacher_balanced")) for p in parts)] for m in methods]
     heading = "real test texts whose owner has the largest confidence, mean over the teachers, %"
     return rows([heading, *(s.title for s in table.settings)], body)
-
-
-def _fig4(table: Table, cells: Cells) -> list[str]:
-    whole = cells | cells_of(table3.TABLE)
-    names = {v: "stratanet" if v == 0.7 else f"stratanet-{v}" for v in LAMBDAS}  # 0.7 is the default: Table 3's
-    body = [
-        [s.title, *(spread(values_of(Part(whole, s.name, "generated"), names[v])) for v in LAMBDAS)]
-        for s in table.settings
-    ]
-    return rows(["λ", *LAMBDAS], body)
 
 
 def _samples() -> list[str]:

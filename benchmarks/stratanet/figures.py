@@ -1,0 +1,49 @@
+"""Figs. 4 and 5: a picture and a table each, from the committed cells. Both have points among Table 3's."""
+
+from __future__ import annotations
+
+from benchmarks.harness.pictures import bars, curves
+from benchmarks.harness.sections import Cells, cells_of, values_of
+from benchmarks.harness.settings import Setting
+from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
+from benchmarks.stratanet import fig5, table3
+from benchmarks.stratanet.methods import LAMBDAS
+
+DRAWN = {"stratanet": "StrataNet", "vanilla_kd": "Vanilla KD"}
+QUALITY = {"distinct_2": 2, "self_bleu": 2, "perplexity": 0}  # digits shown
+
+
+def fig4(table: Table, cells: Cells) -> list[str]:
+    whole = cells | cells_of(table3.TABLE)
+    names = {v: "stratanet" if v == 0.7 else f"stratanet-{v}" for v in LAMBDAS}  # 0.7 is the default: Table 3's
+    lines = {
+        s.title: {v: values_of(Part(whole, s.name, "generated"), names[v]) for v in LAMBDAS} for s in table.settings
+    }
+    picture = curves(table, lines, "Accuracy of StrataNet's student over λ", "λ, the weight of the intermediate layers")
+    return picture + rows(["λ", *LAMBDAS], [[title, *map(spread, line.values())] for title, line in lines.items()])
+
+
+def prompted(table: Table, cells: Cells) -> list[str]:
+    """Fig. 5: a row for each way of asking, behind Table 3's steered texts."""
+    whole, body, groups = cells | cells_of(table3.TABLE), [], {}
+    for steered in (s for s in table3.SETTINGS if s.name in fig5.PROMPTS):
+        for setting, way in _ways(steered):
+            part = Part(whole, setting.name, "generated")
+            found = {title: values_of(part, method) for method, title in DRAWN.items()}
+            groups[f"{steered.title}\n{way}"] = found
+            body.append([f"{steered.title}: {way}", *_quality(part), *map(spread, found.values())])
+    headings = ["", "control, %", "distinct-2", "self-BLEU", "perplexity", *(f"{title}, %" for title in DRAWN.values())]
+    return bars(table, groups, "Accuracy of students by how their texts were asked for") + rows(headings, body)
+
+
+def _ways(steered: Setting) -> list[tuple[Setting, str]]:
+    asked = (s for s in fig5.SETTINGS if s.teachers_of == steered.name)
+    return [(steered, "steered"), *((s, fig5.TITLES[s.name.split("-")[1]]) for s in asked)]
+
+
+def _quality(part: Part) -> list[str]:
+    """control, distinct-2, self-BLEU and perplexity: means over the seeds."""
+    found = [part.values("written", key) for key in QUALITY]
+    shown = [f"{sum(v) / len(v):.{d}f}" if v else "–" for v, d in zip(found, QUALITY.values(), strict=True)]
+    return [spread(part.values("written", "control")), *shown]

@@ -1,0 +1,18 @@
+"""How good the texts are that were written for a cell's teachers."""
+
+from __future__ import annotations
+
+from statistics import fmean
+from typing import Any
+
+from alloykit.files import read_json
+from alloykit.jobs.generate import SUMMARY
+from benchmarks.harness.stages import Stages
+
+SHOWN = ("control", "distinct_2", "self_bleu", "perplexity")
+
+
+def written(stages: Stages, pool: str) -> dict[str, Any]:
+    """Means over the teachers of what `alloykit generate` says of its texts."""
+    teachers = read_json(stages.generated() / SUMMARY)["teachers"].values()
+    return {key: fmean(t[key] for t in teachers) for key in SHOWN}
