@@ -15,7 +15,7 @@ QUALITY = {"distinct_2": 2, "self_bleu": 2, "perplexity": 0}  # digits shown
 
 
 def fig4(table: Table, cells: Cells) -> list[str]:
-    whole = cells | cells_of(table3.TABLE)
+    whole = cells | of_table3(table)
     names = {v: "stratanet" if v == 0.7 else f"stratanet-{v}" for v in LAMBDAS}  # 0.7 is the default: Table 3's
     lines = {
         s.title: {v: values_of(Part(whole, s.name, "generated"), names[v]) for v in LAMBDAS} for s in table.settings
@@ -26,7 +26,7 @@ def fig4(table: Table, cells: Cells) -> list[str]:
 
 def prompted(table: Table, cells: Cells) -> list[str]:
     """Fig. 5: a row for each way of asking, behind Table 3's steered texts."""
-    whole, body, groups = cells | cells_of(table3.TABLE), [], {}
+    whole, body, groups = cells | of_table3(table), [], {}
     for steered in (s for s in table3.SETTINGS if s.name in fig5.PROMPTS):
         for setting, way in _ways(steered):
             part = Part(whole, setting.name, "generated")
@@ -35,6 +35,12 @@ def prompted(table: Table, cells: Cells) -> list[str]:
             body.append([f"{steered.title}: {way}", *_quality(part), *map(spread, found.values())])
     headings = ["", "control, %", "distinct-2", "self-BLEU", "perplexity", *(f"{title}, %" for title in DRAWN.values())]
     return bars(table, groups, "Accuracy of students by how their texts were asked for") + rows(headings, body)
+
+
+def of_table3(table: Table) -> Cells:
+    """Table 3's cells of the seeds that another table has."""
+    seeds = {str(seed) for kept in table.seeds.values() for seed in kept}
+    return {key: cell for key, cell in cells_of(table3.TABLE).items() if key.split("/")[2] in seeds}
 
 
 def _ways(steered: Setting) -> list[tuple[Setting, str]]:

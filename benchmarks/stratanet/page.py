@@ -13,7 +13,6 @@ from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import (
     Cells,
     accuracies,
-    cells_of,
     comparisons,
     measured,
     note,
@@ -156,9 +155,9 @@ def _found(table: Table, cells: Cells) -> list[str]:
 
 def _table5(table: Table, cells: Cells) -> list[str]:
     shared = ("teachers", "stratanet", "stratanet-msp", "as_dfd", "vanilla_kd", "muka-soft")
-    cells = cells | {k: c for k, c in cells_of(table3.TABLE).items() if _is_of(k, "ag_news/generated", shared)}
+    cells = cells | {k: c for k, c in figures.of_table3(table).items() if _is_of(k, "ag_news/generated", shared)}
     return [
-        "The students of three layers of two equal teachers are Table 3's; the paper's have six layers and four.",
+        "The students of three layers of two equal teachers are Table 3's, of two of its seeds; the paper's have six layers and four.",
         "",
         *accuracies(table, cells, "generated", TITLES, table5.PAPER),
         *_owners(table, cells, ("stratanet", "stratanet-msp")),
