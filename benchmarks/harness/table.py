@@ -118,7 +118,8 @@ class Table:
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()
-                found = {"status": "failed", "error": f"{type(error).__name__}: {error}"}
+                told = str(error).replace(f"{work}/", "")  # published: no path of this machine
+                found = {"status": "failed", "error": f"{type(error).__name__}: {told}"}
             record.add(cell.key, found | {"environment": _machine()})
 
 

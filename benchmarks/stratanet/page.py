@@ -119,7 +119,7 @@ def _table3(table: Table, cells: Cells) -> list[str]:
     for pool, what in POOLS.items():
         lines += [f"### Texts: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, table3.PAPER if pool in ("generated", "shared") else None)
-    rivals = [m for m in table.grid["generated"] if m not in ("teachers", "stratanet", "owners")]
+    rivals = [m for m in table.grid["generated"] if m in TITLES and m != "stratanet"]  # those with a student
     lines += comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
     return lines + _found(table, cells)
 

@@ -89,10 +89,3 @@ def test_the_page_names_what_was_not_measured_and_every_figure_that_was(
     assert "| 1,000,000 | 640 | 800 |" in text
     assert "1.056 ×" in text
     assert "commit abc; P, threads: 2, GPU: none, torch 2.13.0" in text
-
-
-def test_committed_figures_make_the_committed_page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    before = (page.RESULTS / "speed.md").read_text()
-    monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text))
-    page.write()
-    assert (tmp_path / "speed.md").read_text() == before
