@@ -10,6 +10,8 @@ from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig5, table3
 from benchmarks.stratanet.methods import LAMBDAS
 
+SEEDS = 2  # of both tables
+TOLD = "Accuracy in %, mean and standard deviation of the first two of Table 3's seeds."
 DRAWN = {"stratanet": "StrataNet", "vanilla_kd": "Vanilla KD"}
 QUALITY = {"distinct_2": 2, "self_bleu": 2, "perplexity": 0}  # digits shown
 
@@ -21,7 +23,8 @@ def fig4(table: Table, cells: Cells) -> list[str]:
         s.title: {v: values_of(Part(whole, s.name, "generated"), names[v]) for v in LAMBDAS} for s in table.settings
     }
     picture = curves(table, lines, "Accuracy of StrataNet's student over λ", "λ, the weight of the intermediate layers")
-    return picture + rows(["λ", *LAMBDAS], [[title, *map(spread, line.values())] for title, line in lines.items()])
+    body = [[title, *map(_spread, line.values())] for title, line in lines.items()]
+    return [*picture, TOLD, "", *rows(["λ", *LAMBDAS], body)]
 
 
 def prompted(table: Table, cells: Cells) -> list[str]:
@@ -32,9 +35,14 @@ def prompted(table: Table, cells: Cells) -> list[str]:
             part = Part(whole, setting.name, "generated")
             found = {title: values_of(part, method) for method, title in DRAWN.items()}
             groups[f"{steered.title}\n{way}"] = found
-            body.append([f"{steered.title}: {way}", *_quality(part), *map(spread, found.values())])
+            body.append([f"{steered.title}: {way}", *_quality(part), *map(_spread, found.values())])
     headings = ["", "control, %", "distinct-2", "self-BLEU", "perplexity", *(f"{title}, %" for title in DRAWN.values())]
-    return bars(table, groups, "Accuracy of students by how their texts were asked for") + rows(headings, body)
+    picture = bars(table, groups, "Accuracy of students by how their texts were asked for")
+    return [*picture, TOLD, "", *rows(headings, body)]
+
+
+def _spread(values: list[float]) -> str:
+    return spread(values, usual=SEEDS)
 
 
 def of_table3(table: Table) -> Cells:
@@ -52,4 +60,4 @@ def _quality(part: Part) -> list[str]:
     """control, distinct-2, self-BLEU and perplexity: means over the seeds."""
     found = [part.values("written", key) for key in QUALITY]
     shown = [f"{sum(v) / len(v):.{d}f}" if v else "–" for v, d in zip(found, QUALITY.values(), strict=True)]
-    return [spread(part.values("written", "control")), *shown]
+    return [_spread(part.values("written", "control")), *shown]

@@ -57,7 +57,7 @@ def test_steered_texts_stand_beside_prompted_ones(monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(figures, "cells_of", lambda table: steered if table is table3.TABLE else {})
     cells = {"ag_news-prompted/generated/0/vanilla_kd": student(0.4), "ag_news-prompted/generated/0/written": quality}
     lines = figures.prompted(fig5.TABLE, cells)
-    assert "| AG News: steered | not run | – | – | – | 60.0 ± 14.1 (2 seeds) | not run |" in lines
+    assert "| AG News: steered | not run | – | – | – | 60.0 ± 14.1 | not run |" in lines
     assert "| AG News: prompted | 25.0 (1 seed) | 0.88 | 0.12 | 100 | not run | 40.0 (1 seed) |" in lines
     assert len([line for line in lines if line.startswith(("| AG News", "| 5Abstracts"))]) == 8
     assert (pictures_in / "fig5.svg").exists()
@@ -68,7 +68,7 @@ def test_the_default_s_point_of_fig_4_is_table_3_s(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(figures, "cells_of", lambda _: of_table3)
     cells = {f"ag_news/generated/{seed}/stratanet-0.3": student(0.25) for seed in range(2)}
     lines = figures.fig4(fig4.TABLE, cells)
-    assert "| AG News | not run | 25.0 ± 0.0 (2 seeds) | not run | 75.0 ± 0.0 (2 seeds) | not run |" in lines
+    assert "| AG News | not run | 25.0 ± 0.0 | not run | 75.0 ± 0.0 | not run |" in lines
     first = (pictures_in / "fig4.svg").read_bytes()
     figures.fig4(fig4.TABLE, cells)
     assert (pictures_in / "fig4.svg").read_bytes() == first
