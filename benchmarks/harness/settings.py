@@ -60,10 +60,18 @@ class Setting:
                 return names[plan.labels.index(label)]
         raise KeyError(f"{dataset}: {label}")
 
+    @property
+    def learning(self) -> dict[str, Any]:
+        """The students' training settings of its data sets, which go before the profile's."""
+        return {key: value for name in self.datasets for key, value in SETS[name].learning.items()}
+
     def described(self) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
         about |= {key: True for key in ("together", "barely") if getattr(self, key)}
+        trained = {name: [dict(SETS[name].teaching), dict(SETS[name].learning)] for name in self.datasets}
+        if any(map(any, trained.values())):
+            about["training"] = trained
         return about | ({"generation": dict(self.generation)} if self.generation else {})
 
 

@@ -7,6 +7,7 @@ import json
 import random
 import shutil
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from alloykit.recipe import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, p
 from alloykit.teachers.teacher import TeacherSpec
 from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
 from benchmarks.harness.profiles import Profile
-from benchmarks.harness.settings import Setting
+from benchmarks.harness.settings import Setting, TeacherPlan
 
 PLAIN = {"name": "routing", "of": {"name": "muka", "passes": 0}}
 
@@ -73,14 +74,14 @@ class Stages:
             "model": self.profile.encoder(plan.encoder, self.work),
             "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
-            "training": self.training(self._teaching(plan.encoder), 100 * self.seed + i),
+            "training": self.training(self._teaching(plan, barely=self.setting.barely), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         return teach(parse(recipe, TeachRecipe))
 
-    def _teaching(self, role: str) -> dict[str, Any]:
-        usual = self.profile.teacher | self.profile.rate(role)
-        if not self.setting.barely:
+    def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
+        usual = self.profile.teacher | dict(SETS[plan.dataset].teaching) | self.profile.rate(plan.encoder)
+        if not barely:
             return usual
         return usual | {"epochs": usual["epochs"] / 3, "learning_rate": usual["learning_rate"] / 2}
 
@@ -100,17 +101,15 @@ class Stages:
     def recipe(
         self, pool: str, method: dict[str, Any], output: Path, student: str | None = None, **training: Any
     ) -> Recipe:
-        texts = self.pool(pool)
+        texts, role = self.pool(pool), student or self.setting.student
+        learning = self.profile.student | self.setting.learning | self.profile.rate(role)
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
             "texts": self.labelled(texts) if create(method).needs.labels else self.unlabelled(texts),
             "labels": {"keep_apart": self.setting.keep_apart},
-            "student": self.profile.encoder(student or self.setting.student, self.work),
+            "student": self.profile.encoder(role, self.work),
             "method": method,
-            "training": self.training(
-                self.profile.student | self.profile.rate(student or self.setting.student), self.seed
-            )
-            | training,
+            "training": self.training(learning, self.seed) | training,
             "knowledge": {"seed": self.seed, "precision": self.profile.precision},
             "evaluate": {"data": self.labelled(self.test())},
             "output": str(output),
@@ -188,10 +187,11 @@ class Stages:
 
     def oracle(self, pool: str) -> Path:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
+        plan = replace(self.setting.teachers[0], encoder=self.setting.student)
         recipe = {
-            "model": self.profile.encoder(self.setting.student, self.work),
+            "model": self.profile.encoder(plan.encoder, self.work),
             "data": self.labelled(self.pool(pool)),
-            "training": self.training(self.profile.teacher | self.profile.rate(self.setting.student), self.seed),
+            "training": self.training(self._teaching(plan, barely=False), self.seed),
             "output": str(self.folder / f"oracle-{pool}"),
         }
         return teach(parse(recipe, TeachRecipe))

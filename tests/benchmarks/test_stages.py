@@ -14,7 +14,7 @@ from benchmarks.harness import cells, stages
 from benchmarks.harness import data as data_module
 from benchmarks.harness.data import DataSet
 from benchmarks.harness.profiles import SMALL
-from benchmarks.harness.settings import Setting, TeacherPlan
+from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 
 GROUPS = {"teacher1": ("a", "b"), "teacher2": ("c", "d")}
@@ -101,3 +101,16 @@ def test_methods_that_differ_in_one_option_have_folders_of_their_own() -> None:
     folders = ["-".join(cells._flat(spec)) for spec in specs]
     assert len(set(folders)) == len(specs)
     assert folders[2] == "mt_bert-epochs=2"
+
+
+def test_a_set_of_many_labels_trains_its_teachers_and_students_longer(tmp_path: Path) -> None:
+    def epochs(name: str) -> tuple[float, float]:
+        made = Stages(tmp_path, tmp_path, split(name, 2), SMALL, 0)
+        return made._teaching(made.setting.teachers[0], barely=False)["epochs"], (
+            SMALL.student | made.setting.learning
+        )["epochs"]
+
+    assert epochs("ag_news") == (SMALL.teacher["epochs"], SMALL.student["epochs"])
+    assert epochs("ohsumed") == (10, 5)
+    assert "training" in split("ohsumed", 2).described(), "a result depends on it"
+    assert "training" not in split("ag_news", 2).described()
