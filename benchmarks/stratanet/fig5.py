@@ -32,18 +32,24 @@ MANY_WAYS: dict[str, Any] = {  # five temperatures, as in the paper; their value
     "top_k": [20, 40, 0],
 }
 WAYS: dict[str, dict[str, Any]] = {  # name → options; steered texts are Table 3's
+    "closely": {"every": 4},  # decided when the other cells were known: does more control help?
     "prompted": ONE_WAY,
     "diversified": MANY_WAYS,
     "alone": {"steer": "none"},
 }
-TITLES = {"prompted": "prompted", "diversified": "prompted, diversified", "alone": "language model alone"}
+TITLES = {
+    "closely": "steered twice as often",
+    "prompted": "prompted",
+    "diversified": "prompted, diversified",
+    "alone": "language model alone",
+}
 SETTINGS = tuple(
     replace(
         split(name, 2),
         name=f"{name}-{way}",
         title=f"{split(name, 2).title}: {TITLES[way]}",
         teachers_of=name,
-        generation=options | ({"prompt": prompt} if options["steer"] == "prompt" else {}),
+        generation=options | ({"prompt": prompt} if options.get("steer") == "prompt" else {}),
     )
     for name, prompt in PROMPTS.items()
     for way, options in WAYS.items()
