@@ -257,7 +257,7 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
     def cell(stages: object, pool: str, spec: dict[str, str], analyses: object) -> dict[str, object]:
         ran.append(f"{pool} {spec['name']}")
         if spec["name"] == "uhc":
-            raise ValueError(f"no luck in {tmp_path}/work/texts")
+            raise ValueError(f"no luck in {tmp_path}/kept/texts")
         return {"status": "done", "accuracy": 0.5}
 
     monkeypatch.setattr(table_module, "run_cell", cell)
@@ -266,7 +266,7 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
     small = Table("paper", "table", "Table", (split("ag_news", 2),), {"shared": ("uhc", "muka")}, methods)
     profile = replace(SMALL, seeds=(0,))
     for retry in (False, False, True):
-        small.fill(profile, tmp_path, tmp_path / "work", retry=retry)
+        small.fill(profile, tmp_path, tmp_path / "kept", retry=retry)
     assert ran == ["shared uhc", "shared muka", "shared uhc"], "the failed cell only when asked for"
     cells = small.record(profile).cells()
     assert cells["ag_news/shared/0/uhc"]["error"] == "ValueError: no luck in texts"
