@@ -1,7 +1,7 @@
 """StrataNet, Table 5 and Fig. 3C: teachers of other architectures, smaller students, and more than two teachers.
 
-Two equal teachers of AG News are Table 3's; only their smaller students are here. AS-DFD needs embeddings of one width; its smaller student is of equal teachers only, to save time. Two seeds: texts have to
-be written for the teachers of five settings.
+Two equal teachers of AG News are Table 3's; only their smaller students are here. AS-DFD needs embeddings of one width; its smaller
+student, which takes as long, is of equal teachers only. Two seeds: texts have to be written for the teachers of five settings.
 """
 
 from __future__ import annotations
