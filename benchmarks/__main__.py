@@ -35,6 +35,7 @@ TABLES = {
         "fig4": "the weight of the intermediate layers",
         "fig5": "texts of a language model that is prompted, or left alone, in place of steered",
         "table5": "other architectures, smaller students, more teachers",
+        "folders": "from model folders to a student, by the command line",
         "samples": "the first generated texts of each class",
     },
     "distill": {

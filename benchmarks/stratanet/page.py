@@ -69,6 +69,7 @@ def write() -> None:
         "",
         *_generator(),
         *section(table3.TABLE, NOTES, _table3),
+        *_folders(),
         *section(narrow.TABLE, NOTES, _narrow),
         *section(fig4.TABLE, NOTES, figures.fig4),
         *section(fig5.TABLE, NOTES, figures.prompted),
@@ -174,6 +175,25 @@ def _owners(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
     body = [[TITLES[m], *(spread(p.values(m, "routing", "right_teacher_balanced")) for p in parts)] for m in methods]
     heading = "real test texts whose owner has the largest confidence, mean over the teachers, %"
     return rows([heading, *(s.title for s in table.settings)], body)
+
+
+def _folders() -> list[str]:
+    found = measured("stratanet", "folders")
+    if found is None:
+        return []
+    f = found["figures"]
+    body = [[key, w["texts"], f"{w['accuracy']:.1%}", w["seconds"]] for key, w in f["ways"].items()]
+    return [
+        "## From two model folders, by the command line",
+        "",
+        "`alloykit amalgamate recipe.yaml`, AG News, seed 0; the first recipe has `texts: generate` and writes the texts, the last is given them beside its real ones.",
+        "",
+        *rows(["texts, method", "the student reads", "student's accuracy", "s"], body),
+        f"Their ensemble reaches {next(iter(f['ways'].values()))['ensemble']:.1%}. "
+        f"The texts are {'the same as' if f['same_texts_as_table_3'] else 'not the same as'} those of Table 3's cells.",
+        "",
+        *ran(found),
+    ]
 
 
 def _samples() -> list[str]:
