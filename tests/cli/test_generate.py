@@ -18,6 +18,7 @@ from alloykit.generation.writer import Writer
 from alloykit.jobs.amalgamate import run_recipe
 from alloykit.jobs.generate import generate
 from alloykit.recipe import GenerateRecipe, Recipe, parse
+from alloykit.report.figures import percent
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
 
@@ -70,6 +71,8 @@ def test_texts_for_every_class_of_every_teacher(place: Path, tmp_path: Path) -> 
     assert set(summary["teachers"]) == {"billing", "parcels"}
     control = [r["predicted"] == r["label"] for r in found if r["teacher"] == "billing"]
     assert summary["teachers"]["billing"]["control"] == pytest.approx(sum(control) / 16)
+    refund = [r["predicted"] == "refund" for r in found if r["label"] == "refund"]
+    assert summary["teachers"]["billing"]["control_by_label"]["refund"] == pytest.approx(sum(refund) / 8)
 
 
 def test_killed_and_started_again_it_writes_the_same(
@@ -132,7 +135,11 @@ def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path]
     logged = [h for h in run.read("training.json")["history"] if "amalgam_rank" in h]
     assert logged
     assert all(-1 <= h["amalgam_cosine"] <= 1 and h["amalgam_rank"] >= 1 for h in logged)
-    assert "have collapsed" in run.report.read_text(encoding="utf-8")
+    page = run.report.read_text(encoding="utf-8")
+    assert "have collapsed" in page
+    found = json.loads((run.folder / "generated" / "generation.json").read_text())["teachers"]["parcels"]
+    late, lost = (f"{label} {percent(found['control_by_label'][label], 0)}" for label in ("late", "lost"))
+    assert f'<td class="words">{late}, {lost}</td>' in page
     again = run_recipe(parse(_resolved(run), Recipe))
     assert again.has_student, "finished parts are taken as they are"
     assert alloykit.evaluate(run.folder, tmp_csv(tmp_path))["texts"] == 4

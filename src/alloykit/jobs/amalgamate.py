@@ -14,9 +14,10 @@ import torch
 
 from alloykit.data import Texts
 from alloykit.evaluation import health, supervision
-from alloykit.files import digest, replace_atomic, write_json
+from alloykit.files import digest, read_json, replace_atomic, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
+from alloykit.jobs.generate import SUMMARY
 from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, rehearse
 from alloykit.jobs.report import write_report
@@ -32,7 +33,7 @@ from alloykit.jobs.sources import (
     writes,
     written,
 )
-from alloykit.jobs.texts import read, salted
+from alloykit.jobs.texts import generated, read, salted
 from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
@@ -105,6 +106,8 @@ def run_recipe(
     context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation, own))
     metrics = describe(prepared) | {"fit": fit_view(prepared, context)}
     warnings += metrics["fit"].pop("warnings", [])
+    if own_texts is not None:
+        metrics["generated"] = read_json(generated(recipe) / SUMMARY)["teachers"]
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
         pool = sample(source, LOOKED_AT)

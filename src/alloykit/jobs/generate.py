@@ -66,14 +66,14 @@ def write_texts(
         teacher = Teacher.load(info, max_length=max_length, device=device)
         place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
         _check_made(place, dict(teacher.fingerprint))
-        called = dict(zip(info.labels, names, strict=True))  # in the union
+        called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
         for label in info.labels:
             texts = _for_class(writer, teacher, label, place, seen)
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
-            control = summarise(texts)["control"]
+            controls[called[label]] = control = summarise(texts)["control"]
             say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
-        by_teacher[info.name] = summarise(own)
+        by_teacher[info.name] = summarise(own) | {"control_by_label": controls}
     if not kept:
         raise AlloyError(
             expected="texts from the language model",
