@@ -19,6 +19,7 @@ from benchmarks.harness.sections import (
     ran,
     section,
 )
+from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import fig4, fig5, figures, narrow, table3, table5
@@ -122,7 +123,7 @@ def _table3(table: Table, cells: Cells) -> list[str]:
         lines += accuracies(table, cells, pool, TITLES, table3.PAPER if pool in ("generated", "shared") else None)
     rivals = [m for m in table.grid["generated"] if m in TITLES and m != "stratanet"]  # those with a student
     lines += comparisons(table, cells, "generated", TITLES, ("stratanet",), rivals)
-    return lines + _found(table, cells)
+    return lines + _found(table.settings, cells)
 
 
 def _narrow(table: Table, cells: Cells) -> list[str]:
@@ -139,18 +140,18 @@ def _narrow(table: Table, cells: Cells) -> list[str]:
     ]
 
 
-def _found(table: Table, cells: Cells) -> list[str]:
+def _found(settings: Sequence[Setting], cells: Cells) -> list[str]:
     """Whose a real text is, by statistics of real texts and of generated ones, in the student's last block."""
     body = []
     for pool, what in (("shared", "the teachers' own labelled texts"), ("generated", "generated texts")):
-        parts = [Part(cells, s.name, pool) for s in table.settings]
+        parts = [Part(cells, s.name, pool) for s in settings]
         for kind, title in OWNERS.items():
             found = [[p.cell(seed, "owners")[kind][-1] for seed in p.seeds("owners")] for p in parts]
             body.append([what, title, *(spread(values) for values in found)])
     return [
         "Real test texts whose owner has the largest confidence, mean over the teachers, in % (last block; `benchmarks/stratanet/owners.py`):",
         "",
-        *rows(["statistics of", "confidence", *(s.title for s in table.settings)], body),
+        *rows(["statistics of", "confidence", *(s.title for s in settings)], body),
     ]
 
 
@@ -162,6 +163,7 @@ def _table5(table: Table, cells: Cells) -> list[str]:
         "",
         *accuracies(table, cells, "generated", TITLES, table5.PAPER),
         *_owners(table, cells, ("stratanet", "stratanet-msp")),
+        *_found(table5.ASKED, cells),
     ]
 
 
