@@ -32,13 +32,11 @@ MANY_WAYS: dict[str, Any] = {  # five temperatures, as in the paper; their value
     "top_k": [20, 40, 0],
 }
 WAYS: dict[str, dict[str, Any]] = {  # name → options; steered texts are Table 3's
-    "closely": {"every": 4},  # decided when the other cells were known: does more control help?
     "prompted": ONE_WAY,
     "diversified": MANY_WAYS,
     "alone": {"steer": "none"},
 }
 TITLES = {
-    "closely": "steered twice as often",
     "prompted": "prompted",
     "diversified": "prompted, diversified",
     "alone": "language model alone",
