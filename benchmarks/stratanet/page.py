@@ -13,6 +13,7 @@ from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import (
     Cells,
     accuracies,
+    cells_of,
     comparisons,
     measured,
     note,
@@ -68,6 +69,8 @@ def write() -> None:
         f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
         f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. OhSumed's teachers learn for {OHSUMED.teaching['epochs']} epochs in batches of {OHSUMED.teaching['batch_size']}: with the other sets' training, which was run first and withdrawn after its students were seen, a teacher answered one label to every text. Of three trainings it is the one whose teachers were right most often on training texts that they had not learned from (seed 0). Everything else is as on [MUKA's page](muka.md).",
         "",
+        f"Hours of one core: {_hours()}.",
+        "",
         *_generator(),
         *section(table3.TABLE, NOTES, _table3),
         *_folders(),
@@ -78,6 +81,14 @@ def write() -> None:
         *_samples(),
     ]
     write_atomic(RESULTS / "stratanet.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _hours() -> str:
+    """What the cells of every table took, with the teachers, texts and knowledge that they share."""
+    tables = (table3.TABLE, narrow.TABLE, fig4.TABLE, fig5.TABLE, table5.TABLE)
+    return ", ".join(
+        f"{t.name} {sum(sum(c.get('seconds', {}).values()) for c in cells_of(t).values()) / 3600:.1f}" for t in tables
+    )
 
 
 def _generator() -> list[str]:
