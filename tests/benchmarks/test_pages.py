@@ -15,7 +15,7 @@ from benchmarks.harness import pictures, summary
 INTERVAL = re.compile(r"\*{0,2}[+−][\d.]+ \([+−][\d.]+ to [+−][\d.]+\)\*{0,2}")  # a few draws tell another one
 
 
-@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed"])
+@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed", "alloy"])
 def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = import_module(f"benchmarks.{paper}.page")
     committed = (page.RESULTS / f"{paper}.md").read_text(encoding="utf-8")
