@@ -36,18 +36,14 @@ WAYS: dict[str, dict[str, Any]] = {  # name → options; steered texts are Table
     "diversified": MANY_WAYS,
     "alone": {"steer": "none"},
 }
-TITLES = {
-    "prompted": "prompted",
-    "diversified": "prompted, diversified",
-    "alone": "language model alone",
-}
+TITLES = {"prompted": "prompted", "diversified": "prompted, diversified", "alone": "language model alone"}
 SETTINGS = tuple(
     replace(
         split(name, 2),
         name=f"{name}-{way}",
         title=f"{split(name, 2).title}: {TITLES[way]}",
         teachers_of=name,
-        generation=options | ({"prompt": prompt} if options.get("steer") == "prompt" else {}),
+        generation=options | ({"prompt": prompt} if options["steer"] == "prompt" else {}),
     )
     for name, prompt in PROMPTS.items()
     for way, options in WAYS.items()

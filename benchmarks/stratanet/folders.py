@@ -35,6 +35,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         passes=table3.PASSES, generation=table3.TABLE.generated_by(SMALL),
     )  # fmt: skip
     base, found = (work / "folders").absolute(), {}
+    base.mkdir(parents=True, exist_ok=True)
     for (texts, method), what in WAYS.items():
         run_folder = base / f"{texts}-{method}"
         shutil.rmtree(run_folder, ignore_errors=True)  # what is timed begins at nothing
@@ -43,7 +44,6 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             shutil.rmtree(run_folder)  # the harness has put its texts there; these are to be written anew
             recipe = recipe.model_copy(update={"texts": "generate"})
         path = base / f"{texts}-{method}.yaml"
-        path.parent.mkdir(parents=True, exist_ok=True)
         write_atomic(path, dump(recipe))
         seconds = _amalgamate(path)
         scores = read_json(run_folder / "metrics.json")["evaluation"]["scores"]

@@ -13,6 +13,7 @@ import tiny
 from commandline import Call, write_recipe
 
 import alloykit
+import alloykit.jobs.generate as generate_module
 from alloykit.errors import AlloyError
 from alloykit.generation.writer import Writer
 from alloykit.jobs.amalgamate import run_recipe
@@ -96,6 +97,23 @@ def test_killed_and_started_again_it_writes_the_same(
     needed = len(list((tmp_path / "whole" / "batches").rglob("*.jsonl")))
     assert len(calls) == before + needed - 3, "finished batches are not written again"
     assert generate(recipe(place, tmp_path / "cut")).exists()
+
+
+def test_texts_that_are_there_have_their_summary(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = generate_module.write_json
+
+    def write(path: Path, value: Any) -> None:
+        if path.name == "generation.json":
+            raise KeyboardInterrupt
+        real(path, value)
+
+    monkeypatch.setattr(generate_module, "write_json", write)
+    with pytest.raises(KeyboardInterrupt):
+        generate(recipe(place, tmp_path / "out"))
+    assert not (tmp_path / "out" / "texts.parquet").exists(), "they would be taken for finished"
+    monkeypatch.undo()
+    assert generate(recipe(place, tmp_path / "out")).exists()
+    assert (tmp_path / "out" / "generation.json").exists()
 
 
 def test_a_teachers_texts_do_not_depend_on_the_others(place: Path, tmp_path: Path) -> None:
@@ -251,6 +269,8 @@ def test_labels_carry_the_unions_names_throughout(place: Path, tmp_path: Path) -
     own = [r for r in found if r["teacher"] == "parcels"]
     assert {r["label"] for r in own} == {"delayed", "lost"}
     assert {r["predicted"] for r in own} <= {"delayed", "lost"}
+    summary = json.loads((tmp_path / "out" / "generation.json").read_text())
+    assert list(summary["teachers"]["parcels"]["control_by_label"]) == ["delayed", "lost"]
 
 
 @pytest.mark.parametrize(

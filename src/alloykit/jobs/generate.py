@@ -80,8 +80,6 @@ def write_texts(
             got="none that could be kept",
             hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
         )
-    with library_bars_off():
-        replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
     write_json(
         folder / SUMMARY,
         {
@@ -91,6 +89,8 @@ def write_texts(
             "teachers": by_teacher,
         },
     )
+    with library_bars_off():  # last: where they are, everything is
+        replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
     return target
 
 
