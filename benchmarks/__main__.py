@@ -47,6 +47,7 @@ TABLES = {
     "alloy": {
         "routing": "which teacher gets a text: every confidence, and Alloy on top, on eight pools",
         "students": "what students learn from it, beside MUKA's and perfectly routed ones",
+        "seeds": "the spread over teachers against that over students of the same teachers",
         "cost": "what it adds to the time of a run",
     },
     "speed": {

@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+from scipy import stats
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import routing, students
+from benchmarks.alloy import bar, routing, seeds, students
 from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, STUDENTS, TITLES, TUNED
 from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, accuracies, comparisons, measured, note, ran, section
+from benchmarks.harness.sections import Cells, accuracies, cells_of, comparisons, measured, note, ran, section
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
@@ -33,8 +34,9 @@ def write() -> None:
         "those settings. Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),
-        *section(routing.TABLE, NOTES, _routing),
         *section(students.TABLE, NOTES, _students),
+        *section(seeds.TABLE, NOTES, _seeds),
+        *section(routing.TABLE, NOTES, _routing),
         *_cost(),
     ]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
@@ -58,6 +60,37 @@ def _cost() -> list[str]:
         *rows(["", "", "s in all", "s of training", "Alloy against it"], body),
         *ran(found),
     ]
+
+
+def _seeds(table: Table, cells: Cells) -> list[str]:
+    """Nine students of each target, three of each set of teachers: how far the means of three lie apart, and how far the three."""
+    both = cells_of(students.TABLE) | cells
+    body = []
+    for s in table.settings:
+        part = Part(both, s.name, "disjoint")
+        each = {
+            m: [part.values(name, "accuracy") for name in (m, *(seeds.named(m, n) for n in seeds.STUDENT_SEEDS))]
+            for m in seeds.TARGETS
+        }
+        if len({len(values) for way in each.values() for values in way}) != 1:
+            continue
+        found = {TITLES[m]: 100 * np.array(each[m]).T for m in seeds.TARGETS}
+        found["Alloy − MUKA-Soft"] = found[TITLES["alloy"]] - found[TITLES["muka-soft"]]
+        for name, a in found.items():
+            within = float(np.sqrt(a.var(1, ddof=1).mean()))
+            body.append(
+                [
+                    s.title,
+                    name,
+                    f"{a.mean():.1f}",
+                    f"{a.mean(1).std(ddof=1):.1f}",
+                    f"{within:.1f}",
+                    f"{a.min():.1f} to {a.max():.1f}",
+                ]
+            )
+    return rows(
+        ["", "", "mean of nine, %", "sd of the teachers' means", "sd of students of the same teachers", "range"], body
+    )
 
 
 def _routing(_: Table, cells: Cells) -> list[str]:
@@ -107,7 +140,20 @@ def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
         [TITLES[m], *(spread(v) for v in values), *(_mean(values, tuned, which) for which in (True, False))]
         for m, values in found.items()
     ]
+    less = [_difference(a, b) for a, b in zip(found["alloy-entropy"], found[ways[0]], strict=True)]
+    body.append([f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval)", *less, "", ""])
     return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], body)
+
+
+def _difference(mine: list[float], other: list[float]) -> str:
+    """In points, with Student's interval over the seeds."""
+    if len(mine) != len(other) or not mine:
+        return "–"
+    d = 100 * (np.array(mine) - np.array(other))
+    if len(d) < 2:
+        return f"{d.mean():+.1f}"
+    half = float(stats.t.ppf(0.975, len(d) - 1)) * d.std(ddof=1) / np.sqrt(len(d))
+    return f"{d.mean():+.1f} ({d.mean() - half:+.1f} to {d.mean() + half:+.1f})"
 
 
 def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:
@@ -116,45 +162,11 @@ def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:
 
 
 def _students(table: Table, cells: Cells) -> list[str]:
-    lines = _bar(cells)
+    found = bar.cases(cells)
+    lines = [*bar.summary(found), *bar.picture(found), *bar.each(found)] if found else []
     for pool in table.grid:
         lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
         titles = {m: TITLES[m] for m in STUDENTS if m in table.grid[pool]}
         lines += accuracies(table, cells, pool, titles)
         lines += comparisons(table, cells, pool, TITLES, ("alloy",), [m for m in titles if m != "alloy"])
     return lines
-
-
-def _bar(cells: Cells) -> list[str]:
-    """How much of the way from MUKA-Soft to perfect routing the student goes."""
-    body, shares = [], {True: list[tuple[float, float]](), False: list[tuple[float, float]]()}
-    for pool in students.TABLE.grid:
-        for s in students.TABLE.settings:
-            part = Part(cells, s.name, pool)
-            low, mine, high = (part.values(m, "accuracy") for m in ("muka-soft", "alloy", "oracle"))
-            if not (low and mine and high):
-                continue
-            a, b, c = (float(np.mean(v)) for v in (low, mine, high))
-            shares[s.name.split("-")[0] in TUNED].append((b - a, c - a))
-            closed = f"{(b - a) / (c - a):.0%}" if c - a > 0.01 else "no gap"
-            more = 100 * (np.array(part.balanced("alloy")) - np.array(part.balanced("muka-soft")))
-            spread_of = f" ± {np.std(more, ddof=1):.1f}" if len(more) > 1 else ""
-            body.append(
-                [pool, s.title, *(f"{100 * v:.1f}" for v in (a, b, c)), closed, f"{np.mean(more):+.1f}{spread_of}"]
-            )
-    if not body:
-        return []
-    for which, name in ((True, "the sets it was chosen on"), (False, "the others")):
-        if shares[which]:
-            gained, gap = (sum(v) for v in zip(*shares[which], strict=True))
-            body.append([name, "", "", "", "", f"{gained / gap:.0%} of the summed gap", ""])
-    headings = [
-        "pool",
-        "set",
-        "MUKA-Soft, %",
-        "Alloy, %",
-        "perfect routing, %",
-        "closed",
-        "balanced accuracy, Alloy − MUKA-Soft, points (± over seeds)",
-    ]
-    return rows(headings, body)
