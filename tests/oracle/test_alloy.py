@@ -1,4 +1,4 @@
-"""Alloy's mixture (docs/alloy.md, Eqs. 1–7) and density, against plain float64 loops."""
+"""Alloy's mixture (docs/alloy.md, Eqs. 1–9) and density, against plain float64 loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from alloykit.methods.alloy import log_answers
 from alloykit.methods.early_states import early_layers
 from alloykit.uncertainty.density import FLOOR, density, fit_density
 from alloykit.uncertainty.ownership import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
-from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import agreement, knowing, lead, surer
+from alloykit.uncertainty.sharpness import MOST, power, sharpened
 
 OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
 
@@ -62,8 +63,44 @@ def by_loops(
     return r, r0
 
 
+def test_flat_answers_are_sharpened_just_enough() -> None:
+    """Eq. 1."""
+    g = torch.Generator().manual_seed(0)
+    p = torch.softmax(0.3 * torch.randn(50, 3, generator=g), -1)
+    beta = power(p)
+
+    def mean_of_the_largest(b: float) -> float:
+        return sum(max(q) ** b / sum(v**b for v in q) for q in p.double().tolist()) / 50
+
+    assert beta > 1
+    assert mean_of_the_largest(beta) == pytest.approx(2 / 3)
+    assert mean_of_the_largest(0.99 * beta) < 2 / 3
+    for row, q in zip(sharpened(p, beta).tolist(), p.double().tolist(), strict=True):
+        assert row == pytest.approx([v**beta / sum(w**beta for w in q) for v in q])
+    assert torch.equal(sharpened(p, beta).argmax(-1), p.argmax(-1))
+
+
+def test_sure_answers_stay_and_constant_ones_are_no_trouble() -> None:
+    sure = torch.softmax(10 * torch.randn(50, 3, generator=torch.Generator().manual_seed(0)), -1)
+    assert power(sure) == 1
+    torch.testing.assert_close(sharpened(sure, 1.0), sure.double())
+    assert power(torch.full((50, 3), 1 / 3)) == MOST
+    assert sharpened(torch.tensor([[1.0, 0.0]]), MOST).tolist() == [[1, 0]]
+
+
+def test_agreement() -> None:
+    """Eq. 9."""
+    g = torch.Generator().manual_seed(0)
+    r, other = torch.rand(40, 3, generator=g), torch.rand(40, 3, generator=g)
+    same = [
+        max(range(3), key=a.__getitem__) == max(range(3), key=b.__getitem__)
+        for a, b in zip(r.tolist(), other.tolist(), strict=True)
+    ]
+    assert agreement(r, other) == pytest.approx(sum(same) / 40)
+
+
 def test_the_mixture() -> None:
-    """Eqs. 1–5, with a label that two teachers share."""
+    """Eqs. 2–6, with a label that two teachers share."""
     g = torch.Generator().manual_seed(0)
     z = torch.randn(40, 3, generator=g, dtype=torch.float64) + torch.arange(40)[:, None] % 4
     p = [torch.softmax(2 * torch.randn(40, k, generator=g, dtype=torch.float64), -1) for k in (3, 2)]
@@ -86,7 +123,7 @@ def test_the_mixture() -> None:
 
 
 def test_whose_it_is() -> None:
-    """Eq. 4."""
+    """Eq. 5."""
     r, r0 = torch.tensor([[0.1, 0.2, 0.4, 0.1], [0.0, 0.0, 0.0, 0.0]]).double(), torch.tensor([0.2, 1.0]).double()
     found = teachers_share(r, r0, OVERLAPPING.knows())
     torch.testing.assert_close(found[0], torch.tensor([0.5, 0.3]).double() / 0.8)
@@ -94,7 +131,7 @@ def test_whose_it_is() -> None:
 
 
 def test_the_lead_and_who_knows() -> None:
-    """Eq. 6: a shared label counts for both of its owners, and for neither against the other."""
+    """Eq. 7: a shared label counts for both of its owners, and for neither against the other."""
     space = LabelSpace.union([["a", "b", "c"], ["c", "d"], ["d", "e"]])
     g = torch.Generator().manual_seed(0)
     drawn = torch.rand(30, 6, generator=g, dtype=torch.float64) ** 4
@@ -118,7 +155,7 @@ def test_the_lead_and_who_knows() -> None:
 
 
 def test_how_much_surer() -> None:
-    """Eq. 7."""
+    """Eq. 8."""
     g = torch.Generator().manual_seed(0)
     c = torch.rand(40, 3, generator=g, dtype=torch.float64)
     own = torch.stack([torch.arange(40) % 3 == 0, torch.ones(40).bool(), torch.arange(40) < 4], -1)

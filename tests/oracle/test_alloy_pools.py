@@ -142,6 +142,66 @@ def test_states_without_any_structure_do_no_harm() -> None:
     assert (int(notes["outcome"]) == CONTRADICTED) is bool(notes["warnings"])
 
 
+def test_half_of_the_target_is_the_teachers_and_half_the_mixture_s() -> None:
+    """T of the docstring of methods/alloy.py, text by text; teacher 2 is nearly flat, and sharpened."""
+    pool = Pool((100, 100, 100, 100), (("a", "b", "c"), ("c", "d")), foreign=50)
+    first, second = pool.everything.teachers
+    pool.everything = Rows((first, TeacherRows(second.logits / 20, pooled_states=second.pooled_states)))
+    method, shapes = create("alloy"), (Shape(6, 3),) * 2
+    state = dict(method.fit(pool, Context(pool.space, teachers=shapes)))
+    context, rows = Context(pool.space, state, teachers=shapes), pool.rows(range(len(pool)))
+    one, two = state["powers"].tolist()
+    assert (one, int(state["outcome"])) == (1, WHOLE)
+    assert two > 5
+    r, _ = method.posterior(rows, context)
+    found = method.supervise(rows, context)
+    assert found is not None
+    for x in range(0, 400, 7):
+        p = [t.probabilities()[x].double().tolist() for t in rows.teachers]
+        q = [[v**b for v in row] for row, b in zip(p, (one, two), strict=True)]
+        q = [[v / sum(row) for v in row] for row in q]
+        a, b, c, d = (v / sum(r[x].tolist()) for v in r[x].tolist())
+        gamma = (a + b + c / 2, c / 2 + d)
+        wanted = [
+            gamma[0] * q[0][0] + a,
+            gamma[0] * q[0][1] + b,
+            gamma[0] * q[0][2] + gamma[1] * q[1][0] + c,
+            gamma[1] * q[1][1] + d,
+        ]
+        assert found.targets[x].tolist() == pytest.approx([w / 2 for w in wanted], abs=1e-5)
+    torch.testing.assert_close(found.targets.sum(-1), torch.ones(len(pool)))
+
+
+def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each half's mixture routes as well as the other, but a third and more of the labels within a teacher are mixed up."""
+    from alloykit.methods import alloy
+
+    pool = Pool((100, 100, 100, 100))
+    straight = alloy.crossed
+
+    def mixed_up(*of: Any) -> Tensor:
+        r = straight(*of).clone()
+        r[::5] = r[::5][:, [1, 0, 3, 2]]
+        r[1::5] = r[1::5][:, [1, 0, 3, 2]]
+        return r
+
+    monkeypatch.setattr(alloy, "crossed", mixed_up)
+    owner, _, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == CONTRADICTED
+    assert notes["agreed"] == pytest.approx(0.6, abs=0.03)
+    assert "by the same label: MUKA's weights serve" in notes["warnings"][0]
+    assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
+
+
+def test_one_teacher_has_every_text() -> None:
+    pool = Pool((200, 200), (("a", "b"),))
+    owner, _, notes = routed("alloy", pool)
+    assert owner.tolist() == [0] * 400
+    assert notes["warnings"] == [
+        "every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"
+    ]
+
+
 def test_shared_labels_count_in_full() -> None:
     """c is known to both: whoever answers, its texts are learned from as others are."""
     pool = Pool((100, 100, 100, 100), (("a", "b", "c"), ("c", "d")))
@@ -242,11 +302,13 @@ def test_many_labels_warn_as_muka_does() -> None:
 
 
 def test_why_a_fit_is_not_used() -> None:
-    lines = _why_not(["one", "two", "three"], [0.98, 0.01, 0.2], torch.tensor([5.0, 0.0, 1.0]), texts=500, least=20)
-    assert lines == [
+    judged = torch.tensor([5.0, 0.0, 1.0])
+    assert _why_not(["one", "two", "three"], [0.98, 0.01, 0.2], judged, agreed=0.58, texts=500, least=20) == [
         "hardly any text (5) seems to be two's: MUKA's weights serve",
         "three is no surer of the texts that seem its own than of the others: MUKA's weights serve",
+        "fitted to one half of the texts and to the other, it calls only 58% of them by the same label: MUKA's weights serve",
     ]
+    assert _why_not(["one"], [1.0], torch.tensor([5.0]), agreed=0.9, texts=500, least=20) == []
 
 
 def test_a_label_that_lost_its_texts_is_warned_of() -> None:

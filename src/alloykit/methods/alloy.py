@@ -1,16 +1,18 @@
 """Alloy: teachers weighted by whose texts a text lies among, in their own early states (ours; docs/alloy.md).
 
-Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 1–5):
+Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 2–6):
 
-    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does          lead(x): uncertainty/ownership_checks.py, Eq. 6
+    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does          lead(x): uncertainty/ownership_checks.py, Eq. 7
 
-    T(x) = Σ_i γ_i Pad_i(p_i)                  v(x) = (1 − r_0) lead + 1e-6
+    T(x) = ½ Σ_i γ_i Pad_i(p̃_i) + ½ r(x) / (1 − r_0)          p̃_i: teacher i's answer, sharpened where it is flat (uncertainty/sharpness.py, Eq. 1)
+    v(x) = (1 − r_0) lead + 1e-6
     L = mean_x v(x) KL(T(x) ‖ S(x))
 
-With disjoint label sets lead = γ_(1) − γ_(2), and L is v [KL(γ ‖ Q) + Σ_i γ_i KL(p_i ‖ q restricted to Y_i)], Q the student's masses of the teachers' labels.
+Half of the target is what the teachers answer, half what their answers and states together say. With disjoint label sets lead = γ_(1) − γ_(2).
 
 Where the pool is too small, or one half of it does not bear out what was fitted to the other (some teacher is not surer, beyond doubt, of
-what it got there than of the rest: Eq. 7), MUKA's weights of the same confidences serve instead, and the run says so.
+what it got there than of the rest: Eq. 8; or the two call too many texts by different labels: Eq. 9), MUKA's weights of the same
+confidences serve instead, and the run says so.
 """
 
 from __future__ import annotations
@@ -36,12 +38,14 @@ from alloykit.uncertainty.ownership import (
     start,
     teachers_share,
 )
-from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import agreement, knowing, lead, surer
+from alloykit.uncertainty.sharpness import power, sharpened
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
 EXAMPLES = 12  # texts that changed owner, kept for the report
 DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
+AGREED = 2 / 3  # of the texts, at least: the same label by both halves' mixtures
 LOST = 0.25  # alarm: a label that had many texts is left with less than this share of `texts_per_label`
 NOBODYS = 0.4  # alarm: more than this share of the texts are nobody's
 
@@ -72,7 +76,7 @@ class Alloy(Method):
 
     @property
     def needs(self) -> Needs:
-        return Needs(teachers=2, pooled_states=True)
+        return Needs(pooled_states=True)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """The embeddings, and the layers at one and two thirds of the depth."""
@@ -91,12 +95,15 @@ class Alloy(Method):
         fitted, least = Context(space, begun), self.least(space)
         if len(pool) < least:
             return begun | {"outcome": torch.tensor(FEW), "texts": torch.tensor(len(pool))}
-        drawn, confidences, states, answers = sample(pool, max(MOST, least)), [], [], []
+        drawn, confidences, states, said = sample(pool, max(MOST, least)), [], [], []
         for rows in chunks(drawn):
             confidences.append(self.muka.confidences(rows, fitted))
             states.append(all_early_states(rows))
-            answers.append(log_answers(space, [t.probabilities() for t in rows.teachers]))
-        c, a, owners, everything = torch.cat(confidences), torch.cat(answers), space.knows(), torch.cat(states)
+            said.append([t.probabilities() for t in rows.teachers])
+        each = [torch.cat(of_one) for of_one in zip(*said, strict=True)]
+        powers = [power(p) for p in each]
+        a = log_answers(space, [sharpened(p, beta) for p, beta in zip(each, powers, strict=True)])
+        c, owners, everything = torch.cat(confidences), space.knows(), torch.cat(states)
         del states
         whitening = Whitening.fit(everything, self.options.dimensions)
         z, evidence = whitening(everything), half_standardised(c, c)
@@ -109,10 +116,11 @@ class Alloy(Method):
         named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & (other.sum(-1, keepdim=True) > 0.5)
         by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
-        asked = believed[~believed.isnan()]
-        outcome = WHOLE if len(asked) and bool((asked > DOUBT).all()) else CONTRADICTED
+        asked, agreed = believed[~believed.isnan()], agreement(r, other)
+        trusted = len(asked) > 0 and bool((asked > DOUBT).all()) and agreed >= AGREED
         found = {
-            "outcome": torch.tensor(outcome), "texts": torch.tensor(len(c)), "surer": believed, "labels_surer": by_label,
+            "outcome": torch.tensor(WHOLE if trusted else CONTRADICTED), "texts": torch.tensor(len(c)),
+            "surer": believed, "labels_surer": by_label, "agreed": torch.tensor(agreed, dtype=torch.float64), "powers": torch.tensor(powers, dtype=torch.float64),
             "labels": torch.stack([first.sum(0) / first.sum(), r.sum(0) / r.sum()]) * len(c),
         }  # fmt: skip
         found |= _moved(drawn.positions, start(evidence)[0], r, r0, owners)
@@ -121,23 +129,26 @@ class Alloy(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != WHOLE:
             return self.muka.supervise(rows, context)
-        probabilities = [t.probabilities() for t in rows.teachers]
-        r, r0 = self.posterior(rows, context)
+        answers, (r, r0) = self._answers(rows, context), self.posterior(rows, context)
         owners = context.space.knows().to(r.device)
         gamma = teachers_share(r, r0, owners)
-        targets = sum(
-            (gamma[:, i, None] * context.space.scatter(i, p.double()) for i, p in enumerate(probabilities)),
-            torch.zeros(1, dtype=torch.float64, device=gamma.device),
-        )
+        taught = torch.stack([gamma[:, i, None] * context.space.scatter(i, p) for i, p in enumerate(answers)]).sum(0)
+        known = r.sum(-1, keepdim=True)  # 1 − r_0, without its rounding
+        targets = torch.where(known > 1e-9, 0.5 * taught + 0.5 * r / known.clamp(min=1e-9), taught)
         v = (1 - r0) * lead(r, r0, owners) + FLOOR
         return Supervision(targets.float(), v.float(), gamma.float())
 
     def posterior(self, rows: Rows, context: Context) -> tuple[Tensor, Tensor]:
         """r [B, C] and r_0 [B] of any texts, float64."""
-        probabilities = [t.probabilities() for t in rows.teachers]
-        answers, device = log_answers(context.space, probabilities), probabilities[0].device
+        answers = log_answers(context.space, self._answers(rows, context))
+        device = answers.device
         whitening = Whitening(*(context.state[k].to(device) for k in ("shift", "scale", "directions")))
         return Ownership.of(context.state, device).posterior(whitening(all_early_states(rows)), answers)
+
+    def _answers(self, rows: Rows, context: Context) -> list[Tensor]:
+        """p̃ of Eq. 1."""
+        powers = context.state["powers"].tolist()
+        return [sharpened(t.probabilities(), beta) for t, beta in zip(rows.teachers, powers, strict=True)]
 
     def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
         """Shares of the pool by round, how sure each teacher is of its own, which texts changed owner, and what looks wrong."""
@@ -153,12 +164,14 @@ class Alloy(Method):
             "used": outcome == WHOLE,
             "shares": {name: [row[k] for row in course] for k, name in enumerate([*names, "nobody"])},
             "changed": float(state["moved"]),
+            "agreed": float(state["agreed"]),
+            "powers": dict(zip(names, state["powers"].tolist(), strict=True)),
             "surer": {name: None if t != t else t for name, t in zip(names, judged.tolist(), strict=True)},
             "examples": [
                 {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
                 for (at, a, b), (first, last) in examples
             ],
-            "warnings": _why_not(names, course[-1][:-1], judged, texts, least) if outcome != WHOLE else self._alarms(context),
+            "warnings": _why_not(names, course[-1][:-1], judged, float(state["agreed"]), texts, least) if outcome != WHOLE else self._alarms(context),
         }  # fmt: skip
 
     def _alarms(self, context: Context) -> list[str]:
@@ -180,8 +193,10 @@ class Alloy(Method):
         return warnings
 
 
-def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, texts: int, least: int) -> list[str]:
-    """Why a fit is not used, teacher by teacher."""
+def _why_not(
+    names: Sequence[str], shares: Sequence[float], judged: Tensor, agreed: float, texts: int, least: int
+) -> list[str]:
+    """Why a fit is not used, teacher by teacher, and as a whole."""
     if bool(judged.isnan().all()):
         return ["every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"]
     found = []
@@ -191,6 +206,10 @@ def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, text
             found.append(
                 f"hardly any text ({share * texts:.0f}) seems to be {name}'s" if share * texts < least else why
             )
+    if agreed < AGREED:
+        found.append(
+            f"fitted to one half of the texts and to the other, it calls only {agreed:.0%} of them by the same label"
+        )
     return [f"{line}: MUKA's weights serve" for line in found]
 
 
@@ -212,7 +231,7 @@ def _moved(positions: Tensor, first: Tensor, r: Tensor, r0: Tensor, owners: Tens
 
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor]) -> Tensor:
-    """log a_c of Eq. 2: the mean over a label's owners of log p_i(c | x). [B, C] float64"""
+    """log a_c of Eq. 3: the mean over a label's owners of log p_i(c | x). [B, C] float64"""
     known = space.knows().to(probabilities[0].device)
     logs = [space.scatter(i, p.double().clamp(min=1e-12).log()) for i, p in enumerate(probabilities)]
     return torch.stack(logs).sum(0) / known.sum(0)

@@ -3,15 +3,15 @@
 z(x): the first D principal components of all teachers' early states (methods/early_states.py), each of variance one over the pool. Every label c of
 the union is a Gaussian with a mean of its own; texts that no teacher knows are one more, 0, as wide as they are:
 
-    r_c(x) ∝ (1 − ρ) π̃_c N(z; μ_c, Σ) a_c(x)          r_0(x) ∝ ρ e^{−2} N(z; μ_0, Σ_0)          Σ_c r_c + r_0 = 1        (1)
-    a_c(x) = ∏_{i knows c} p_i(c | x)^{1 / owners of c}          π̃_c ∝ √π_c                                                 (2)
-    μ, Σ, π, ρ: means, covariances and shares of the texts under r                                                         (3)
-    γ_i(x) = Σ_{c ∈ Y_i} r_c / (owners of c · (1 − r_0))                                                                   (4)
+    r_c(x) ∝ (1 − ρ) π̃_c N(z; μ_c, Σ) a_c(x)          r_0(x) ∝ ρ e^{−2} N(z; μ_0, Σ_0)          Σ_c r_c + r_0 = 1        (2)
+    a_c(x) = ∏_{i knows c} p̃_i(c | x)^{1 / owners of c}          π̃_c ∝ √π_c                                                 (3)
+    μ, Σ, π, ρ: means, covariances and shares of the texts under r                                                         (4)
+    γ_i(x) = Σ_{c ∈ Y_i} r_c / (owners of c · (1 − r_0))                                                                   (5)
 
 A teacher's answer a_c says which of its own labels a text would have; only the states, in which all texts of a label lie together, say
 whether it is one of them. Confidences enter once, as the start: with e_i half-standardised over the pool,
 
-    γ_i = softmax(e / sd)_i          r_0 = 0.9 σ((t − max_i e_i) / ¼), t the pool's 10 % quantile of max_i e_i             (5)
+    γ_i = softmax(e / sd)_i          r_0 = 0.9 σ((t − max_i e_i) / ¼), t the pool's 10 % quantile of max_i e_i             (6)
 
 √π keeps a small teacher from being swallowed, and e^{−2} a text from being nobody's unless its states clearly say so.
 """
@@ -60,7 +60,7 @@ class Whitening:
 
 @dataclass(frozen=True)
 class Ownership:
-    """Eq. 1, fitted. `means` [C, D], `factor` [D, D] (Cholesky), `log_prior` [C]: log (1 − ρ) π̃; `mean_0` [D], `factor_0` [D, D],
+    """Eq. 2, fitted. `means` [C, D], `factor` [D, D] (Cholesky), `log_prior` [C]: log (1 − ρ) π̃; `mean_0` [D], `factor_0` [D, D],
     `log_prior_0` []: log ρ − 2. `course` [rounds + 1, N + 1]: the share of each teacher, and of nobody, at the start and after
     every round. All float64."""
 
@@ -74,7 +74,7 @@ class Ownership:
 
     @classmethod
     def fit(cls, z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Ownership:
-        """z [n, D]; answers [n, C]: log a; owners [N, C] bool; evidence [n, N]: e of Eq. 5."""
+        """z [n, D]; answers [n, C]: log a; owners [N, C] bool; evidence [n, N]: e of Eq. 6."""
         held = owners.double()
         r, r0 = begin(answers, owners, evidence)
         course = [_shares(r, r0, held)]
@@ -86,7 +86,7 @@ class Ownership:
 
     @classmethod
     def _maximised(cls, z: Tensor, r: Tensor, r0: Tensor, course: Tensor) -> Ownership:
-        """Eq. 3."""
+        """Eq. 4."""
         count = r.sum(0).clamp(min=1e-6)
         means = (r.T @ z) / count.unsqueeze(-1)
         within = (z.T @ (z * r.sum(1, keepdim=True)) - (means * count.unsqueeze(-1)).T @ means) / count.sum()
@@ -106,7 +106,7 @@ class Ownership:
         )
 
     def posterior(self, z: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:
-        """Eq. 1: r_c [B, C] and r_0 [B]."""
+        """Eq. 2: r_c [B, C] and r_0 [B]."""
         own = self.log_prior + _log_normal(z, self.means, self.factor) + answers
         foreign = self.log_prior_0 + _log_normal(z, self.mean_0.unsqueeze(0), self.factor_0)
         r = torch.softmax(torch.cat([own, foreign], -1), -1)
@@ -121,7 +121,7 @@ class Ownership:
 
 
 def teachers_share(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
-    """γ of Eq. 4; where a text is nobody's for certain, all the same. [B, N]"""
+    """γ of Eq. 5; where a text is nobody's for certain, all the same. [B, N]"""
     held = owners.double()
     each = (r / held.sum(0)) @ held.T
     known = (1 - r0).unsqueeze(-1)
@@ -137,7 +137,7 @@ def half_standardised(c: Tensor, pool: Tensor) -> Tensor:
 
 
 def start(evidence: Tensor) -> tuple[Tensor, Tensor]:
-    """Eq. 5 for the pool itself: γ [n, N] and r_0 [n]."""
+    """Eq. 6 for the pool itself: γ [n, N] and r_0 [n]."""
     lead = evidence - evidence.mean(-1, keepdim=True)
     best = evidence.amax(-1)
     r0 = 0.9 * torch.sigmoid((best.quantile(START_FOREIGN) - best) / 0.25)
