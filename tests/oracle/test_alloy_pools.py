@@ -195,11 +195,10 @@ def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest
 
 def test_one_teacher_has_every_text() -> None:
     pool = Pool((200, 200), (("a", "b"),))
-    owner, _, notes = routed("alloy", pool)
+    owner, v, notes = routed("alloy", pool)
     assert owner.tolist() == [0] * 400
-    assert notes["warnings"] == [
-        "every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"
-    ]
+    assert "warnings" not in notes
+    assert torch.equal(v, routed({"name": "muka", "passes": 0}, pool)[1])
 
 
 def test_shared_labels_count_in_full() -> None:

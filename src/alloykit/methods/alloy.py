@@ -93,7 +93,7 @@ class Alloy(Method):
         """The mixture, from at most 4,096 texts (or as many as it needs); and what came of it."""
         begun, space = dict(self.muka.fit(pool, context)), context.space
         fitted, least = Context(space, begun), self.least(space)
-        if len(pool) < least:
+        if len(pool) < least or len(space.teachers) == 1:
             return begun | {"outcome": torch.tensor(FEW), "texts": torch.tensor(len(pool))}
         drawn, confidences, states, said = sample(pool, max(MOST, least)), [], [], []
         for rows in chunks(drawn):
@@ -154,6 +154,8 @@ class Alloy(Method):
         """Shares of the pool by round, how sure each teacher is of its own, which texts changed owner, and what looks wrong."""
         state, least = context.state, self.options.texts_per_label
         outcome, texts = int(state["outcome"]), int(state["texts"])
+        if len(names) == 1:
+            return {"texts": texts}  # every text is its own
         if outcome == FEW:
             few = f"{texts} texts are too few to see whose they are ({self.least(context.space)} are needed): MUKA's weights serve"
             return {"texts": texts, "warnings": [few]}
