@@ -122,7 +122,7 @@ def test_a_finished_store_is_not_swept_again(
     store: Store, billing: TeacherInfo, delivery: TeacherInfo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(filling, "sampled_passes", lambda *_: pytest.fail("a pass was made"))
-    monkeypatch.setattr(filling, "plain_pass", lambda *_: pytest.fail("a pass was made"))
+    monkeypatch.setattr(filling, "plain_and_pooled", lambda *_: pytest.fail("a pass was made"))
     swept(store.storage.url, [billing, delivery], passes=0, adaptive=RULE)
 
 

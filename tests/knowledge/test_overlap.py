@@ -76,7 +76,7 @@ def test_killed_meanwhile_no_text_gets_a_third_row(
 ) -> None:
     swept(tmp_path, [billing], OLD, passes=0)
     with monkeypatch.context() as broken:
-        broken.setattr(filling, "plain_pass", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        broken.setattr(filling, "plain_and_pooled", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             swept(tmp_path, [billing], NEW, layers=LAYERS)
     store = swept(tmp_path, [billing], NEW, layers=LAYERS)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
@@ -43,6 +45,26 @@ def test_pooled_states_are_the_mean_over_real_tokens(
     plain = read(store, ["billing", "delivery"], passes=4).rows(picks)
     assert plain.teachers[0].pooled_states is None
     assert torch.equal(plain.teachers[1].logits, rows.teachers[1].logits)
+
+
+@pytest.mark.parametrize("layers", [(0, 2), (1, 3)], ids=["early", "the last too"])
+def test_one_pass_gives_logits_and_states(
+    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, layers: tuple[int, ...]
+) -> None:
+    """Every text is read once, and its logits are those of a pass of their own."""
+    alone = read(swept(tmp_path / "alone", [billing], passes=0), ["billing"]).rows(range(40)).teachers[0].logits
+    texts: list[int] = []
+    batch = Teacher.batch
+
+    def counting(self: Teacher, encodings: Sequence[Any]) -> Any:
+        texts.append(len(encodings))
+        return batch(self, encodings)
+
+    monkeypatch.setattr(Teacher, "batch", counting)
+    store = swept(tmp_path / "both", [billing], passes=0, layers={"billing": layers})
+    assert sum(texts) == len(SENTENCES)
+    both = read(store, ["billing"]).rows(range(40)).teachers[0].logits
+    torch.testing.assert_close(both, alone, rtol=1e-5, atol=1e-6)
 
 
 def test_layers_are_added_to_a_finished_store(billing: TeacherInfo, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,27 +44,28 @@ class Budget:
 
 def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
     """Logits of the deterministic pass, [n, C_i] float32."""
-
-    def run(batch: dict[str, Tensor]) -> Tensor:
-        with teacher.lean:
-            logits: Tensor = teacher.model(**batch).logits
-        return logits.float()[None]
-
-    return _all(teacher, encodings, budget, run, 1, advance)[0]
+    return plain_and_pooled(teacher, encodings, (), budget, advance)[0]
 
 
-def pooled_states(
+def plain_and_pooled(
     teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
-) -> Tensor:
-    """Per layer (1 is the first above the embeddings) the mean of a text's token states, [layers, n, d_i] float16."""
+) -> tuple[Tensor, Tensor]:
+    """The same, and of the same pass the mean of a text's token states per layer (1 is the first above the embeddings),
+    [layers, n, d_i] float16."""
+    classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
+    lean = (
+        nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
+    )  # which has no states of the last layer
 
     def run(batch: dict[str, Tensor]) -> Tensor:
-        hidden = teacher.model(**batch, output_hidden_states=True).hidden_states
-        return torch.stack([masked_mean(hidden[layer].float(), batch["attention_mask"]) for layer in layers])
+        with lean:
+            said = teacher.model(**batch, output_hidden_states=bool(layers))
+        means = [masked_mean(said.hidden_states[layer].float(), batch["attention_mask"]) for layer in layers]
+        return torch.cat([said.logits.float(), *means], -1)[None]
 
-    width = int(teacher.info.config.hidden_size)
-    found = _all(teacher, encodings, budget, run, len(layers), lambda n: advance(n // len(layers)), width)
-    return found.to(torch.float16)
+    found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
+    states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)
+    return found[:, :classes].clone(), states.contiguous()
 
 
 def sampled_passes(

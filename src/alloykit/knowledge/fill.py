@@ -11,7 +11,7 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.ahead import Behind, ahead
-from alloykit.knowledge.compute import Advance, Budget, plain_pass, pooled_states, sampled_passes
+from alloykit.knowledge.compute import Advance, Budget, plain_and_pooled, sampled_passes
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import Sampler, check_varies, key
 from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit
@@ -59,17 +59,17 @@ def _compute(
     """(unit, tensors, seconds) one after another."""
     name, plain = teacher.info.name, None
     pooled = {int(u.rsplit("-", 1)[1]): u for u in shard.units if ".pooled-" in u}
-    if pooled:  # one pass gives all layers
+    logits = [u for u in shard.units if u.endswith(".logits")]
+    if logits or pooled:  # of one pass
         begun = time.perf_counter()
-        states = pooled_states(teacher, encodings, list(pooled), budget, advance)
-        seconds = (time.perf_counter() - begun) / len(pooled)
+        said, states = plain_and_pooled(teacher, encodings, list(pooled), budget, advance)
+        plain = said if logits else None
+        seconds = (time.perf_counter() - begun) / (len(logits) + len(pooled))
+        yield from ((unit, {"logits": said}, seconds) for unit in logits)
         yield from ((unit, {"pooled": states[n]}, seconds) for n, unit in enumerate(pooled.values()))
     for unit in shard.units:
-        begun = time.perf_counter()
-        if unit.endswith(".logits"):
-            plain = plain_pass(teacher, encodings, budget, advance)
-            yield unit, {"logits": plain}, time.perf_counter() - begun
-        elif unit not in pooled.values():
+        if unit not in logits and unit not in pooled.values():
+            begun = time.perf_counter()
             kind, start = unit.rsplit(".", 1)[1].split("-")
             seed = key(options.seed, name, shard.number, int(start))
             sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)

@@ -41,8 +41,8 @@ class ShardWork:
     @property
     def reads(self) -> int:
         kinds = [unit.rsplit(".", 1)[1].split("-")[0] for unit in self.units]
-        each = {"logits": 1, "passes": CHUNK, "round": CHUNK}
-        return len(self.rows) * (sum(each.get(kind, 0) for kind in kinds) + ("pooled" in kinds))
+        plain = "logits" in kinds or "pooled" in kinds  # one pass gives both
+        return len(self.rows) * (plain + CHUNK * sum(kind in ("passes", "round") for kind in kinds))
 
 
 def shards_of(store: Store, ids: Positions, part: tuple[int, int] = (0, 1)) -> Shards:
