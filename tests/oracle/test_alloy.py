@@ -1,8 +1,9 @@
-"""Alloy's mixture (docs/alloy.md, Eqs. 1–9) and density, against plain float64 loops."""
+"""Alloy's mixture (docs/alloy.md, Eqs. 1–10) and density, against plain float64 loops."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +14,8 @@ from alloykit.methods.alloy import log_answers
 from alloykit.methods.early_states import early_layers
 from alloykit.uncertainty.density import FLOOR, density, fit_density
 from alloykit.uncertainty.ownership import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
-from alloykit.uncertainty.ownership_checks import agreement, knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_halves import agreement, crossed, exponent
 from alloykit.uncertainty.sharpness import MOST, power, sharpened
 
 OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
@@ -88,15 +90,58 @@ def test_sure_answers_stay_and_constant_ones_are_no_trouble() -> None:
     assert sharpened(torch.tensor([[1.0, 0.0]]), MOST).tolist() == [[1, 0]]
 
 
-def test_agreement() -> None:
-    """Eq. 9."""
+def test_halves_name_each_other_s_texts() -> None:
+    """Text by text: the mixture of the texts in the other half."""
     g = torch.Generator().manual_seed(0)
-    r, other = torch.rand(40, 3, generator=g), torch.rand(40, 3, generator=g)
-    same = [
-        max(range(3), key=a.__getitem__) == max(range(3), key=b.__getitem__)
-        for a, b in zip(r.tolist(), other.tolist(), strict=True)
-    ]
-    assert agreement(r, other) == pytest.approx(sum(same) / 40)
+    z = torch.randn(40, 3, generator=g, dtype=torch.float64) + torch.arange(40)[:, None] // 10
+    answers, owners = torch.log_softmax(torch.randn(40, 4, generator=g).double(), -1), OVERLAPPING.knows()
+    c = torch.rand(40, 2, generator=g).double()
+    found = crossed(z, answers, owners, half_standardised(c, c))
+    for x in (0, 7, 39):
+        others = [k for k in range(40) if k % 2 != x % 2]
+        part = Ownership.fit(z[others], answers[others], owners, half_standardised(c, c)[others])
+        torch.testing.assert_close(found[x : x + 1], part.scores(z[x : x + 1], answers[x : x + 1]))
+
+
+def test_as_sure_as_halves_bear_out() -> None:
+    """Eq. 7, against a search over all α; and Eq. 10."""
+    g = torch.Generator().manual_seed(0)
+    scores, other = (3 * torch.randn(40, 4, generator=g).double() for _ in range(2))
+    other = other + 0.7 * scores
+    named = [max(range(4), key=row.__getitem__) for row in scores.tolist()]
+
+    def likelihood(alpha: float) -> float:
+        return sum(
+            alpha * row[c] - math.log(sum(math.exp(alpha * v) for v in row))
+            for row, c in zip(other.tolist(), named, strict=True)
+        )
+
+    best = max((k / 1000 for k in range(20, 1001)), key=likelihood)
+    assert 0.1 < best < 0.9
+    assert float(exponent(scores, other)) == pytest.approx(best, abs=0.002)
+    assert float(exponent(scores, scores)) == pytest.approx(1, abs=1e-3)
+    assert float(exponent(scores, -scores)) == pytest.approx(0.02, abs=1e-3)
+    labels = [max(range(3), key=row.__getitem__) for row in scores.tolist()]
+    again = [max(range(3), key=row.__getitem__) for row in other.tolist()]
+    assert agreement(scores, other) == pytest.approx(sum(a == b for a, b in zip(labels, again, strict=True)) / 40)
+
+
+def test_the_exponent_divides_what_the_mixture_says() -> None:
+    """Eq. 2 with α."""
+    g = torch.Generator().manual_seed(0)
+    z, answers = (
+        torch.randn(40, 3, generator=g).double(),
+        torch.log_softmax(torch.randn(40, 4, generator=g).double(), -1),
+    )
+    c = torch.rand(40, 2, generator=g).double()
+    fitted = Ownership.fit(z, answers, OVERLAPPING.knows(), half_standardised(c, c))
+    sure, unsure = (
+        fitted.posterior(z, answers),
+        replace(fitted, exponent=torch.tensor(0.3).double()).posterior(z, answers),
+    )
+    for x in range(40):
+        weighed = [v**0.3 for v in [*sure[0][x].tolist(), float(sure[1][x])]]
+        assert [*unsure[0][x].tolist(), float(unsure[1][x])] == pytest.approx([v / sum(weighed) for v in weighed])
 
 
 def test_the_mixture() -> None:
@@ -131,7 +176,7 @@ def test_whose_it_is() -> None:
 
 
 def test_the_lead_and_who_knows() -> None:
-    """Eq. 7: a shared label counts for both of its owners, and for neither against the other."""
+    """Eq. 8: a shared label counts for both of its owners, and for neither against the other."""
     space = LabelSpace.union([["a", "b", "c"], ["c", "d"], ["d", "e"]])
     g = torch.Generator().manual_seed(0)
     drawn = torch.rand(30, 6, generator=g, dtype=torch.float64) ** 4
@@ -155,7 +200,7 @@ def test_the_lead_and_who_knows() -> None:
 
 
 def test_how_much_surer() -> None:
-    """Eq. 8."""
+    """Eq. 9."""
     g = torch.Generator().manual_seed(0)
     c = torch.rand(40, 3, generator=g, dtype=torch.float64)
     own = torch.stack([torch.arange(40) % 3 == 0, torch.ones(40).bool(), torch.arange(40) < 4], -1)

@@ -181,8 +181,8 @@ def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest
 
     def mixed_up(*of: Any) -> Tensor:
         r = straight(*of).clone()
-        r[::5] = r[::5][:, [1, 0, 3, 2]]
-        r[1::5] = r[1::5][:, [1, 0, 3, 2]]
+        r[::5] = r[::5][:, [1, 0, 3, 2, 4]]
+        r[1::5] = r[1::5][:, [1, 0, 3, 2, 4]]
         return r
 
     monkeypatch.setattr(alloy, "crossed", mixed_up)

@@ -1,8 +1,9 @@
 """Alloy: teachers weighted by whose texts a text lies among, in their own early states (ours; docs/alloy.md).
 
-Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 2–6):
+Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 2–6), and is as sure as
+halves of the pool bear each other out (uncertainty/ownership_halves.py, Eq. 7):
 
-    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does          lead(x): uncertainty/ownership_checks.py, Eq. 7
+    γ_i(x): how much teacher i owns x          r_0(x): how much nobody does          lead(x): uncertainty/ownership_checks.py, Eq. 8
 
     T(x) = ½ Σ_i γ_i Pad_i(p̃_i) + ½ r(x) / (1 − r_0)          p̃_i: teacher i's answer, sharpened where it is flat (uncertainty/sharpness.py, Eq. 1)
     v(x) = (1 − r_0) lead + 1e-6
@@ -11,13 +12,14 @@ Per text x, from a mixture over all labels that is fitted once to the unlabelled
 Half of the target is what the teachers answer, half what their answers and states together say. With disjoint label sets lead = γ_(1) − γ_(2).
 
 Where the pool is too small, or one half of it does not bear out what was fitted to the other (some teacher is not surer, beyond doubt, of
-what it got there than of the rest: Eq. 8; or the two call too many texts by different labels: Eq. 9), MUKA's weights of the same
+what it got there than of the rest: Eq. 9; or the two call too many texts by different labels: Eq. 10), MUKA's weights of the same
 confidences serve instead, and the run says so.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Literal
 
 import torch
@@ -33,12 +35,12 @@ from alloykit.uncertainty.ownership import (
     Ownership,
     Whitening,
     begin,
-    crossed,
     half_standardised,
     start,
     teachers_share,
 )
-from alloykit.uncertainty.ownership_checks import agreement, knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_halves import agreement, crossed, exponent
 from alloykit.uncertainty.sharpness import power, sharpened
 
 WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
@@ -108,15 +110,17 @@ class Alloy(Method):
         whitening = Whitening.fit(everything, self.options.dimensions)
         z, evidence = whitening(everything), half_standardised(c, c)
         mixture = Ownership.fit(z, a, owners, evidence)
+        scores, halves = mixture.scores(z, a), crossed(z, a, owners, evidence)
+        mixture = replace(mixture, exponent=exponent(scores, halves))
         r, r0 = mixture.posterior(z, a)
         held, fewest = owners.double(), self.options.texts_per_label // 4
-        other = crossed(z, a, owners, evidence)
+        other = torch.softmax(halves, -1)[:, :-1]
         own = other @ held.T > 0.5
         believed = surer(c, own, ~own, fewest)
         named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & (other.sum(-1, keepdim=True) > 0.5)
         by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
-        asked, agreed = believed[~believed.isnan()], agreement(r, other)
+        asked, agreed = believed[~believed.isnan()], agreement(scores, halves)
         trusted = len(asked) > 0 and bool((asked > DOUBT).all()) and agreed >= AGREED
         found = {
             "outcome": torch.tensor(WHOLE if trusted else CONTRADICTED), "texts": torch.tensor(len(c)),
@@ -167,6 +171,7 @@ class Alloy(Method):
             "shares": {name: [row[k] for row in course] for k, name in enumerate([*names, "nobody"])},
             "changed": float(state["moved"]),
             "agreed": float(state["agreed"]),
+            "exponent": float(state["exponent"]),
             "powers": dict(zip(names, state["powers"].tolist(), strict=True)),
             "surer": {name: None if t != t else t for name, t in zip(names, judged.tolist(), strict=True)},
             "examples": [

@@ -3,7 +3,7 @@
 z(x): the first D principal components of all teachers' early states (methods/early_states.py), each of variance one over the pool. Every label c of
 the union is a Gaussian with a mean of its own; texts that no teacher knows are one more, 0, as wide as they are:
 
-    r_c(x) ∝ (1 − ρ) π̃_c N(z; μ_c, Σ) a_c(x)          r_0(x) ∝ ρ e^{−2} N(z; μ_0, Σ_0)          Σ_c r_c + r_0 = 1        (2)
+    r_c(x) ∝ [(1 − ρ) π̃_c N(z; μ_c, Σ) a_c(x)]^α       r_0(x) ∝ [ρ e^{−2} N(z; μ_0, Σ_0)]^α       Σ_c r_c + r_0 = 1        (2)
     a_c(x) = ∏_{i knows c} p̃_i(c | x)^{1 / owners of c}          π̃_c ∝ √π_c                                                 (3)
     μ, Σ, π, ρ: means, covariances and shares of the texts under r                                                         (4)
     γ_i(x) = Σ_{c ∈ Y_i} r_c / (owners of c · (1 − r_0))                                                                   (5)
@@ -12,6 +12,8 @@ A teacher's answer a_c says which of its own labels a text would have; only the 
 whether it is one of them. Confidences enter once, as the start: with e_i half-standardised over the pool,
 
     γ_i = softmax(e / sd)_i          r_0 = 0.9 σ((t − max_i e_i) / ¼), t the pool's 10 % quantile of max_i e_i             (6)
+
+α is 1 in the rounds, and after them what two halves of the pool make of it (ownership_halves.py, Eq. 7).
 
 √π keeps a small teacher from being swallowed, and e^{−2} a text from being nobody's unless its states clearly say so.
 """
@@ -62,7 +64,7 @@ class Whitening:
 class Ownership:
     """Eq. 2, fitted. `means` [C, D], `factor` [D, D] (Cholesky), `log_prior` [C]: log (1 − ρ) π̃; `mean_0` [D], `factor_0` [D, D],
     `log_prior_0` []: log ρ − 2. `course` [rounds + 1, N + 1]: the share of each teacher, and of nobody, at the start and after
-    every round. All float64."""
+    every round. `exponent` []: α of Eq. 7, 1 while it is fitted. All float64."""
 
     means: Tensor
     factor: Tensor
@@ -71,6 +73,7 @@ class Ownership:
     factor_0: Tensor
     log_prior_0: Tensor
     course: Tensor
+    exponent: Tensor
 
     @classmethod
     def fit(cls, z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Ownership:
@@ -103,13 +106,18 @@ class Ownership:
             _factor(apart.T @ (apart * nobody.unsqueeze(-1)) / nobody.sum()),
             rho.log() - FOREIGN_PENALTY,
             course,
+            torch.ones((), dtype=z.dtype),
         )
+
+    def scores(self, z: Tensor, answers: Tensor) -> Tensor:
+        """The logarithms of Eq. 2's right-hand sides for α = 1, nobody's last. [B, C + 1]"""
+        own = self.log_prior + _log_normal(z, self.means, self.factor) + answers
+        foreign = self.log_prior_0 + _log_normal(z, self.mean_0.unsqueeze(0), self.factor_0)
+        return torch.cat([own, foreign], -1)
 
     def posterior(self, z: Tensor, answers: Tensor) -> tuple[Tensor, Tensor]:
         """Eq. 2: r_c [B, C] and r_0 [B]."""
-        own = self.log_prior + _log_normal(z, self.means, self.factor) + answers
-        foreign = self.log_prior_0 + _log_normal(z, self.mean_0.unsqueeze(0), self.factor_0)
-        r = torch.softmax(torch.cat([own, foreign], -1), -1)
+        r = torch.softmax(self.exponent * self.scores(z, answers), -1)
         return r[:, :-1], r[:, -1]
 
     def state(self) -> dict[str, Tensor]:
@@ -148,15 +156,6 @@ def begin(answers: Tensor, owners: Tensor, evidence: Tensor) -> tuple[Tensor, Te
     """r [n, C] and r_0 [n] before the first round."""
     gamma, r0 = start(evidence)
     return answers.exp() * (gamma @ owners.double()) * (1 - r0).unsqueeze(-1), r0
-
-
-def crossed(z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Tensor:
-    """r_c of every text by the mixture that was fitted to the other half of them. [n, C]"""
-    found, half = torch.empty_like(answers), torch.arange(len(z)) % 2 == 0
-    for one, other in ((half, ~half), (~half, half)):
-        part = Ownership.fit(z[one], answers[one], owners, evidence[one])
-        found[other] = part.posterior(z[other], answers[other])[0]
-    return found
 
 
 def _spread(deviation: Tensor) -> Tensor:

@@ -1,12 +1,10 @@
-"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours; docs/alloy.md, Eqs. 7–9).
+"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours; docs/alloy.md, Eqs. 8–10).
 
     k_i(x) = Σ_{c ∈ Y_i} r_c / (1 − r_0)         how likely it is that teacher i knows x's label; i* the largest
-    lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (7)
-    surer_i = (mean of c_i over its own texts − mean over the rest) / standard error of that difference                  (8)
+    lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (8)
+    surer_i = (mean of c_i over its own texts − mean over the rest) / standard error of that difference                  (9)
 
 and the same for every label, with the texts that none of its teachers knows as the rest.
-
-    agreed = share of texts x with argmax_c r_c(x) = argmax_c r′_c(x), r′ by the mixture fitted to the other half           (9)
 
 With disjoint label sets k is γ and the lead is γ_(1) − γ_(2); a label that several teachers share counts for each, and none of them against another.
 """
@@ -23,7 +21,7 @@ def knowing(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
 
 
 def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
-    """Eq. 7, [B] float64."""
+    """Eq. 8, [B] float64."""
     k, held = knowing(r, r0, owners), owners.double()
     best = k.argmax(-1)
     others = (r * (1 - held[best])) @ held.T / (1 - r0).clamp(min=1e-9).unsqueeze(-1)
@@ -31,7 +29,7 @@ def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
 
 
 def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
-    """Eq. 8 for every column, [K] float64. c, own, rest [n, K]: the confidence of the column's teacher, and which texts are compared.
+    """Eq. 9 for every column, [K] float64. c, own, rest [n, K]: the confidence of the column's teacher, and which texts are compared.
 
     NaN where there is no rest to compare with; 0 where there are fewer own texts than `fewest`.
     """
@@ -46,8 +44,3 @@ def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
             error = (inside.var() / len(inside) + outside.var() / len(outside)).sqrt().clamp(min=1e-9)
             found.append((inside.mean() - outside.mean()) / error)
     return torch.stack(found)
-
-
-def agreement(r: Tensor, other: Tensor) -> float:
-    """Eq. 9. r, other [n, C]."""
-    return float((r.argmax(-1) == other.argmax(-1)).double().mean())

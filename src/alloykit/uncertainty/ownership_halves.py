@@ -1,0 +1,46 @@
+"""What two halves of a pool make of each other: how sure the mixture may be, and whether it holds at all (ours; docs/alloy.md, Eqs. 7, 10).
+
+r′(x): by the mixture that was fitted to the half in which x is not. c*(x): the label, or nobody, that the mixture of all texts names.
+
+    α = argmax_{0.02 ≤ α ≤ 1} mean_x log r′_{c*(x)}(x)                                                                       (7)
+    agreed = share of texts x with argmax_c r_c(x) = argmax_c r′_c(x)                                                      (10)
+
+In D dimensions a mixture is nearly certain of everything, and wrong as often as its assumptions are. With Eq. 7 it is as sure of a text as
+mixtures of other texts bear it out.
+"""
+
+from __future__ import annotations
+
+import torch
+from scipy.optimize import minimize_scalar
+from torch import Tensor
+
+from alloykit.uncertainty.ownership import Ownership
+
+LEAST = 0.02
+
+
+def crossed(z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Tensor:
+    """`Ownership.scores` of every text by the mixture that was fitted to the other half of them. [n, C + 1]"""
+    half = torch.arange(len(z)) % 2 == 0
+    found = torch.empty(len(z), answers.shape[-1] + 1, dtype=z.dtype)
+    for one, other in ((half, ~half), (~half, half)):
+        part = Ownership.fit(z[one], answers[one], owners, evidence[one])
+        found[other] = part.scores(z[other], answers[other])
+    return found
+
+
+def exponent(scores: Tensor, other: Tensor) -> Tensor:
+    """α of Eq. 7, []. Both [n, C + 1]: by the mixture of all texts, and by that of the other half."""
+    named = scores.argmax(-1)
+
+    def surprise(alpha: float) -> float:  # convex
+        return float(torch.nn.functional.cross_entropy(alpha * other, named))
+
+    found = minimize_scalar(surprise, bounds=(LEAST, 1.0), method="bounded", options={"xatol": 1e-4})
+    return torch.tensor(float(found.x), dtype=scores.dtype)
+
+
+def agreement(scores: Tensor, other: Tensor) -> float:
+    """Eq. 10, of the labels alone. Both [n, C + 1]."""
+    return float((scores[:, :-1].argmax(-1) == other[:, :-1].argmax(-1)).double().mean())
