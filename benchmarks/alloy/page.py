@@ -104,6 +104,7 @@ def _routing(_: Table, cells: Cells) -> list[str]:
             cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
         )
         lines += _routed(cells, pool, "accuracy", "the target's own accuracy on these texts, %")
+        lines += _routed(cells, pool, "surprise", "mean −log target of the true label, hundredths of a nat")
         if pool in UNSEEN_FOREIGN:
             lines += _routed(cells, pool, "weight_on_foreign", "share of all weight that is on foreign texts, %")
     return [*lines, *_not_used(cells)]
@@ -133,7 +134,7 @@ def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
         return []
     ways = [m for m in ROUTING if SIZES["passes"][pool] or not ROUTING[m]["of"].get("passes")]
     found = {m: [Part(cells, s.name, pool).values("routes", "routes", m, key) for s in there] for m in ways}
-    if key != "weight_on_foreign" and key != "accuracy":
+    if key.startswith("right_teacher"):
         found["gate"] = [Part(cells, s.name, pool).values("gate", "pool", key) for s in there]
     tuned = [s.name.split("-")[0] in TUNED for s in there]
     body = [

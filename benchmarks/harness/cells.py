@@ -127,6 +127,9 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
         "accuracy": score["accuracy"],
         "right_teacher": score["right_teacher"],
         "right_teacher_balanced": score["right_teacher_balanced"],
+        "surprise": float(
+            -answers.probabilities[ROUTING].gather(1, answers.labels[:, None]).double().clamp(min=1e-6).log().mean()
+        ),
         "mean_weight": float(weights.mean()),
         "effective_sample_size": float(weights.sum() ** 2 / (weights**2).sum()),
         "weight_on_foreign": float(weights[foreign].sum() / weights.sum()) if bool(foreign.any()) else None,
