@@ -25,7 +25,10 @@ def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
     for row in zip(*fit["shares"].values(), strict=True):
         assert sum(row) == pytest.approx(1)
     assert fit["texts"] == len(runs.pool)
-    assert set(fit["surer"]) == set(names)
+    assert set(fit["surer"]) == set(fit["powers"]) == set(names)
+    assert all(power >= 1 for power in fit["powers"].values())
+    assert 0 <= fit["agreed"] <= 1
+    assert 0 < fit["exponent"] <= 1
     assert len(fit["examples"]) == min(12, round(fit["changed"] * fit["texts"]))
     for entry in fit["examples"]:
         assert entry["from"] != entry["to"]
@@ -37,6 +40,11 @@ def test_the_page_shows_them(fitted: Path) -> None:
     page = (fitted / "report.html").read_text(encoding="utf-8")
     assert "Whose texts they are" in page
     assert "Texts that changed owner" in page
+    fit = json.loads((fitted / "metrics.json").read_text(encoding="utf-8"))["fit"]
+    assert f"it calls {100 * fit['agreed']:.0f}\xa0% of them by the same label" in page
+    assert f"its log-odds are multiplied by {fit['exponent']:.2f}" in page
+    sharpened = {name for name, power in fit["powers"].items() if power > 1}
+    assert {name for name in fit["powers"] if f"{name}'s answers are nearly flat" in page} == sharpened
     drawn = [p for p in pictures(load(fitted)) if p.caption.startswith("Whose texts")]
     assert len(drawn) == 1
     assert drawn[0].headings[0] == "round"
