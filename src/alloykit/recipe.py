@@ -81,7 +81,7 @@ class Recipe(Block):
     """Where the texts are; or `generate`: none, they are written by the `generation:` block's language model."""
     generation: GenerationOptions | None = None
     student: StudentSpec | None = None
-    method: dict[str, Any] = Field({"name": "muka"}, validate_default=True)
+    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
     labels: LabelOptions = LabelOptions()
     training: TrainingOptions = TrainingOptions()
     knowledge: KnowledgeOptions = KnowledgeOptions()
@@ -113,7 +113,7 @@ class Recipe(Block):
         if isinstance(value, str):
             value = {"name": value}
         if not isinstance(value, Mapping) or "name" not in value:
-            raise ValueError("give a name, for instance `method: {name: muka}`; `alloykit methods` lists them")
+            raise ValueError("give a name, for instance `method: {name: alloy}`; `alloykit methods` lists them")
         try:
             return registry.spec_of(registry.create(value))
         except ValidationError as error:

@@ -56,10 +56,9 @@ def demo(output: Path) -> Run:
     recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
     out.print(
         f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
-        "Every teacher now reads every message five times, four of them with parts of its network switched off at random\n"
-        "(Monte-Carlo dropout). A teacher that knows a message stays sure of its answer; one that does not begins to waver.\n"
-        "Teachers of three and of five labels are not sure in the same way, so each is compared with itself: how sure is it\n"
-        "of this message, among all messages of the pile?\n"
+        "Shown a foreign message, a teacher answers all the same, and often it is sure: whoever is loudest would win. So every\n"
+        "teacher reads every message once, and what its early layers see in it is kept beside its answer. There, messages about\n"
+        "the same thing lie together, and whose they are shows: a message among billing's is billing's to answer.\n"
     )
     run = run_recipe(recipe)
     result = run.metrics["evaluation"]
@@ -113,7 +112,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
         "student": STUDENT,
-        "method": {"name": "muka", "mode": "soft", "passes": 4, "confidence": "percentile"},
+        "method": "alloy",
         "training": STUDENT_TRAINING,
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "report": {"show_texts": True},
@@ -129,7 +128,7 @@ def explanation(scores: dict[str, Any]) -> str:
     return (
         f"\nThe best single {best} names {scores[best]['accuracy']:.1%} of all messages: it cannot name what it never learned.\n"
         f"Asking all three and taking the highest score (ensemble): {ensemble:.1%}; who is loudest wins, right or not.\n"
-        f"Weighing each teacher by how steady it stays on a message (routing): {routing:.1%}.\n"
+        f"Asking the teacher among whose messages it lies (routing): {routing:.1%}.\n"
         f"The student, which saw no label at all: [bold]{student:.1%}[/]. That is {abs(gain):.1f} points "
         f"{'more' if gain >= 0 else 'less'} than the ensemble, and one model\nof four layers is asked instead of three of six."
     )

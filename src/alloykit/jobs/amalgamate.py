@@ -47,7 +47,7 @@ def amalgamate(
     teachers: Teachers,
     texts: str | Path | Sequence[str] | Mapping[str, Any] | Any,
     student: str | Path | Mapping[str, Any] | None = None,
-    method: str | Mapping[str, Any] = "muka",
+    method: str | Mapping[str, Any] = "alloy",
     *,
     output: str | Path,
     evaluate: Any = None,
