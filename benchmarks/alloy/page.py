@@ -30,8 +30,8 @@ def write() -> None:
     lines = [
         "# Alloy: routing that earns its trust",
         "",
-        f"[What it is](../../docs/alloy.md). Everything about it was chosen on {' and '.join(TUNED)}; the other sets were run once, with "
-        "those settings. Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
+        f"[What it is, and how it was found](../../docs/alloy.md): chosen on {' and '.join(TUNED)}; what was known of the other sets by then stands there. "
+        "Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),
         *section(students.TABLE, NOTES, _students),
