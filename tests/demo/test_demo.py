@@ -10,7 +10,6 @@ import pytest
 
 from alloykit.demo.run import TEAMS, demo, explanation, messages, recipe_values, shuffled, write_csv
 from alloykit.errors import AlloyError
-from alloykit.methods.registry import create
 from alloykit.recipe import Recipe, parse
 
 
