@@ -14,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods.base import MethodOptions
 from alloykit.methods.registry import create, methods
 from alloykit.names import near
+from alloykit.recipe import Recipe
 
 
 def method_table() -> list[dict[str, str]]:
@@ -67,7 +68,8 @@ def method_details(name: str) -> dict[str, Any]:
 def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
     """What `method_table` or `method_details` found, as a table for the terminal."""
     if isinstance(shown, list):
-        out = Table(title="alloykit methods NAME shows a method's options")
+        default = Recipe.model_fields["method"].default["name"]
+        out = Table(title=f"alloykit methods NAME shows a method's options; without `method:`, it is {default}")
         for heading in ("name", "what it is", "reference", "needs"):
             out.add_column(heading, no_wrap=heading == "name")
         for row in shown:
