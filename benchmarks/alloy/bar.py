@@ -52,7 +52,7 @@ def cases(cells: Cells) -> list[Case]:
 
 
 def summary(found: list[Case]) -> list[str]:
-    """The bar in words' place: one line for the sets it was chosen on, one for the others, one for all."""
+    """The bar: one line for the sets it was chosen on, one for the others, one for all."""
     body = []
     for name, which in (("sets it was chosen on", [True]), ("the others", [False]), ("all", [True, False])):
         these = [c for c in found if c.tuned in which]
