@@ -241,7 +241,7 @@ def test_equal_label_sets_leave_nothing_to_tell_apart() -> None:
 
 def test_a_teacher_with_no_texts_is_not_believed_and_muka_serves() -> None:
     """It gets what lies between the others, and is no surer of it. The fit might be right; that it had swallowed a teacher would look the same."""
-    pool = Pool((150, 150, 150, 150, 0, 0), (("a", "b"), ("c", "d"), ("e", "f")))
+    pool = Pool((150, 150, 150, 150, 0, 0), (("a", "b"), ("c", "d"), ("e", "f")), seed=1)
     owner, v, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == CONTRADICTED
     [warning] = notes["warnings"]

@@ -47,7 +47,7 @@ WHOLE, FEW, CONTRADICTED = 0, 1, 2  # what the fit came to
 FLOOR = 1e-6
 EXAMPLES = 12  # texts that changed owner, kept for the report
 DOUBT = 1.64  # standard errors: chance alone comes so far once in twenty times
-AGREED = 2 / 3  # of the texts, at least: the same label by both halves' mixtures
+AGREED = 2 / 3  # of the texts that somebody knows, at least: the same label by both halves' mixtures
 LOST = 0.25  # alarm: a label that had many texts is left with less than this share of `texts_per_label`
 NOBODYS = 0.4  # alarm: more than this share of the texts are nobody's
 
@@ -120,7 +120,7 @@ class Alloy(Method):
         named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & (other.sum(-1, keepdim=True) > 0.5)
         by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
-        asked, agreed = believed[~believed.isnan()], agreement(scores, halves)
+        asked, agreed = believed[~believed.isnan()], agreement(scores, halves, r0)
         trusted = len(asked) > 0 and bool((asked > DOUBT).all()) and agreed >= AGREED
         found = {
             "outcome": torch.tensor(WHOLE if trusted else CONTRADICTED), "texts": torch.tensor(len(c)),

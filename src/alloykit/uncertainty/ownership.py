@@ -11,7 +11,7 @@ the union is a Gaussian with a mean of its own; texts that no teacher knows are 
 A teacher's answer a_c says which of its own labels a text would have; only the states, in which all texts of a label lie together, say
 whether it is one of them. Confidences enter once, as the start: with e_i half-standardised over the pool,
 
-    γ_i = softmax(e / sd)_i          r_0 = 0.9 σ((t − max_i e_i) / ¼), t the pool's 10 % quantile of max_i e_i             (6)
+    γ_i = softmax(e / sd)_i          r_0 = 0.9 σ((t − max_i e_i) / ¼), t the pool's median of max_i e_i                    (6)
 
 α is 1 in the rounds, and after them what two halves of the pool make of it (ownership_halves.py, Eq. 7).
 
@@ -32,7 +32,7 @@ from torch import Tensor
 ROUNDS = 20
 SHRINKAGE = 0.1  # of both covariances, towards the identity, which is the whole pool's
 FOREIGN_PENALTY = 2.0  # nats
-START_FOREIGN = 0.1  # the share of the pool that starts as nobody's
+START_FOREIGN = 0.5  # the share of the pool that starts as nobody's
 PER_DIMENSION = 8  # texts
 SMALLEST = 1e-4  # a component's deviation, of the largest one's: below is rounding
 

@@ -3,7 +3,7 @@
 r′(x): by the mixture that was fitted to the half in which x is not. c*(x): the label, or nobody, that the mixture of all texts names.
 
     α = argmax_{0.02 ≤ α ≤ 1} mean_x log r′_{c*(x)}(x)                                                                       (7)
-    agreed = share of texts x with argmax_c r_c(x) = argmax_c r′_c(x)                                                      (10)
+    agreed = mean_x of [argmax_c r_c(x) = argmax_c r′_c(x)], weighted by 1 − r_0(x)                                         (10)
 
 In D dimensions a mixture is nearly certain of everything, and wrong as often as its assumptions are. With Eq. 7 it is as sure of a text as
 mixtures of other texts bear it out.
@@ -41,6 +41,7 @@ def exponent(scores: Tensor, other: Tensor) -> Tensor:
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 
-def agreement(scores: Tensor, other: Tensor) -> float:
-    """Eq. 10, of the labels alone. Both [n, C + 1]."""
-    return float((scores[:, :-1].argmax(-1) == other[:, :-1].argmax(-1)).double().mean())
+def agreement(scores: Tensor, other: Tensor, r0: Tensor) -> float:
+    """Eq. 10: of the labels alone, [n, C + 1] both, and of the texts that somebody knows, r_0 [n]; nan where there are none."""
+    same = (scores[:, :-1].argmax(-1) == other[:, :-1].argmax(-1)).double()
+    return float(((1 - r0) * same).sum() / (1 - r0).sum())
