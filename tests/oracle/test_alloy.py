@@ -127,6 +127,7 @@ def test_as_sure_as_halves_bear_out() -> None:
     known = [1 - v for v in r0.tolist()]
     same = sum(w for a, b, w in zip(labels, again, known, strict=True) if a == b)
     assert agreement(scores, other, r0) == pytest.approx(same / sum(known))
+    assert agreement(scores, other, torch.ones(40).double()) == 0, "nobody's, all of them"
 
 
 def test_the_exponent_divides_what_the_mixture_says() -> None:

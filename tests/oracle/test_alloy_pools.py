@@ -305,7 +305,7 @@ def test_why_a_fit_is_not_used() -> None:
     assert _why_not(["one", "two", "three"], [0.98, 0.01, 0.2], judged, agreed=0.58, texts=500, least=20) == [
         "hardly any text (5) seems to be two's: MUKA's weights serve",
         "three is no surer of the texts that seem its own than of the others: MUKA's weights serve",
-        "fitted to one half of the texts and to the other, it calls only 58% of them by the same label: MUKA's weights serve",
+        "fitted to one half of the texts and to the other, it calls only 58% of those that somebody knows by the same label: MUKA's weights serve",
     ]
     assert _why_not(["one"], [1.0], torch.tensor([5.0]), agreed=0.9, texts=500, least=20) == []
 

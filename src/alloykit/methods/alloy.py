@@ -215,7 +215,7 @@ def _why_not(
             )
     if agreed < AGREED:
         found.append(
-            f"fitted to one half of the texts and to the other, it calls only {agreed:.0%} of them by the same label"
+            f"fitted to one half of the texts and to the other, it calls only {agreed:.0%} of those that somebody knows by the same label"
         )
     return [f"{line}: MUKA's weights serve" for line in found]
 

@@ -42,6 +42,6 @@ def exponent(scores: Tensor, other: Tensor) -> Tensor:
 
 
 def agreement(scores: Tensor, other: Tensor, r0: Tensor) -> float:
-    """Eq. 10: of the labels alone, [n, C + 1] both, and of the texts that somebody knows, r_0 [n]; nan where there are none."""
+    """Eq. 10: of the labels alone, [n, C + 1] both, and of the texts that somebody knows, r_0 [n]; 0 where there are none."""
     same = (scores[:, :-1].argmax(-1) == other[:, :-1].argmax(-1)).double()
-    return float(((1 - r0) * same).sum() / (1 - r0).sum())
+    return float(((1 - r0) * same).sum() / (1 - r0).sum().clamp(min=1e-9))
