@@ -24,6 +24,7 @@ def test_the_share_of_the_way() -> None:
     assert (case.gained, case.gap) == (pytest.approx(0.2), pytest.approx(0.25))
     assert case.more == pytest.approx([1 - (2 / 3 + 1) / 2] * 2)
     assert not case.tuned
+    assert bar.cases({k: v for k, v in cells.items() if k != "ohsumed/disjoint/1/alloy"}) == [], "not all seeds yet"
     lines = bar.summary([case])
     assert any("| 1 | +20.0 | +25.0 | 80% | 80% of 1 | 0 | +16.7" in line for line in lines)
     assert "| 80% |" in bar.each([case])[2]
