@@ -14,7 +14,7 @@ from alloykit.methods.alloy import log_answers
 from alloykit.methods.early_states import early_layers
 from alloykit.uncertainty.density import FLOOR, density, fit_density
 from alloykit.uncertainty.ownership import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
-from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import borne_out, knowing, lead, surer
 from alloykit.uncertainty.ownership_halves import agreement, crossed, exponent
 from alloykit.uncertainty.sharpness import MOST, power, sharpened
 
@@ -218,6 +218,24 @@ def test_how_much_surer() -> None:
     part = c[torch.arange(40) % 3 == 1, 0].numpy()
     error = math.sqrt(inside.var(ddof=1) / len(inside) + part.var(ddof=1) / len(part))
     assert float(some[0]) == pytest.approx((inside.mean() - part.mean()) / error), "the rest may be a part"
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted"),
+    [
+        ([2.0, 2.0], True),
+        ([1.1, 1.1], False),  # 2.2 / √2 = 1.56
+        ([1.2, 1.2], True),  # 1.70: neither beyond doubt, but both together
+        ([9.0, -1.5], True),  # one is unsure of its own, another very sure
+        ([9.0, -1.7], False),
+        ([9.0, 0.0], False),  # hardly any text
+        ([2.0, math.nan], True),  # not to be asked
+        ([math.nan, math.nan], False),
+    ],
+)
+def test_what_bears_a_fit_out(found: list[float], wanted: bool) -> None:
+    """Of Eq. 9 for all teachers."""
+    assert borne_out(torch.tensor(found), 1.64) is wanted
 
 
 def test_the_start() -> None:

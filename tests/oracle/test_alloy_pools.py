@@ -130,7 +130,7 @@ def test_an_outcome_that_contradicts_the_teachers_is_not_used(monkeypatch: pytes
     monkeypatch.setattr("alloykit.methods.alloy.half_standardised", lambda c, p: fixed)
     owner, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == CONTRADICTED
-    assert any("teacher 2 is no surer of the texts that seem its own" in line for line in notes["warnings"])
+    assert any("teacher 2 is surer of the other teachers' texts" in line for line in notes["warnings"])
     assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
 
 
@@ -239,13 +239,29 @@ def test_equal_label_sets_leave_nothing_to_tell_apart() -> None:
     assert notes["surer"] == {"teacher 1": None, "teacher 2": None}
 
 
-def test_a_teacher_with_no_texts_is_not_believed_and_muka_serves() -> None:
-    """It gets what lies between the others, and is no surer of it. The fit might be right; that it had swallowed a teacher would look the same."""
-    pool = Pool((150, 150, 150, 150, 0, 0), (("a", "b"), ("c", "d"), ("e", "f")), seed=1)
+@pytest.mark.parametrize("absent", [0, 2], ids=["the surest", "another"])
+def test_a_teacher_with_no_texts_of_three(absent: int) -> None:
+    """It gets a few that lie between the others, with little weight, and the run says so."""
+    counts = [150] * 6
+    counts[2 * absent : 2 * absent + 2] = [0, 0]
+    pool = Pool(tuple(counts), (("a", "b"), ("c", "d"), ("e", "f")), seed=1)
+    owner, v, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == WHOLE
+    name = f"teacher {absent + 1}"
+    assert notes["shares"][name][-1] < 0.15
+    assert notes["warnings"][0] == f"of the texts that seem to be {name}'s it is no surer than of the other teachers'"
+    mine = (owner != absent).double()
+    assert float((mine * v).sum() / v.sum()) > 0.95
+    assert right(owner, pool) > right(routed({"name": "muka", "passes": 0}, pool)[0], pool) + 0.2
+
+
+def test_a_teacher_with_no_texts_of_two() -> None:
+    """Nothing is left to compare it with, and neither is surer of what the fit calls its own: MUKA's weights serve."""
+    pool = Pool((200, 200, 0, 0))
     owner, v, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == CONTRADICTED
     [warning] = notes["warnings"]
-    assert "teacher 3 is no surer of the texts that seem its own" in warning
+    assert "the teachers are no surer of the texts that seem their own than of the others'" in warning
     plain, plain_v, _ = routed({"name": "muka", "passes": 0}, pool)
     assert torch.equal(owner, plain)
     assert torch.equal(v, plain_v)
@@ -301,13 +317,14 @@ def test_many_labels_warn_as_muka_does() -> None:
 
 
 def test_why_a_fit_is_not_used() -> None:
-    judged = torch.tensor([5.0, 0.0, 1.0])
-    assert _why_not(["one", "two", "three"], [0.98, 0.01, 0.2], judged, agreed=0.58, texts=500, least=20) == [
+    judged = torch.tensor([5.0, 0.0, 1.0, -2.0])
+    names, shares = ["one", "two", "three", "four"], [0.98, 0.01, 0.2, 0.1]
+    assert _why_not(names, shares, judged, agreed=0.58, texts=500) == [
         "hardly any text (5) seems to be two's: MUKA's weights serve",
-        "three is no surer of the texts that seem its own than of the others: MUKA's weights serve",
+        "four is surer of the other teachers' texts than of those that seem its own: MUKA's weights serve",
         "fitted to one half of the texts and to the other, it calls only 58% of those that somebody knows by the same label: MUKA's weights serve",
     ]
-    assert _why_not(["one"], [1.0], torch.tensor([5.0]), agreed=0.9, texts=500, least=20) == []
+    assert _why_not(["one"], [1.0], torch.tensor([5.0]), agreed=0.9, texts=500) == []
 
 
 def test_a_label_that_lost_its_texts_is_warned_of() -> None:

@@ -11,9 +11,9 @@ halves of the pool bear each other out (uncertainty/ownership_halves.py, Eq. 7):
 
 Half of the target is what the teachers answer, half what their answers and states together say. With disjoint label sets lead = γ_(1) − γ_(2).
 
-Where the pool is too small, or one half of it does not bear out what was fitted to the other (some teacher is not surer, beyond doubt, of
-what it got there than of the rest: Eq. 9; or the two call too many texts by different labels: Eq. 10), MUKA's weights of the same
-confidences serve instead, and the run says so.
+Where the pool is too small, or one half of it does not bear out what was fitted to the other (teachers are no surer of what they got there
+than of the other teachers' texts: Eq. 9; or the two call too many texts by different labels: Eq. 10), MUKA's weights of the same confidences
+serve instead, and the run says so.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from alloykit.uncertainty.ownership import (
     start,
     teachers_share,
 )
-from alloykit.uncertainty.ownership_checks import knowing, lead, surer
+from alloykit.uncertainty.ownership_checks import borne_out, knowing, lead, surer
 from alloykit.uncertainty.ownership_halves import agreement, crossed, exponent
 from alloykit.uncertainty.sharpness import power, sharpened
 
@@ -115,13 +115,13 @@ class Alloy(Method):
         r, r0 = mixture.posterior(z, a)
         held, fewest = owners.double(), self.options.texts_per_label // 4
         other = torch.softmax(halves, -1)[:, :-1]
-        own = other @ held.T > 0.5
-        believed = surer(c, own, ~own, fewest)
-        named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & (other.sum(-1, keepdim=True) > 0.5)
+        own, known = other @ held.T > 0.5, other.sum(-1, keepdim=True) > 0.5
+        believed = surer(c, own, known & ~own, fewest)
+        named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & known
         by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
-        asked, agreed = believed[~believed.isnan()], agreement(scores, halves, r0)
-        trusted = len(asked) > 0 and bool((asked > DOUBT).all()) and agreed >= AGREED
+        agreed = agreement(scores, halves, r0)
+        trusted = borne_out(believed, DOUBT) and agreed >= AGREED
         found = {
             "outcome": torch.tensor(WHOLE if trusted else CONTRADICTED), "texts": torch.tensor(len(c)),
             "surer": believed, "labels_surer": by_label, "agreed": torch.tensor(agreed, dtype=torch.float64), "powers": torch.tensor(powers, dtype=torch.float64),
@@ -156,7 +156,7 @@ class Alloy(Method):
 
     def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
         """Shares of the pool by round, how sure each teacher is of its own, which texts changed owner, and what looks wrong."""
-        state, least = context.state, self.options.texts_per_label
+        state = context.state
         outcome, texts = int(state["outcome"]), int(state["texts"])
         if len(names) == 1:
             return {"texts": texts}  # every text is its own
@@ -178,17 +178,22 @@ class Alloy(Method):
                 {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
                 for (at, a, b), (first, last) in examples
             ],
-            "warnings": _why_not(names, course[-1][:-1], judged, float(state["agreed"]), texts, least) if outcome != WHOLE else self._alarms(context),
+            "warnings": _why_not(names, course[-1][:-1], judged, float(state["agreed"]), texts) if outcome != WHOLE else self._alarms(context, names),
         }  # fmt: skip
 
-    def _alarms(self, context: Context) -> list[str]:
-        """What a fit that is used may have wrong: labels that lost their texts or whose texts look like others', and many texts that are nobody's."""
+    def _alarms(self, context: Context, teachers: Sequence[str]) -> list[str]:
+        """What a fit that is used may have wrong: teachers and labels whose texts look like others', labels that lost theirs, much that is nobody's."""
         state, names = context.state, context.space.names
         first, last = state["labels"].tolist()
         least = self.options.texts_per_label
         lost = [c for c in range(len(names)) if first[c] >= least and last[c] < LOST * least]
         odd = [c for c, t in enumerate(state["labels_surer"].tolist()) if 0 != t <= DOUBT]
         warnings = [
+            f"of the texts that seem to be {name}'s it is no surer than of the other teachers'"
+            for name, t in zip(teachers, state["surer"].tolist(), strict=True)
+            if t <= DOUBT
+        ]
+        warnings += [
             f"of the {first[c]:.0f} texts that seemed to be '{names[c]}' at first {last[c]:.0f} are left" for c in lost
         ]
         warnings += [
@@ -200,19 +205,18 @@ class Alloy(Method):
         return warnings
 
 
-def _why_not(
-    names: Sequence[str], shares: Sequence[float], judged: Tensor, agreed: float, texts: int, least: int
-) -> list[str]:
+def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, agreed: float, texts: int) -> list[str]:
     """Why a fit is not used, teacher by teacher, and as a whole."""
     if bool(judged.isnan().all()):
         return ["every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"]
     found = []
     for name, share, t in zip(names, shares, judged.tolist(), strict=True):
-        if t <= DOUBT:
-            why = f"{name} is no surer of the texts that seem its own than of the others"
-            found.append(
-                f"hardly any text ({share * texts:.0f}) seems to be {name}'s" if share * texts < least else why
-            )
+        if t == 0:
+            found.append(f"hardly any text ({share * texts:.0f}) seems to be {name}'s")
+        elif t <= -DOUBT:
+            found.append(f"{name} is surer of the other teachers' texts than of those that seem its own")
+    if not found and not borne_out(judged, DOUBT):
+        found.append("the teachers are no surer of the texts that seem their own than of the others'")
     if agreed < AGREED:
         found.append(
             f"fitted to one half of the texts and to the other, it calls only {agreed:.0%} of those that somebody knows by the same label"

@@ -2,7 +2,7 @@
 
     k_i(x) = Σ_{c ∈ Y_i} r_c / (1 − r_0)         how likely it is that teacher i knows x's label; i* the largest
     lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (8)
-    surer_i = (mean of c_i over its own texts − mean over the rest) / standard error of that difference                  (9)
+    surer_i = (mean of c_i over its own texts − mean over the other teachers') / standard error of that difference       (9)
 
 and the same for every label, with the texts that none of its teachers knows as the rest.
 
@@ -44,3 +44,12 @@ def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
             error = (inside.var() / len(inside) + outside.var() / len(outside)).sqrt().clamp(min=1e-9)
             found.append((inside.mean() - outside.mean()) / error)
     return torch.stack(found)
+
+
+def borne_out(found: Tensor, doubt: float) -> bool:
+    """Of Eq. 9 for every teacher, [N]: each has texts, none is beyond doubt surer of the others' texts, and together they are surer of
+    their own: Σ_i surer_i / √N > doubt. Teachers with nothing to compare (NaN) are not asked; where none can be, it is not."""
+    asked = found[~found.isnan()]
+    if len(asked) == 0 or bool((asked == 0).any()):
+        return False
+    return bool((asked > -doubt).all()) and float(asked.sum()) > doubt * len(asked) ** 0.5
