@@ -17,6 +17,7 @@ from benchmarks.harness.sections import Cells, accuracies, cells_of, comparisons
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 
+FALLEN = ": MUKA's weights serve"
 NOTES = Path(__file__).with_name("notes")
 WORDS = {
     "shared": "The teachers' own training texts, labels forgotten.",
@@ -112,21 +113,18 @@ def _routing(_: Table, cells: Cells) -> list[str]:
 
 
 def _not_used(cells: Cells) -> list[str]:
-    """Where Alloy's fit was not used, and what else it warned of."""
-    body = []
-    for key, cell in cells.items():
-        if cell["status"] == "done" and key.endswith("/routes"):
-            said = cell["routes"]["alloy-entropy"]["warnings"]
-            body += [[key.removesuffix("/routes"), line] for line in said]
+    """Where Alloy's fit was not used, and why."""
+    done = {
+        k.removesuffix("/routes"): c["routes"]
+        for k, c in cells.items()
+        if c["status"] == "done" and k.endswith("/routes")
+    }
+    why = {k: [line for line in routes["alloy-entropy"]["warnings"] if FALLEN in line] for k, routes in done.items()}
+    body = [[where, "; ".join(line.replace(FALLEN, "") for line in lines)] for where, lines in why.items() if lines]
     if not body:
         return []
-    done = sum(cell["status"] == "done" and key.endswith("/routes") for key, cell in cells.items())
-    fallen = len({where for where, line in body if "MUKA's weights serve" in line})
-    return [
-        f"Alloy fell back to MUKA's weights in {fallen} of {done} pools. What it warned of (setting / pool / seed):",
-        "",
-        *rows(["where", "warning"], body),
-    ]
+    told = f"Alloy fell back to MUKA's weights in {len(body)} of {len(done)} pools (setting / pool / seed):"
+    return [told, "", *rows(["where", "why"], body)]
 
 
 def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:

@@ -52,3 +52,19 @@ def test_an_interval_over_seeds() -> None:
         "t of two degrees of freedom: 4.30"
     )
     assert page._difference([], []) == "–"
+
+
+def test_where_it_fell_back() -> None:
+    def routed(*warnings: str) -> dict[str, Any]:
+        return {"status": "done", "routes": {"alloy-entropy": {"warnings": list(warnings)}}}
+
+    cells = {
+        "ohsumed/shared/0/routes": routed("two disagree: MUKA's weights serve", "nothing fits: MUKA's weights serve"),
+        "ohsumed/shared/1/routes": routed("42% of the texts seem to be nobody's"),
+        "ohsumed/shared/0/gate": {"status": "done"},
+    }
+    lines = page._not_used(cells)
+    assert lines[0] == "Alloy fell back to MUKA's weights in 1 of 2 pools (setting / pool / seed):"
+    assert "| ohsumed/shared/0 | two disagree; nothing fits |" in lines
+    assert not any("nobody's" in line for line in lines), "that fit is used"
+    assert page._not_used({"ohsumed/shared/1/routes": cells["ohsumed/shared/1/routes"]}) == []

@@ -286,20 +286,18 @@ def test_more_texts_than_the_fit_looks_at() -> None:
     assert "4400 texts are too few to see whose they are (4800 are needed)" in few["warnings"][0]
 
 
-def test_foreign_texts_that_are_all_alike_are_warned_of() -> None:
-    """One cluster that one teacher answers with one label: the mixture takes it for that label; what is odd is seen late."""
-    clean = routed("alloy", Pool((150, 150, 150, 150)))[2]
-    assert clean["warnings"] == []
-    weight, warned = {}, {}
+def test_foreign_texts_that_are_all_alike() -> None:
+    """One cluster that one teacher answers with one label: nobody's while it is small, that label's where it is large."""
+    assert routed("alloy", Pool((150, 150, 150, 150)))[2]["warnings"] == []
+    weight = {}
     for foreign in (100, 300, 1000):
         pool = Pool((150, 150, 150, 150), foreign=foreign, constant=True, seed=1)
         owner, v, notes = routed("alloy", pool)
+        assert int(notes["outcome"]) == WHOLE
         assert right(owner, pool) > 0.95, "what is known is not harmed"
-        weight[foreign], warned[foreign] = float(v[~pool.known].mean()), notes["warnings"]
+        weight[foreign] = float(v[~pool.known].mean())
     assert weight[100] < 0.1, "nobody's"
     assert min(weight[300], weight[1000]) > 0.7, "the known fault"
-    assert warned[100] == warned[300] == [], "seen only when they far outnumber the label's own"
-    assert any("'a' its teacher is no surer" in line for line in warned[1000])
 
 
 def test_a_pool_that_is_mostly_nobodys_is_warned_of() -> None:

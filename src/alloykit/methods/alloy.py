@@ -117,14 +117,12 @@ class Alloy(Method):
         other = torch.softmax(halves, -1)[:, :-1]
         own, known = other @ held.T > 0.5, other.sum(-1, keepdim=True) > 0.5
         believed = surer(c, own, known & ~own, fewest)
-        named = torch.nn.functional.one_hot(other.argmax(-1), space.size).bool() & known
-        by_label = surer(c @ (held / held.sum(0)), named, own.double() @ held == 0, fewest)
         first = begin(a, owners, evidence)[0]
         agreed = agreement(scores, halves, r0)
         trusted = borne_out(believed, DOUBT) and agreed >= AGREED
         found = {
             "outcome": torch.tensor(WHOLE if trusted else CONTRADICTED), "texts": torch.tensor(len(c)),
-            "surer": believed, "labels_surer": by_label, "agreed": torch.tensor(agreed, dtype=torch.float64), "powers": torch.tensor(powers, dtype=torch.float64),
+            "surer": believed, "agreed": torch.tensor(agreed, dtype=torch.float64), "powers": torch.tensor(powers, dtype=torch.float64),
             "labels": torch.stack([first.sum(0) / first.sum(), r.sum(0) / r.sum()]) * len(c),
         }  # fmt: skip
         found |= _moved(drawn.positions, start(evidence)[0], r, r0, owners)
@@ -182,12 +180,11 @@ class Alloy(Method):
         }  # fmt: skip
 
     def _alarms(self, context: Context, teachers: Sequence[str]) -> list[str]:
-        """What a fit that is used may have wrong: teachers and labels whose texts look like others', labels that lost theirs, much that is nobody's."""
+        """What a fit that is used may have wrong: teachers whose texts look like others', labels that lost theirs, and much that is nobody's."""
         state, names = context.state, context.space.names
         first, last = state["labels"].tolist()
         least = self.options.texts_per_label
         lost = [c for c in range(len(names)) if first[c] >= least and last[c] < LOST * least]
-        odd = [c for c, t in enumerate(state["labels_surer"].tolist()) if 0 != t <= DOUBT]
         warnings = [
             f"of the texts that seem to be {name}'s it is no surer than of the other teachers'"
             for name, t in zip(teachers, state["surer"].tolist(), strict=True)
@@ -195,10 +192,6 @@ class Alloy(Method):
         ]
         warnings += [
             f"of the {first[c]:.0f} texts that seemed to be '{names[c]}' at first {last[c]:.0f} are left" for c in lost
-        ]
-        warnings += [
-            f"of the texts that seem to be '{names[c]}' its teacher is no surer than of texts that are not its own"
-            for c in odd
         ]
         if (nobodys := float(state["course"][-1, -1])) > NOBODYS:
             warnings.append(f"{nobodys:.0%} of the texts seem to be nobody's")

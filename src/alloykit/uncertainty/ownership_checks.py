@@ -4,8 +4,6 @@
     lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (8)
     surer_i = (mean of c_i over its own texts − mean over the other teachers') / standard error of that difference       (9)
 
-and the same for every label, with the texts that none of its teachers knows as the rest.
-
 With disjoint label sets k is γ and the lead is γ_(1) − γ_(2); a label that several teachers share counts for each, and none of them against another.
 """
 
