@@ -213,7 +213,7 @@ def test_how_much_surer() -> None:
     error = math.sqrt(inside.var(ddof=1) / len(inside) + rest.var(ddof=1) / len(rest))
     assert float(found[0]) == pytest.approx((inside.mean() - rest.mean()) / error)
     assert math.isnan(float(found[1])), "no rest to compare with"
-    assert float(found[2]) == 0, "fewer than five"
+    assert float(found[2]) == -math.inf, "fewer than five"
     some = surer(c[:, :1], own[:, :1], torch.arange(40)[:, None] % 3 == 1, 5)
     part = c[torch.arange(40) % 3 == 1, 0].numpy()
     error = math.sqrt(inside.var(ddof=1) / len(inside) + part.var(ddof=1) / len(part))
@@ -228,7 +228,8 @@ def test_how_much_surer() -> None:
         ([1.2, 1.2], True),  # 1.70: neither beyond doubt, but both together
         ([9.0, -1.5], True),  # one is unsure of its own, another very sure
         ([9.0, -1.7], False),
-        ([9.0, 0.0], False),  # hardly any text
+        ([9.0, -math.inf], False),  # hardly any text
+        ([9.0, 0.0], True),  # always equally sure
         ([2.0, math.nan], True),  # not to be asked
         ([math.nan, math.nan], False),
     ],

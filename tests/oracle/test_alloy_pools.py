@@ -315,7 +315,7 @@ def test_many_labels_warn_as_muka_does() -> None:
 
 
 def test_why_a_fit_is_not_used() -> None:
-    judged = torch.tensor([5.0, 0.0, 1.0, -2.0])
+    judged = torch.tensor([5.0, -float("inf"), 1.0, -2.0])
     names, shares = ["one", "two", "three", "four"], [0.98, 0.01, 0.2, 0.1]
     assert _why_not(names, shares, judged, agreed=0.58, texts=500) == [
         "hardly any text (5) seems to be two's: MUKA's weights serve",

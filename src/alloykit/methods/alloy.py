@@ -18,6 +18,7 @@ serve instead, and the run says so.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
@@ -171,7 +172,7 @@ class Alloy(Method):
             "agreed": float(state["agreed"]),
             "exponent": float(state["exponent"]),
             "powers": dict(zip(names, state["powers"].tolist(), strict=True)),
-            "surer": {name: None if t != t else t for name, t in zip(names, judged.tolist(), strict=True)},
+            "surer": {name: t if math.isfinite(t) else None for name, t in zip(names, judged.tolist(), strict=True)},
             "examples": [
                 {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
                 for (at, a, b), (first, last) in examples
@@ -204,7 +205,7 @@ def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, agre
         return ["every teacher seems to know every text, so that nothing can be told apart: MUKA's weights serve"]
     found = []
     for name, share, t in zip(names, shares, judged.tolist(), strict=True):
-        if t == 0:
+        if t == -math.inf:
             found.append(f"hardly any text ({share * texts:.0f}) seems to be {name}'s")
         elif t <= -DOUBT:
             found.append(f"{name} is surer of the other teachers' texts than of those that seem its own")

@@ -29,7 +29,7 @@ def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
 def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
     """Eq. 9 for every column, [K] float64. c, own, rest [n, K]: the confidence of the column's teacher, and which texts are compared.
 
-    NaN where there is no rest to compare with; 0 where there are fewer own texts than `fewest`.
+    NaN where there is no rest to compare with; −∞ where there are fewer own texts than `fewest`.
     """
     found = []
     for column, mine, others in zip(c.T, own.T, rest.T, strict=True):
@@ -37,7 +37,7 @@ def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
         if len(outside) < 2:
             found.append(torch.full((), torch.nan, dtype=c.dtype))
         elif len(inside) < max(2, fewest):
-            found.append(torch.zeros((), dtype=c.dtype))
+            found.append(torch.full((), -torch.inf, dtype=c.dtype))
         else:
             error = (inside.var() / len(inside) + outside.var() / len(outside)).sqrt().clamp(min=1e-9)
             found.append((inside.mean() - outside.mean()) / error)
@@ -48,6 +48,4 @@ def borne_out(found: Tensor, doubt: float) -> bool:
     """Of Eq. 9 for every teacher, [N]: each has texts, none is beyond doubt surer of the others' texts, and together they are surer of
     their own: Σ_i surer_i / √N > doubt. Teachers with nothing to compare (NaN) are not asked; where none can be, it is not."""
     asked = found[~found.isnan()]
-    if len(asked) == 0 or bool((asked == 0).any()):
-        return False
-    return bool((asked > -doubt).all()) and float(asked.sum()) > doubt * len(asked) ** 0.5
+    return len(asked) > 0 and bool((asked > -doubt).all()) and float(asked.sum()) > doubt * len(asked) ** 0.5
