@@ -193,6 +193,26 @@ def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest
     assert torch.equal(owner, routed({"name": "muka", "passes": 0}, pool)[0])
 
 
+def test_teachers_are_compared_on_known_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eq. 9: what is nobody's counts neither for a teacher nor against it."""
+    from alloykit.methods import alloy
+
+    pool, seen = Pool((100, 100, 100, 100), foreign=200), {}
+    straight = alloy.surer
+
+    def watched(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
+        seen.update(own=own, rest=rest)
+        return straight(c, own, rest, fewest)
+
+    monkeypatch.setattr(alloy, "surer", watched)
+    assert int(routed("alloy", pool)[2]["outcome"]) == WHOLE
+    for i, knows in enumerate(pool.space.knows()):
+        true = torch.cat([knows, torch.tensor([False])])[pool.labels]
+        assert float(seen["own"][:, i][true].double().mean()) > 0.9
+        assert float(seen["rest"][:, i][pool.known & ~true].double().mean()) > 0.9
+        assert float((seen["own"] | seen["rest"])[:, i][~pool.known].double().mean()) < 0.1
+
+
 def test_one_teacher_has_every_text() -> None:
     pool = Pool((200, 200), (("a", "b"),))
     owner, v, notes = routed("alloy", pool)

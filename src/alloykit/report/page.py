@@ -95,7 +95,10 @@ def _ownership(shares: Mapping[str, list[float]]) -> Picture:
     rounds = [
         {"round": n, **dict(zip(shares, row, strict=True))} for n, row in enumerate(zip(*shares.values(), strict=True))
     ]
-    caption = "Whose texts the pool's are, from the teachers' half-standardised confidences alone (round 0) to the last round of the fit."
+    caption = (
+        "Whose texts the pool's are, from the teachers' half-standardised confidences alone (round 0; "
+        "the less sure half begins as nobody's) to the last round of the fit."
+    )
     return figures.course("ownership", rounds, {n: n for n in shares}, caption, "texts (%)", shares=True, over="round")
 
 
