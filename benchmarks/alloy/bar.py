@@ -68,10 +68,12 @@ def summary(found: list[Case]) -> list[str]:
             f"{np.mean(capped):.0%} of {len(wide)}" if wide else "–",
             sum(float(np.mean(c.more)) < -LOSS for c in these),
             f"{100 * np.mean(worst.more):+.1f} ({worst.title}, {worst.pool})",
+            sum(c.alloy < c.soft for c in these), sum(c.alloy > c.oracle for c in these),
         ])  # fmt: skip
     headings = [
         "", "sets × pools", "Alloy − MUKA-Soft, points", "perfect routing − MUKA-Soft", "share of the summed gap",
         "mean share, none counted above 100 % (gaps above a point)", "worse by more than 0.5 points balanced", "worst, balanced points",
+        "plainly below MUKA-Soft in", "plainly above perfect routing in",
     ]  # fmt: skip
     return rows(headings, body)
 

@@ -5,27 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-from scipy import stats
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import bar, routing, seeds, students
-from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, STUDENTS, TITLES, TUNED
-from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
+from benchmarks.alloy import bar, routed, routing, seeds, students
+from benchmarks.alloy.methods import STUDENTS, TITLES, TUNED
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import Cells, accuracies, cells_of, comparisons, measured, note, ran, section
-from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.summary import Part, rows
 from benchmarks.harness.table import Table
 
-FALLEN = ": MUKA's weights serve"
 NOTES = Path(__file__).with_name("notes")
-WORDS = {
-    "shared": "The teachers' own training texts, labels forgotten.",
-    "disjoint": "Texts that no teacher has seen.",
-    **{name: f"Unseen texts, {ratio} times as many of the {'first' if which == 0 else 'last'} teacher's labels as of all others'."
-       for name, (which, ratio) in SKEWED.items()},
-    **{name: f"Unseen texts, {share:.0%} of them replaced by Wikipedia sentences." for name, share in UNSEEN_FOREIGN.items()},
-}  # fmt: skip
 
 
 def write() -> None:
@@ -38,7 +28,7 @@ def write() -> None:
         *note(NOTES, "summary"),
         *section(students.TABLE, NOTES, _students),
         *section(seeds.TABLE, NOTES, _seeds),
-        *section(routing.TABLE, NOTES, _routing),
+        *section(routing.TABLE, NOTES, routed.body),
         *_cost(),
     ]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
@@ -95,77 +85,11 @@ def _seeds(table: Table, cells: Cells) -> list[str]:
     )
 
 
-def _routing(_: Table, cells: Cells) -> list[str]:
-    lines = []
-    for pool in POOLS:
-        lines += [f"### Pool: {pool}", "", WORDS[pool], ""]
-        lines += _routed(
-            cells, pool, "right_teacher_balanced", "balanced: mean over the teachers of the share of their texts, %"
-        )
-        lines += _routed(
-            cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
-        )
-        lines += _routed(cells, pool, "accuracy", "the target's own accuracy on these texts, %")
-        lines += _routed(cells, pool, "surprise", "mean −log target of the true label, hundredths of a nat")
-        if pool in UNSEEN_FOREIGN:
-            lines += _routed(cells, pool, "weight_on_foreign", "share of all weight that is on foreign texts, %")
-    return [*lines, *_not_used(cells)]
-
-
-def _not_used(cells: Cells) -> list[str]:
-    """Where Alloy's fit was not used, and why."""
-    done = {
-        k.removesuffix("/routes"): c["routes"]
-        for k, c in cells.items()
-        if c["status"] == "done" and k.endswith("/routes")
-    }
-    why = {k: [line for line in routes["alloy-entropy"]["warnings"] if FALLEN in line] for k, routes in done.items()}
-    body = [[where, "; ".join(line.replace(FALLEN, "") for line in lines)] for where, lines in why.items() if lines]
-    if not body:
-        return []
-    told = f"Alloy fell back to MUKA's weights in {len(body)} of {len(done)} pools (setting / pool / seed):"
-    return [told, "", *rows(["where", "why"], body)]
-
-
-def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
-    there = [s for s in routing.TABLE.settings if any(k.startswith(f"{s.name}/{pool}/") for k in cells)]
-    if not there:
-        return []
-    ways = [m for m in ROUTING if SIZES["passes"][pool] or not ROUTING[m]["of"].get("passes")]
-    found = {m: [Part(cells, s.name, pool).values("routes", "routes", m, key) for s in there] for m in ways}
-    if key.startswith("right_teacher"):
-        found["gate"] = [Part(cells, s.name, pool).values("gate", "pool", key) for s in there]
-    tuned = [s.name.split("-")[0] in TUNED for s in there]
-    body = [
-        [TITLES[m], *(spread(v) for v in values), *(_mean(values, tuned, which) for which in (True, False))]
-        for m, values in found.items()
-    ]
-    less = [_difference(a, b) for a, b in zip(found["alloy-entropy"], found[ways[0]], strict=True)]
-    body.append([f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval)", *less, "", ""])
-    return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], body)
-
-
-def _difference(mine: list[float], other: list[float]) -> str:
-    """In points, with Student's interval over the seeds."""
-    if len(mine) != len(other) or not mine:
-        return "–"
-    d = 100 * (np.array(mine) - np.array(other))
-    if len(d) < 2:
-        return f"{d.mean():+.1f}"
-    half = float(stats.t.ppf(0.975, len(d) - 1)) * d.std(ddof=1) / np.sqrt(len(d))
-    return f"{d.mean():+.1f} ({d.mean() - half:+.1f} to {d.mean() + half:+.1f})"
-
-
-def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:
-    have = [float(np.mean(v)) for v, chosen in zip(values, tuned, strict=True) if v and chosen is which]
-    return f"{100 * float(np.mean(have)):.1f}" if have else "–"
-
-
 def _students(table: Table, cells: Cells) -> list[str]:
     found = bar.cases(cells)
     lines = [*bar.summary(found), *bar.picture(found), *bar.each(found)] if found else []
     for pool in table.grid:
-        lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
+        lines += [f"### Students, pool: {pool}", "", routed.WORDS[pool], ""]
         titles = {m: TITLES[m] for m in STUDENTS if m in table.grid[pool]}
         lines += accuracies(table, cells, pool, titles)
         lines += comparisons(table, cells, pool, TITLES, ("alloy",), [m for m in titles if m != "alloy"])

@@ -41,7 +41,7 @@ def test_the_page_shows_them(fitted: Path) -> None:
     assert "Whose texts they are" in page
     assert "Texts that changed owner" in page
     fit = json.loads((fitted / "metrics.json").read_text(encoding="utf-8"))["fit"]
-    assert f"it calls {100 * fit['agreed']:.0f}\xa0% of those that somebody knows by the same label" in page
+    assert f"it calls {100 * fit['agreed']:.1f}\xa0% of those that somebody knows by the same label" in page
     assert f"its log-odds are multiplied by {fit['exponent']:.2f}" in page
     sharpened = {name for name, power in fit["powers"].items() if power > 1}
     assert {name for name in fit["powers"] if f"{name}'s answers are nearly flat" in page} == sharpened

@@ -213,7 +213,7 @@ def _why_not(names: Sequence[str], shares: Sequence[float], judged: Tensor, agre
         found.append("the teachers are no surer of the texts that seem their own than of the others'")
     if agreed < AGREED:
         found.append(
-            f"fitted to one half of the texts and to the other, it calls only {agreed:.0%} of those that somebody knows by the same label"
+            f"fitted to one half of the texts and to the other, it calls only {agreed:.1%} of those that somebody knows by the same label"
         )
     return [f"{line}: MUKA's weights serve" for line in found]
 

@@ -1,0 +1,145 @@
+"""The routing part of Alloy's page: all sets and pools at a glance, then pool by pool, then where the fit was not used."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import stats
+
+from benchmarks.alloy import routing
+from benchmarks.alloy.methods import POOLS, ROUTING, SIZES, STARTS, TITLES, TUNED
+from benchmarks.harness.data import SKEWED, UNSEEN_FOREIGN
+from benchmarks.harness.sections import Cells
+from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.table import Table
+
+FALLEN = ": MUKA's weights serve"
+BALANCED, PLAIN = "right_teacher_balanced", "right_teacher"
+WORDS = {
+    "shared": "The teachers' own training texts, labels forgotten.",
+    "disjoint": "Texts that no teacher has seen.",
+    **{name: f"Unseen texts, {ratio} times as many of the {'first' if which == 0 else 'last'} teacher's labels as of all others'."
+       for name, (which, ratio) in SKEWED.items()},
+    **{name: f"Unseen texts, {share:.0%} of them replaced by Wikipedia sentences." for name, share in UNSEEN_FOREIGN.items()},
+}  # fmt: skip
+
+
+def body(_: Table, cells: Cells) -> list[str]:
+    lines = overview(cells)
+    for pool in POOLS:
+        lines += [f"### Pool: {pool}", "", WORDS[pool], ""]
+        lines += _routed(
+            cells, pool, "right_teacher_balanced", "balanced: mean over the teachers of the share of their texts, %"
+        )
+        lines += _routed(
+            cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
+        )
+        lines += _routed(cells, pool, "accuracy", "the target's own accuracy on these texts, %")
+        lines += _routed(cells, pool, "surprise", "mean −log target of the true label, hundredths of a nat")
+        if pool in UNSEEN_FOREIGN:
+            lines += _routed(cells, pool, "weight_on_foreign", "share of all weight that is on foreign texts, %")
+    return [*lines, *not_used(cells)]
+
+
+def overview(cells: Cells) -> list[str]:
+    """Means over sets: Alloy, one plain pass of MUKA and the gate by pool; every start of Alloy; and how foreign texts fare by seed."""
+    parts = {(s.name, pool): Part(cells, s.name, pool) for pool in POOLS for s in routing.TABLE.settings}
+    parts = {at: part for at, part in parts.items() if part.seeds("routes")}
+    if not parts:
+        return []
+
+    def mean(way: str, key: str) -> dict[tuple[str, str], float]:
+        path = ("gate", "pool", key) if way == "gate" else ("routes", "routes", way, key)
+        return {at: 100 * float(np.mean(part.values(*path) or np.nan)) for at, part in parts.items()}
+
+    def over(found: dict[tuple[str, str], float], these: list[tuple[str, str]]) -> str:
+        return f"{np.mean([found[at] for at in these]):.1f}"
+
+    muka, alloy, gate = (mean(way, BALANCED) for way in ("muka-entropy", "alloy-entropy", "gate"))
+    plain = [mean(way, key) for key in (PLAIN, "accuracy") for way in ("muka-entropy", "alloy-entropy")]
+    groups = {pool: [at for at in parts if at[1] == pool] for pool in POOLS}
+    groups = {pool: these for pool, these in groups.items() if these} | {"all": list(parts)}
+    by_pool = [
+        [name, len(these), *(over(f, these) for f in (muka, alloy, gate)), sum(alloy[at] > muka[at] for at in these), *(over(f, these) for f in plain)]
+        for name, these in groups.items()
+    ]  # fmt: skip
+    kinds = {"sets it was chosen on": True, "the others": False}
+    which = {k: [at for at in parts if (at[0].split("-")[0] in TUNED) is tuned] for k, tuned in kinds.items()} | {
+        "all": list(parts)
+    }
+    ways = [f"{m}-{c}" for m in ("muka", "alloy") for c in STARTS] + ["gate"]
+    by_way = [
+        [
+            "MUKA's confidence of one plain pass" if way == "muka-entropy" else TITLES[way],
+            *(over(mean(way, BALANCED), these) if these else "–" for these in which.values()),
+        ]
+        for way in ways
+    ]
+    return [
+        *rows(
+            ["", "sets", "balanced: MUKA, one plain pass", "Alloy", "supervised gate", "Alloy above MUKA in", "plain: MUKA", "Alloy", "target's accuracy: MUKA", "Alloy"],
+            by_pool,
+        ),
+        *rows(["balanced, %", *which], by_way),
+        *rows(["weight on foreign texts by seed, %", "MUKA, one plain pass", "Alloy"], _foreign(parts)),
+    ]  # fmt: skip
+
+
+def _foreign(parts: dict[tuple[str, str], Part]) -> list[list[str]]:
+    titles = {s.name: s.title for s in routing.TABLE.settings}
+    told = []
+    for (name, pool), part in parts.items():
+        if pool in UNSEEN_FOREIGN:
+            each = [
+                part.values("routes", "routes", way, "weight_on_foreign") for way in ("muka-entropy", "alloy-entropy")
+            ]
+            told.append([f"{titles[name]}: {pool}", *(", ".join(f"{100 * v:.0f}" for v in values) for values in each)])
+    return told
+
+
+def not_used(cells: Cells) -> list[str]:
+    """Where Alloy's fit was not used, and why."""
+    done = {
+        k.removesuffix("/routes"): c["routes"]
+        for k, c in cells.items()
+        if c["status"] == "done" and k.endswith("/routes")
+    }
+    why = {k: [line for line in routes["alloy-entropy"]["warnings"] if FALLEN in line] for k, routes in done.items()}
+    table = [[where, "; ".join(line.replace(FALLEN, "") for line in lines)] for where, lines in why.items() if lines]
+    if not table:
+        return []
+    told = f"Alloy fell back to MUKA's weights in {len(table)} of {len(done)} pools (setting / pool / seed):"
+    return [told, "", *rows(["where", "why"], table)]
+
+
+def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
+    there = [s for s in routing.TABLE.settings if any(k.startswith(f"{s.name}/{pool}/") for k in cells)]
+    if not there:
+        return []
+    ways = [m for m in ROUTING if SIZES["passes"][pool] or not ROUTING[m]["of"].get("passes")]
+    found = {m: [Part(cells, s.name, pool).values("routes", "routes", m, key) for s in there] for m in ways}
+    if key.startswith("right_teacher"):
+        found["gate"] = [Part(cells, s.name, pool).values("gate", "pool", key) for s in there]
+    tuned = [s.name.split("-")[0] in TUNED for s in there]
+    table = [
+        [TITLES[m], *(spread(v) for v in values), *(_mean(values, tuned, which) for which in (True, False))]
+        for m, values in found.items()
+    ]
+    less = [difference(a, b) for a, b in zip(found["alloy-entropy"], found[ways[0]], strict=True)]
+    table.append([f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval)", *less, "", ""])
+    return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], table)
+
+
+def difference(mine: list[float], other: list[float]) -> str:
+    """In points, with Student's interval over the seeds."""
+    if len(mine) != len(other) or not mine:
+        return "–"
+    d = 100 * (np.array(mine) - np.array(other))
+    if len(d) < 2:
+        return f"{d.mean():+.1f}"
+    half = float(stats.t.ppf(0.975, len(d) - 1)) * d.std(ddof=1) / np.sqrt(len(d))
+    return f"{d.mean():+.1f} ({d.mean() - half:+.1f} to {d.mean() + half:+.1f})"
+
+
+def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:
+    have = [float(np.mean(v)) for v, chosen in zip(values, tuned, strict=True) if v and chosen is which]
+    return f"{100 * float(np.mean(have)):.1f}" if have else "–"

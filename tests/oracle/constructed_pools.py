@@ -1,0 +1,76 @@
+"""Pools whose owners are known: clusters of states, with teachers of which the first is surer of everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.base import Context, Shape
+from alloykit.methods.registry import create
+from alloykit.rows import Rows, TeacherRows
+
+LABELS = (("a", "b"), ("c", "d"))
+
+
+class Pool:
+    """Every label, and what is foreign, a cluster of states; the first teacher is surer of everything than the others are of their own.
+
+    `constant`: foreign texts all get the first teacher's first label. `widths`: of each teacher's states.
+    """
+
+    def __init__(
+        self, counts: tuple[int, ...], groups: tuple[tuple[str, ...], ...] = LABELS, *, foreign: int = 0, seed: int = 0,
+        apart: float = 4.0, constant: bool = False, widths: tuple[int, ...] | None = None,
+    ) -> None:  # fmt: skip
+        self.space, g = LabelSpace.union(groups), torch.Generator().manual_seed(seed)
+        kinds = self.space.size
+        self.labels = torch.cat([torch.full((n,), c) for c, n in enumerate((*counts, foreign))])
+        n, width = len(self.labels), kinds + 2
+        states = (apart * torch.eye(kinds + 1, width))[self.labels] + torch.randn(n, width, generator=g)
+        self.widths, teachers = widths or (width,) * len(groups), []
+        for i, names in enumerate(groups):
+            own = torch.tensor([*self.space.knows()[i].tolist(), False])[self.labels]
+            place = torch.tensor([names.index(y) if y in names else 0 for y in (*self.space.names, "")])[self.labels]
+            elsewhere = torch.randint(len(names), (n,), generator=g)
+            if constant and i == 0:
+                elsewhere = torch.where(self.labels == kinds, 0, elsewhere)
+            sure = torch.where(own, 3.0, 2.0) + (1.5 if i == 0 else 0.0) + torch.randn(n, generator=g)
+            logits = torch.nn.functional.one_hot(torch.where(own, place, elsewhere), len(names)) * sure[:, None]
+            own_states = states @ torch.linalg.qr(torch.randn(max(width, self.widths[i]), width, generator=g))[0].T
+            teachers.append(TeacherRows(logits, pooled_states=(own_states[:, : self.widths[i]].half(),) * 3))
+        self.everything = Rows(tuple(teachers))
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def rows(self, indices: Any) -> Rows:
+        at = torch.as_tensor(list(indices))
+        return Rows(tuple(TeacherRows(t.logits[at], pooled_states=tuple(s[at] for s in t.pooled_states or ()))
+                          for t in self.everything.teachers))  # fmt: skip
+
+    @property
+    def known(self) -> Tensor:
+        return self.labels < self.space.size
+
+
+def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict[str, Any]]:
+    """The owner that the method names, [n], v, and the method's notes."""
+    method, shapes = create(spec), tuple(Shape(w, 3) for w in pool.widths)
+    bare = Context(pool.space, teachers=shapes)
+    context = Context(pool.space, dict(method.fit(pool, bare)), teachers=shapes)
+    found = method.supervise(pool.rows(range(len(pool))), context)
+    assert found is not None
+    assert found.teacher_weights is not None
+    notes = method.account(context, [f"teacher {i + 1}" for i in range(len(shapes))])
+    return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
+
+
+def right(owner: Tensor, pool: Pool) -> float:
+    """Of the texts that somebody knows, how many go to a teacher that does; the mean over the teachers' own."""
+    knows = pool.space.knows()
+    said = knows[owner[pool.known], pool.labels[pool.known]].double()
+    each = [said[knows[i][pool.labels[pool.known]]] for i in range(len(knows))]
+    return float(torch.stack([e.mean() for e in each if len(e)]).mean())
