@@ -55,7 +55,6 @@ TABLES = {
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
         "growth": "time against the number of texts and of teachers",
         "floor": "where the time goes, and how far it is from the machine's rate of matrix products",
-        "adaptive": "adaptive passes against an independent K = 64",
         "formats": "bfloat16 and int8 teachers: speed and agreement with float32",
         "memory": "peak resident memory by number of texts",
     },

@@ -47,13 +47,12 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         for name, do in {
             "by hand, padded to each batch's longest": lambda s=seed: _by_hand(data, teachers, texts, s, None),
             "alloykit, K = 16": lambda s=seed: _ours(data, folder, teachers, s, 16),
-            "alloykit, adaptive K": lambda s=seed: _ours(data, folder, teachers, s, "adaptive"),
         }.items():
             ways.setdefault(name, []).append(do())
             say(f"{name}, seed {seed}: {ways[name][-1]}")
     first = {name: found[0]["seconds"] for name, found in ways.items()}
     slow, better = (name for name in first if name.startswith("by hand"))
-    ours = ["alloykit, K = 16", "alloykit, adaptive K", "alloykit, K = 16, float32"]
+    ours = ["alloykit, K = 16", "alloykit, K = 16, float32"]
     predicted = plan(_recipe(data, folder, teachers, 0, 16))["seconds"]
     real = ways[ours[0]][0]
     return {
@@ -99,7 +98,7 @@ def _by_hand(data: Path, teachers: list[Path], texts: list[str], seed: int, pad_
 
 
 def _ours(
-    data: Path, folder: Path, teachers: list[Path], seed: int, passes: int | str, precision: str = "auto"
+    data: Path, folder: Path, teachers: list[Path], seed: int, passes: int, precision: str = "auto"
 ) -> dict[str, float]:
     recipe = _recipe(data, folder, teachers, seed, passes, precision)
     shutil.rmtree(recipe.output, ignore_errors=True)
@@ -117,9 +116,7 @@ def _ours(
     }
 
 
-def _recipe(
-    data: Path, folder: Path, teachers: list[Path], seed: int, passes: int | str, precision: str = "auto"
-) -> Recipe:
+def _recipe(data: Path, folder: Path, teachers: list[Path], seed: int, passes: int, precision: str = "auto") -> Recipe:
     training = {
         "epochs": by_hand.EPOCHS,
         "learning_rate": by_hand.RATE,

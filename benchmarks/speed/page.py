@@ -139,39 +139,6 @@ def _floor(f: Figures) -> list[str]:
     )
 
 
-def _adaptive(f: Figures) -> list[str]:
-    body = []
-    for name, one in f["sets"].items():
-        for mode in ("hard", "soft"):
-            r = one[mode]
-            body.append([
-                name, mode, one["texts"], one["v"], r["mean_passes"], f"{r['mismatch']['adaptive']:.1%}", f"{r['mismatch']['fixed']:.1%}",
-                f"{100 * r['difference']['to']:+.2f}", f"{100 * r['difference_weighted']['to']:+.2f}",
-                f"{r['weights_off']['adaptive']:.3f} / {r['weights_off']['fixed']:.3f}", "yes" if r["accepted"] else "no",
-            ])  # fmt: skip
-    return [
-        "Routing against an independent run of 64 passes (jackknifed): mismatches of adaptive passes and of a fixed K = 16, the "
-        "upper 95 % bound of their difference in points, plain and weighted by v, and the mean error of the largest teacher weight.",
-        "",
-        *rows(
-            [
-                "set",
-                "mode",
-                "texts",
-                "mean v",
-                "mean passes",
-                "mismatch, adaptive",
-                "mismatch, K = 16",
-                "difference ≤",
-                "weighted ≤",
-                "weights off (adaptive / K = 16)",
-                "accepted",
-            ],
-            body,
-        ),
-    ]
-
-
 def _formats(f: Figures) -> list[str]:
     body = [
         [n, kind, f"{t['same_label']:.1%}", t["mean_probability_difference"], t["largest_probability_difference"],
@@ -213,7 +180,6 @@ PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
     "amalgamation": ("A whole amalgamation", _amalgamation),
     "growth": ("Growth", _growth),
     "floor": ("Where the time goes, and the floor", _floor),
-    "adaptive": ("Adaptive passes", _adaptive),
     "formats": ("bfloat16 and int8 teachers", _formats),
     "memory": ("Memory", _memory),
 }

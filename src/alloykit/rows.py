@@ -17,8 +17,6 @@ class TeacherRows:
     `logits`: [B, C_i] float32, from the deterministic pass.
     `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
     `passes`: [B] int64, how many passes each text got.
-    `uncertainty`: [B] float32, normalised entropy of the mean over passes, without the bias of few passes
-        (uncertainty/adaptive.py); None where every text got the same number of passes.
     `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
     `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/live.py);
     `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
@@ -28,7 +26,6 @@ class TeacherRows:
     logits: Tensor
     probability_sum: Tensor | None = None
     passes: Tensor | None = None
-    uncertainty: Tensor | None = None
     pooled_states: tuple[Tensor, ...] | None = None
     token_states: tuple[Tensor, ...] | None = None
     token_mask: Tensor | None = None

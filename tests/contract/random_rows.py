@@ -114,7 +114,7 @@ def rows_of(kind: str, b: int = 12, seed: int = 0, loudness: float = 2.0, passes
         tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers + 1))
         mask = torch.rand(b, TOKENS, generator=states) > 0.3
         scores = tuple(torch.randn(b, HEADS, TOKENS, TOKENS, generator=states) for _ in range(STUDENT.layers))
-        said = (loudness * logits, sampled.sum(0), torch.full((b,), passes), None)
+        said = (loudness * logits, sampled.sum(0), torch.full((b,), passes))
         teachers.append(TeacherRows(*said, pooled, tokens, mask, scores))
     seen = torch.randn(b, 6, generator=states).half()
     return Rows(tuple(teachers), torch.randint(space_of(kind).size, (b,), generator=g), seen)

@@ -14,7 +14,6 @@ from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
 from alloykit.teachers.teacher import TeacherInfo
-from alloykit.uncertainty.adaptive import Rule
 
 OLD, NEW = SENTENCES[:24], SENTENCES[20:]  # four in common, half of the old ones' second shard
 LAYERS = {"billing": (2,)}
@@ -25,7 +24,7 @@ def right(store: Store, models: dict[str, Path], texts: list[str]) -> None:
     torch.testing.assert_close(read(store, ["billing"], texts).rows(range(len(texts))).teachers[0].logits, expected)
 
 
-@pytest.mark.parametrize("more", [{"layers": LAYERS}, {"passes": 8}, {"passes": 0, "adaptive": Rule("hard")}])
+@pytest.mark.parametrize("more", [{"layers": LAYERS}, {"passes": 8}])
 def test_known_texts_of_which_more_is_asked_are_read_again(
     billing: TeacherInfo, models: dict[str, Path], tmp_path: Path, more: dict[str, Any]
 ) -> None:

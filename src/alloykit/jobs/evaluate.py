@@ -34,7 +34,7 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     """Score everybody on the test texts and add the result to the run's metrics.json."""
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
-    passes = method.needs.read if method.single_target else 0
+    passes = method.needs.passes if method.single_target else 0
     say(f"evaluation on {len(data):,} labelled texts")
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)

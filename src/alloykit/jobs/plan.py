@@ -16,8 +16,6 @@ from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
 from alloykit.training.schedule import Schedule
 
-ADAPTIVE_MEAN = 8  # passes per text that adaptive sampling is counted with: the most that its acceptance allows
-
 
 def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
@@ -52,7 +50,7 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
     recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
     n, begun = len(prepared.texts), time.perf_counter()
     distinct = n - prepared.texts.duplicates
-    passes = ADAPTIVE_MEAN if needs.adaptive else math.ceil(needs.passes / CHUNK) * CHUNK
+    passes = math.ceil(needs.passes / CHUNK) * CHUNK
     use_teachers = needs.teachers > 0
     teachers: list[dict[str, Any]] = []
     for info, labels in zip(prepared.infos, space.teachers, strict=True):
@@ -111,8 +109,8 @@ UNIT_BYTES = 600  # what a file of the store has beside its arrays: names, shape
 
 def _knowledge_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Of arrays, ids, headers and receipts."""
-    adaptive, classes = prepared.method.needs.adaptive is not None, [len(t) for t in prepared.space.teachers]
+    classes = [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
     widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
-    units = shards * (1 + len(classes) * (1 + passes // CHUNK + adaptive) + len(widths))
-    return bytes_needed(distinct, classes, passes, adaptive, widths) + units * UNIT_BYTES
+    units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
+    return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES

@@ -84,7 +84,6 @@ class Prepared:
         recipe, needs = self.recipe, self.method.needs
         return SweepOptions(
             passes=needs.passes,
-            adaptive=needs.adaptive,
             dropout=needs.dropout,
             max_length=recipe.training.max_length,
             seed=recipe.knowledge.seed,
@@ -173,7 +172,7 @@ def check_labelled(prepared: Prepared) -> None:
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
     """What the store says of some texts, as much as the method needs."""
-    passes, layers = prepared.method.needs.read, prepared.pooled_layers
+    passes, layers = prepared.method.needs.passes, prepared.pooled_layers
     return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
 
 

@@ -35,7 +35,7 @@ def fill(
     budget = Budget(options.tokens_per_batch)
 
     def read(shard: ShardWork) -> tuple[ShardWork, Encodings]:
-        rows = texts.table.take(shard.texts[shard.rows], columns)
+        rows = texts.table.take(shard.texts, columns)
         return shard, teacher.encode(rows["text"], rows.get("text_pair"))
 
     with Behind() as behind:
@@ -70,20 +70,17 @@ def _compute(
     for unit in shard.units:
         if unit not in logits and unit not in pooled.values():
             begun = time.perf_counter()
-            kind, start = unit.rsplit(".", 1)[1].split("-")
-            seed = key(options.seed, name, shard.number, int(start))
+            seed = key(options.seed, name, shard.number, int(unit.rsplit("-", 1)[1]))
             sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)
             if plain is None:
                 plain = store.load(logits_unit(name, shard.number))["logits"]
-            check_varies(plain[torch.from_numpy(shard.rows).long()].softmax(-1), sampled, name)
-            yield unit, _kept(sampled, shard, kind), time.perf_counter() - begun
+            check_varies(plain.softmax(-1), sampled, name)
+            yield unit, _kept(sampled), time.perf_counter() - begun
 
 
-def _kept(sampled: Tensor, shard: ShardWork, kind: str) -> dict[str, Tensor]:
-    """What is stored of a chunk of passes: adaptive ones singly, since later rounds need them; others singly where small."""
-    if kind == "round":
-        return {"rows": torch.from_numpy(shard.rows), "per_pass": sampled}
-    tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((len(shard.rows),), CHUNK, dtype=torch.int32)}
+def _kept(sampled: Tensor) -> dict[str, Tensor]:
+    """What is stored of a chunk of passes, [CHUNK, R, C_i]: their sum and number, and single passes where they are small."""
+    tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((sampled.shape[1],), CHUNK, dtype=torch.int32)}
     return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
 
 

@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from alloykit.teachers.numbers import Numbers
-from alloykit.uncertainty.adaptive import Rule
 
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """`adaptive`: passes in rounds, as many as this rule wants, instead of `passes` for every text. `layers`: by teacher's name,
-    the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th."""
+    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th."""
 
     passes: int = 0
-    adaptive: Rule | None = None
     dropout: float | None = None
     max_length: int = 128
     seed: int = 0

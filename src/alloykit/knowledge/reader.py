@@ -15,11 +15,8 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.index import Ids, RowIndex
 from alloykit.knowledge.rowfile import RowFile
 from alloykit.knowledge.store import (
-    ADAPTIVE,
     CHUNK,
-    Passes,
     Store,
-    adaptive_unit,
     logits_unit,
     passes_unit,
     pooled_unit,
@@ -33,7 +30,7 @@ BAR_FROM = 100  # shards; fewer are read in a moment
 class StoredKnowledge:
     """A `Source` over the texts of one table, in the table's order; duplicates read the same row.
 
-    `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made, or "adaptive".
+    `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
     `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
 
     What the texts need is copied once, row after row, into a temporary file, every checksum being verified on the way;
@@ -46,7 +43,7 @@ class StoredKnowledge:
         teachers: Sequence[str],
         ids: Ids,
         *,
-        passes: Passes = 0,
+        passes: int = 0,
         labels: Tensor | None = None,
         layers: Mapping[str, Sequence[int]] | None = None,
     ) -> None:
@@ -78,15 +75,13 @@ class StoredKnowledge:
         for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
             total = values[:, start + size : start + 2 * size]
-            passes, uncertainty = values[:, start + 2 * size], values[:, start + 2 * size + 1]
-            start += 2 * size + 2
+            start += 2 * size
             teachers.append(
                 TeacherRows(
                     logits.contiguous(),
                     total.contiguous() if self.passes else None,
-                    passes.to(torch.int64) if self.passes else None,
-                    uncertainty.contiguous() if self.passes == ADAPTIVE else None,
-                    pooled[name],
+                    torch.full((len(at),), self.passes) if self.passes else None,
+                    pooled_states=pooled[name],
                 )
             )
         return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
@@ -107,7 +102,7 @@ class StoredKnowledge:
             for i, teacher in enumerate(self.teachers):
                 said = self._said(teacher, shard, position)
                 sizes[i] = said.logits.shape[-1]
-                block += [said.logits, said.total, said.passes[:, None], said.uncertainty[:, None]]
+                block += [said.logits, said.total]
                 known[i] = known[i] and said.variance is not None
                 if said.variance is not None:
                     variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
@@ -155,10 +150,6 @@ class StoredKnowledge:
 
     def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
         logits = self.store.load(logits_unit(teacher, shard))["logits"][position]
-        none = torch.zeros(len(position))
-        if self.passes == ADAPTIVE:
-            unit = {k: v[position] for k, v in self.store.load(adaptive_unit(teacher, shard)).items()}
-            return _Said(logits, unit["probability_sum"], unit["passes"].float(), unit["uncertainty"], unit["variance"])
         total, single = torch.zeros_like(logits), []
         for start in range(0, self.passes, CHUNK):
             wanted, unit = min(CHUNK, self.passes - start), self.store.load(passes_unit(teacher, shard, start))
@@ -173,15 +164,13 @@ class StoredKnowledge:
             total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
         kept = len(single) * CHUNK >= self.passes > 1
         variance = torch.cat(single).double().var(0).mean(-1) if kept else None
-        return _Said(logits, total, torch.full_like(none, float(self.passes)), none, variance)
+        return _Said(logits, total, variance)
 
     def _shards(self) -> list[int]:
         return np.unique(np.searchsorted(self._starts, self._row, side="right") - 1).tolist()  # type: ignore[no-any-return]
 
     def _units(self, shard: int) -> list[str]:
         def passes(teacher: str) -> list[str]:
-            if self.passes == ADAPTIVE:
-                return [adaptive_unit(teacher, shard)]
             return [passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)]
 
         def pooled(teacher: str) -> list[str]:
@@ -203,8 +192,6 @@ class _Said:
 
     logits: Tensor
     total: Tensor
-    passes: Tensor
-    uncertainty: Tensor
     variance: Tensor | None
 
 

@@ -7,8 +7,6 @@
     teachers/NAME/00000.logits.safetensors     logits [R, C_i] float32
     teachers/NAME/00000.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
     teachers/NAME/00000.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
-    teachers/NAME/00000.round-0004.safetensors   adaptive passes 4–7 of the texts that need them: rows [r], per_pass [4, r, C_i]
-    teachers/NAME/00000.adaptive.safetensors     what came of all rounds: probability_sum, passes, uncertainty, …
 
 A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
 new teachers add files and touch none.
@@ -20,7 +18,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any
 
 import numpy as np
 import safetensors.torch
@@ -34,8 +32,6 @@ from alloykit.knowledge.storage import Storage
 FORMAT = 1
 SHARD_ROWS = 1024
 CHUNK = 4  # passes in one unit of work
-ADAPTIVE: Final = "adaptive"
-Passes = int | Literal["adaptive"]
 PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
 
 
@@ -80,8 +76,8 @@ class Store:
         kind: `teacher` (everything) or `sampling` (the passes).
         """
         name = f"teachers/{teacher}/{kind}.json"
-        part = (".passes-", ".round-") if kind == "sampling" else (".safetensors",)
-        made = any(p in file for p in part for file in self.storage.names(f"teachers/{teacher}"))
+        part = ".passes-" if kind == "sampling" else ".safetensors"
+        made = any(part in file for file in self.storage.names(f"teachers/{teacher}"))
         if made and self.storage.exists(name):
             self._compare(f"teacher '{teacher}'", self._read_json(name), identity)
         else:
@@ -175,11 +171,3 @@ def passes_unit(teacher: str, shard: int, start: int) -> str:
 
 def pooled_unit(teacher: str, shard: int, layer: int) -> str:
     return f"teachers/{teacher}/{shard:05d}.pooled-{layer:02d}"
-
-
-def round_unit(teacher: str, shard: int, start: int) -> str:
-    return f"teachers/{teacher}/{shard:05d}.round-{start:04d}"
-
-
-def adaptive_unit(teacher: str, shard: int) -> str:
-    return f"teachers/{teacher}/{shard:05d}.adaptive"

@@ -6,8 +6,6 @@ options, are what `teacher.json` and `sampling.json` describe.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from alloykit.files import digest
@@ -17,23 +15,21 @@ from alloykit.teachers.encoder import identity
 from alloykit.teachers.teacher import TeacherInfo
 
 
-def is_verified(store: Store, info: TeacherInfo, options: SweepOptions, names: Sequence[str]) -> bool:
+def is_verified(store: Store, info: TeacherInfo, options: SweepOptions) -> bool:
     """Whether this very teacher, read in this way, was found to be the one behind the store's files."""
-    return store.identity(info.name, _mark(store, info, options, names)) is not None
+    return store.identity(info.name, _mark(store, info, options)) is not None
 
 
-def verified(store: Store, info: TeacherInfo, options: SweepOptions, names: Sequence[str]) -> None:
+def verified(store: Store, info: TeacherInfo, options: SweepOptions) -> None:
     """Note it, after the teacher was loaded and compared."""
-    mark = _mark(store, info, options, names)
+    mark = _mark(store, info, options)
     if store.identity(info.name, mark) is None:
         store.note(info.name, mark, {"source": info.spec.model})
 
 
-def _mark(store: Store, info: TeacherInfo, options: SweepOptions, names: Sequence[str]) -> str:
-    drawn = bool(options.passes or options.adaptive)
+def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
     reading: list[Any] = [options.max_length, options.dropout, options.numbers.name]
-    if drawn:
-        rule = [asdict(options.adaptive), list(names)] if options.adaptive else None
-        reading += [options.seed, options.tokens_per_batch, rule, store.identity(info.name, "sampling")]
+    if options.passes:
+        reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
     made_of = [identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
     return f"verified-{digest(made_of)[:16]}"

@@ -13,7 +13,6 @@ from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.options import Block
 from alloykit.rows import Rows, Source
-from alloykit.uncertainty.adaptive import Rule
 
 State = Mapping[str, Tensor]
 
@@ -27,8 +26,7 @@ class Needs:
     """What a method asks for. Checked before anything runs."""
 
     teachers: int = 1  # at least so many
-    passes: int = 0  # Monte-Carlo passes per text and teacher; the most where a rule decides
-    adaptive: Rule | None = None  # the rule that decides when a text has had enough passes
+    passes: int = 0  # Monte-Carlo passes per text and teacher
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
     token_states: bool = False  # of those layers, from teachers kept in memory during training
@@ -41,14 +39,9 @@ class Needs:
     student_hidden_states: bool = False
     student_attention_scores: bool = False
 
-    @property
-    def read(self) -> int | Literal["adaptive"]:
-        """The passes to read from the store."""
-        return "adaptive" if self.adaptive else self.passes
-
     def describe(self) -> str:
         words = ["teacher logits"] if self.teachers else []
-        words += [f"{'up to ' if self.adaptive else ''}{self.passes} Monte-Carlo passes"] if self.passes else []
+        words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
         words += ["pooled states"] if self.pooled_states else []
         words += ["token states (teachers stay in memory)"] if self.token_states else []
         words += ["embeddings crafted in memory"] if self.pseudo_embeddings else []

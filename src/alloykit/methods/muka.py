@@ -5,7 +5,7 @@ Equation numbers are the paper's. Lines marked "ours" are decisions that the pap
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Literal
 
 import torch
 from pydantic import Field, model_validator
@@ -18,7 +18,6 @@ from alloykit.methods.checks import unequal_counts
 from alloykit.methods.early_states import MOST, densities, early_layers, fit_densities
 from alloykit.rows import Rows, Source, TeacherRows, chunks, sample
 from alloykit.uncertainty import calibration
-from alloykit.uncertainty.adaptive import ROUNDS, Rule
 from alloykit.uncertainty.entropy import confidence
 from alloykit.uncertainty.margin import margin
 
@@ -26,9 +25,8 @@ from alloykit.uncertainty.margin import margin
 class MukaOptions(MethodOptions):
     mode: Literal["soft", "hard"] = "soft"
     """hard: the most confident teacher alone (Eq. 10); soft: a weighted sum of all (Eqs. 11–12)."""
-    passes: Annotated[int, Field(ge=0)] | Literal["adaptive"] = 16
-    """K of Eq. 3: Monte-Carlo dropout passes. 0 takes the entropy of the plain pass instead; adaptive: 4 to 16, as many as
-    a text needs (ours; docs/speed.md)."""
+    passes: int = Field(16, ge=0)
+    """K of Eq. 3: Monte-Carlo dropout passes. 0 takes the entropy of the plain pass instead."""
     dropout: float | None = Field(None, gt=0, lt=1)
     """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""
     temperature: float = Field(0.2, gt=0)
@@ -61,11 +59,6 @@ class MukaOptions(MethodOptions):
             raise ValueError("direction 'reverse' is defined for distillation_temperature 1 only")
         if self.direction == "forward" and self.smoothing:
             raise ValueError("smoothing belongs to direction 'reverse'")
-        if self.passes == "adaptive" and (self.confidence != "entropy" or self.probabilities == "averaged"):
-            raise ValueError(
-                "passes 'adaptive' is defined for confidence 'entropy' and probabilities 'deterministic' only: its rule "
-                "stops when those cannot change any more. Give a number of passes"
-            )
         if self.probabilities == "averaged" and self.passes == 0:
             raise ValueError("probabilities 'averaged' needs passes > 0")
         if self.probabilities == "averaged" and self.distillation_temperature != 1:
@@ -89,9 +82,6 @@ class Muka(Method):
 
     @property
     def needs(self) -> Needs:
-        if self.options.passes == "adaptive":
-            rule = Rule(self.options.mode, self.options.temperature)
-            return Needs(passes=ROUNDS[-1], adaptive=rule, dropout=self.options.dropout)
         unused = self._by_density and self.options.probabilities == "deterministic"
         passes = 0 if unused else self.options.passes
         return Needs(passes=passes, dropout=self.options.dropout, pooled_states=self._by_density)
@@ -185,11 +175,7 @@ class Muka(Method):
         return torch.stack([self._confidence_of(teacher) for teacher in rows.teachers], dim=-1)
 
     def _confidence_of(self, teacher: TeacherRows) -> Tensor:
-        """c of Eq. 13 from the mean over the passes (Eqs. 7–9); jackknifed where their number differs by text (ours)."""
-        if self.options.passes == "adaptive":
-            if teacher.uncertainty is None:
-                raise TypeError("adaptive passes come with an uncertainty")
-            return 1 - teacher.uncertainty.double()
+        """c of Eq. 13 from the mean over the passes (Eqs. 7–9)."""
         return confidence(teacher.mean_probabilities() if self.options.passes else teacher.probabilities())
 
     def _teacher_weights(self, c: Tensor) -> Tensor:
