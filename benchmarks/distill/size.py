@@ -13,9 +13,9 @@ from typing import Any
 
 import torch
 
-from alloykit.evaluation.predict import Classifier
 from alloykit.labels import LabelSpace
 from alloykit.progress import set_quiet
+from alloykit.serving.predictor import Predictor
 from alloykit.training.options import StudentSpec
 from alloykit.training.student import build_student
 from benchmarks.distill.methods import FOUR
@@ -34,7 +34,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     models = {}
     for role in (*FOUR, *STUDENTS):
         model, tokenizer = build_student(StudentSpec(**TASKS.encoder(role, work.parent)), space)
-        models[role] = Classifier(model, tokenizer, TASKS.max_length)
+        models[role] = Predictor(model, tokenizer, TASKS.max_length)
     set_quiet(True)
     times = in_turns({role: partial(model.probabilities, texts) for role, model in models.items()}, ROUNDS)
     set_quiet(False)

@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from alloykit.evaluation.predict import Classifier
 from alloykit.files import read_json, write_json
 from alloykit.jobs.teach import teach
 from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, parse
+from alloykit.serving.predictor import Predictor
 from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import SETS, Files, read
 from benchmarks.harness.profiles import Profile
@@ -62,7 +62,7 @@ class EncoderRun:
             "accuracy": tested[best],
         }
 
-    def _tuned(self, name: str, files: Files, rate: float, profile: Profile, work: Path) -> Classifier:
+    def _tuned(self, name: str, files: Files, rate: float, profile: Profile, work: Path) -> Predictor:
         output = work / "encoders" / f"{self.plan.name}-on-{name}"
         shutil.rmtree(output, ignore_errors=True)
         recipe = {
@@ -71,10 +71,10 @@ class EncoderRun:
             "training": {**profile.teacher, "learning_rate": rate, "max_length": profile.max_length},
             "output": str(output),
         }
-        return Classifier.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
+        return Predictor.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
 
 
-def _accuracy(classifier: Classifier, path: Path) -> float:
+def _accuracy(classifier: Predictor, path: Path) -> float:
     table = read(path)
     said = [classifier.labels[int(i)] for i in classifier.probabilities(list(table["text"])).argmax(-1)]
     right = torch.tensor([a == b for a, b in zip(said, table["label"], strict=True)])

@@ -16,13 +16,14 @@ from transformers import AutoTokenizer
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.options import GenerationOptions
 from alloykit.jobs.generate import write_texts
-from alloykit.jobs.prepare import Prepared, pick_device, prepare, stored
+from alloykit.jobs.prepare import Prepared, prepare, stored
 from alloykit.jobs.teach import teach
 from alloykit.jobs.teach_together import teach_together
 from alloykit.jobs.texts import GENERATED, generated
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sweep import sweep
 from alloykit.methods.registry import create
+from alloykit.models.device import pick_device
 from alloykit.recipe import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
 from alloykit.teachers.teacher import TeacherSpec
 from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write

@@ -11,10 +11,10 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.evaluation.predict import Classifier
 from alloykit.methods.base import Context, Method
 from alloykit.methods.registry import create
 from alloykit.rows import Source, chunks
+from alloykit.serving.predictor import Predictor
 from alloykit.uncertainty.entropy import confidence
 from benchmarks.harness.stages import Stages
 
@@ -56,7 +56,7 @@ def _told_apart(u: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> dict[st
 
 def supervision(stages: Stages, pool: str) -> dict[str, Any]:
     """Fig. 4: KL(oracle ‖ supervision), for v ≥ 0.5 and below."""
-    oracle = Classifier.load(stages.oracle(pool), stages.profile.max_length)
+    oracle = Predictor.load(stages.oracle(pool), stages.profile.max_length)
     found = {}
     for name, path in _parts(stages, pool).items():
         texts = stages.texts_of(path, want_labels=True)
@@ -74,7 +74,7 @@ def supervision(stages: Stages, pool: str) -> dict[str, Any]:
 
 def errors(stages: Stages, pool: str) -> dict[str, Any]:
     """Fig. 5: labels of the texts whose most certain teacher does not know them, v(x) there, and the oracle's confusion."""
-    oracle = Classifier.load(stages.oracle(pool), stages.profile.max_length)
+    oracle = Predictor.load(stages.oracle(pool), stages.profile.max_length)
     names, found = stages.setting.space.names, {}
     for part, path in _parts(stages, pool).items():
         texts = stages.texts_of(path, want_labels=True)
@@ -110,7 +110,7 @@ def _targets(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> t
     return torch.cat([s.targets for s in found]).double(), torch.cat([s.weights for s in found]).double()
 
 
-def _golden(oracle: Classifier, texts: Texts, names: tuple[str, ...]) -> Tensor:
+def _golden(oracle: Predictor, texts: Texts, names: tuple[str, ...]) -> Tensor:
     said = oracle.probabilities(list(texts.table["text"]))
     return said[:, [oracle.labels.index(name) for name in names]].double()
 

@@ -11,7 +11,6 @@ from typing import Any
 import datasets
 import torch
 
-from alloykit.evaluation.predict import Classifier
 from alloykit.jobs.amalgamate import run_recipe
 from alloykit.jobs.plan import plan
 from alloykit.jobs.prepare import prepare
@@ -20,6 +19,7 @@ from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
 from alloykit.progress import say, set_quiet
 from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.options import StudentSpec
 from alloykit.training.sampler import LengthSampler
@@ -93,7 +93,7 @@ def _by_hand(data: Path, teachers: list[Path], texts: list[str], seed: int, pad_
         "seconds": round(seconds, 1),
         "sweep": round(done.passes_seconds, 1),
         "training": round(done.training_seconds, 1),
-        "accuracy": _accuracy(data, Classifier(student, tokenizer, LENGTH)),
+        "accuracy": _accuracy(data, Predictor(student, tokenizer, LENGTH)),
     }
 
 
@@ -112,7 +112,7 @@ def _ours(
         "seconds": round(seconds, 1),
         "sweep": round(sum(parts["sweep"].values()), 1),
         "training": parts["training"],
-        "accuracy": _accuracy(data, Classifier.load(done.student, LENGTH)),
+        "accuracy": _accuracy(data, Predictor.load(done.student, LENGTH)),
     }
 
 
@@ -155,7 +155,7 @@ def _collator(recipe: Recipe, training: float) -> dict[str, float]:
     }
 
 
-def _accuracy(data: Path, classifier: Classifier) -> float:
+def _accuracy(data: Path, classifier: Predictor) -> float:
     test = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "test.parquet")).shuffle(seed=0).select(range(TEST))
     names = [AG_NEWS.labels[i] for i in test["label"]]
     set_quiet(True)

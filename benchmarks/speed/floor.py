@@ -13,12 +13,12 @@ import datasets
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Needs
+from alloykit.models.batches import token_batches
+from alloykit.models.tokens import encode, pad
 from alloykit.precision import choose_precision
-from alloykit.teachers.encoder import encode, pad
 from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 from alloykit.training.options import StudentSpec, TrainingOptions

@@ -10,9 +10,9 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
+from alloykit.models.batches import token_batches
 from alloykit.precision import native_bfloat16
 from alloykit.teachers.fast_dropout import FastMasks
 from alloykit.teachers.last_layer import LeanLastLayer

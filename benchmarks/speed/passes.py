@@ -10,8 +10,8 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.models.source import bundled_minilm
 from alloykit.precision import Precision, native_bfloat16
-from alloykit.teachers.encoder import bundled_minilm
 from alloykit.teachers.numbers import Numbers, in_numbers
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 

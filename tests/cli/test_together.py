@@ -94,7 +94,7 @@ def test_a_shared_head_over_each_encoders_tokens_the_encoders(models: dict[str, 
     """α_t ∝ exp(qᵀ tanh(V h_t + v)) over real tokens, in float64 loops."""
     from transformers import AutoModel
 
-    from alloykit.teachers.pooled_head import PooledHead
+    from alloykit.models.heads import PooledHead
     from alloykit.training.together import Together
 
     torch.manual_seed(0)

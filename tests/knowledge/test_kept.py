@@ -14,9 +14,9 @@ import torch
 from knowing import SENTENCES, read, swept, table
 
 from alloykit.knowledge.live import LiveKnowledge
+from alloykit.models.tokens import pad
 from alloykit.rows import TeacherRows
 from alloykit.teachers.attention import write_out_attention
-from alloykit.teachers.encoder import pad
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 
 Make = Callable[..., tuple[LiveKnowledge, list[int]]]

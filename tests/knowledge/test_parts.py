@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from knowing import arrays, files, read, swept
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import key
+from alloykit.models.batches import token_batches
 from alloykit.teachers.teacher import TeacherInfo
 
 

@@ -8,7 +8,7 @@ import pytest
 import tiny
 import torch
 
-from alloykit.teachers.encoder import encode, pad
+from alloykit.models.tokens import encode, pad
 
 TEXTS = ["refund", "my card was lost again", "why"]
 

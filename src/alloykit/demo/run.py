@@ -19,8 +19,8 @@ from alloykit.jobs.amalgamate import run_recipe
 from alloykit.jobs.evaluate import table
 from alloykit.jobs.run import Run, check_output
 from alloykit.jobs.teach import teach
+from alloykit.models.source import BUNDLED
 from alloykit.recipe import Recipe, TeachRecipe, parse
-from alloykit.teachers.encoder import BUNDLED
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48

@@ -15,7 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorLis
 from alloykit.errors import AlloyError
 from alloykit.generation.options import GenerationOptions, Value, several
 from alloykit.generation.steering import Steering
-from alloykit.knowledge.batches import token_batches
+from alloykit.models.batches import token_batches
 from alloykit.teachers.teacher import Teacher, load_or_explain
 
 TOKENS = 8192  # padded tokens that the teacher reads at once

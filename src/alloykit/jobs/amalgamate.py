@@ -19,7 +19,7 @@ from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.generate import SUMMARY
 from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
-from alloykit.jobs.prepare import Prepared, check_labelled, pick_device, prepare, rehearse
+from alloykit.jobs.prepare import Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, check_run, open_run
 from alloykit.jobs.sizes import sizes
@@ -38,6 +38,7 @@ from alloykit.jobs.train import train_student
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
+from alloykit.models.device import pick_device
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
 from alloykit.rows import Source, sample

@@ -15,7 +15,6 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import STUDENT, of_teachers
 from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
-from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_json
 from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
@@ -28,6 +27,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.progress import say
 from alloykit.recipe import Recipe, read_recipe
+from alloykit.serving.predictor import Predictor
 
 
 def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
@@ -42,7 +42,7 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     answers = of_teachers(source, labels, method, context, names)
     if run.has_student:
-        classifier = Classifier.load(run.student, prepared.recipe.training.max_length)
+        classifier = Predictor.load(run.student, prepared.recipe.training.max_length)
         answers.probabilities[STUDENT] = _probabilities(classifier, data)
     answers.save(run.answers, list(data.table["id"]))
     temperature = (run.metrics.get("student") or {}).get("temperature")
@@ -100,7 +100,7 @@ def evaluate(
 
 
 def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
-    classifier = Classifier.load(folder)
+    classifier = Predictor.load(folder)
     if data is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
@@ -120,7 +120,7 @@ def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
     block, space = prepared.recipe.evaluate, prepared.space
     if block is None or block.oracle is None:
         return None
-    classifier = Classifier.load(Path(block.oracle), prepared.recipe.training.max_length, prepared.device)
+    classifier = Predictor.load(Path(block.oracle), prepared.recipe.training.max_length, prepared.device)
     if set(classifier.labels) != set(space.names):
         raise AlloyError(
             expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
@@ -131,7 +131,7 @@ def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
     return _probabilities(classifier, data)[:, order]
 
 
-def _probabilities(classifier: Classifier, data: Texts) -> Tensor:
+def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
     pairs = list(data.table["text_pair"]) if data.is_pair else None
     return classifier.probabilities(data.table["text"], pairs)
 

@@ -16,13 +16,14 @@ from alloykit.files import digest, read_json, replace_atomic, write_atomic, writ
 from alloykit.generation.options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer, Written
-from alloykit.jobs.prepare import described, pick_device
+from alloykit.jobs.prepare import described
 from alloykit.jobs.run import check_output
 from alloykit.jobs.texts import GENERATED
 from alloykit.knowledge.sampling import key
+from alloykit.models.device import pick_device
+from alloykit.models.source import identity
 from alloykit.progress import bar, library_bars_off, say
 from alloykit.recipe import GenerateRecipe, LabelOptions
-from alloykit.teachers.encoder import identity
 from alloykit.teachers.teacher import Teacher, TeacherSpec
 
 SUMMARY = "generation.json"

@@ -11,14 +11,14 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.evaluation import health, student
-from alloykit.evaluation.predict import Classifier
 from alloykit.jobs.prepare import Prepared
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
+from alloykit.models.source import resolve
 from alloykit.rows import chunks, sample
+from alloykit.serving.predictor import Predictor
 from alloykit.teachers.dropout import dropout_rates
-from alloykit.teachers.encoder import resolve
 from alloykit.teachers.teacher import load_tokenizer
 from alloykit.training.dataset import split_held_out
 
@@ -59,7 +59,7 @@ def student_view(prepared: Prepared, folder: Path, source: Any, context: Context
     more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
     asked = np.sort(np.concatenate([held_out, more])).tolist()
     unseen = set(held_out.tolist())
-    classifier = Classifier.load(folder, options.max_length, prepared.device)
+    classifier = Predictor.load(folder, options.max_length, prepared.device)
     probabilities = answers(classifier, texts, asked, "student on the pool")
     supervision = prepared.method.supervise(source.rows(asked), context) if prepared.method.single_target else None
     new = torch.tensor([i in unseen for i in asked])
@@ -86,7 +86,7 @@ def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:
     return found
 
 
-def answers(classifier: Classifier, texts: Texts, at: list[int], what: str = "student") -> Tensor:
+def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:
     """A classifier's probabilities for some texts of a table. [len(at), C] float32."""
     table = texts.table.select(at)
     return classifier.probabilities(table["text"], list(table["text_pair"]) if texts.is_pair else None, what)

@@ -9,8 +9,8 @@ from typing import Any, TextIO
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation.predict import Classifier
 from alloykit.recipe import Recipe, read_recipe
+from alloykit.serving.predictor import Predictor
 
 
 def predict(
@@ -31,7 +31,7 @@ def predict(
     max_length = 128
     if (folder / "recipe.yaml").exists():
         max_length = read_recipe(folder / "recipe.yaml", Recipe).training.max_length
-    classifier = Classifier.load(model_folder, max_length)
+    classifier = Predictor.load(model_folder, max_length)
     if isinstance(source, (str, Path)):
         texts = load_texts(source, text=text, text_pair=text_pair)
         rows, total = list(texts.table["source_row"]), texts.total

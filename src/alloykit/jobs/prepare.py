@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from alloykit.data import Texts, load_texts
@@ -20,6 +19,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method, Shape
 from alloykit.methods.checks import require
 from alloykit.methods.registry import create
+from alloykit.models.device import pick_device
 from alloykit.precision import choose_precision
 from alloykit.recipe import InMemory, LabelOptions, Recipe
 from alloykit.teachers.dropout import dropout_rates
@@ -176,12 +176,6 @@ def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None
     return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
 
 
-def pick_device(wanted: str) -> str:
-    if wanted == "cuda" and not torch.cuda.is_available():
-        raise AlloyError(expected="a GPU for `device: cuda`", got="none", hint="Set `device: auto` or `device: cpu`.")
-    return ("cuda" if torch.cuda.is_available() else "cpu") if wanted == "auto" else wanted
-
-
 def _check_student(recipe: Recipe) -> Shape:
     """The student's shape. AlloyError where there is none, or too few layers."""
     if recipe.student is None:
@@ -201,7 +195,7 @@ def describe_encoder(spec: TeacherSpec) -> Any:
     """An encoder's configuration. AlloyError if there is none."""
     from transformers import AutoConfig
 
-    from alloykit.teachers.encoder import resolve
+    from alloykit.models.source import resolve
     from alloykit.teachers.teacher import check_weights, load_or_explain
 
     folder = resolve(spec.model)

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from alloykit.jobs.prepare import Prepared
-from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import choose_sampler
 from alloykit.knowledge.store import SHARD_ROWS
-from alloykit.teachers.encoder import encode, usable_length
+from alloykit.models.batches import token_batches
+from alloykit.models.tokens import encode, usable_length
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 from alloykit.training.dataset import split_held_out
 from alloykit.training.sampler import LengthSampler

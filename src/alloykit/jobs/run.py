@@ -14,9 +14,9 @@ from typing import Any
 import yaml
 
 from alloykit.errors import AlloyError
-from alloykit.evaluation.predict import Classifier
 from alloykit.files import digest, read_json, write_atomic, write_json
 from alloykit.recipe import Recipe, dump, read_recipe
+from alloykit.serving.predictor import Predictor
 
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
@@ -65,7 +65,7 @@ class Run:
     def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, Any]]:
         """The student's label and its probability for each text."""
         max_length = read_recipe(self.folder / "recipe.yaml", Recipe).training.max_length
-        classifier = Classifier.load(self.student, max_length)
+        classifier = Predictor.load(self.student, max_length)
         top = classifier.probabilities(texts, pairs).max(-1)
         return [
             {"label": classifier.labels[int(i)], "probability": float(p)}

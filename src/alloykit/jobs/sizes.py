@@ -7,10 +7,10 @@ from typing import Any
 
 import torch
 
-from alloykit.evaluation.predict import Classifier
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
-from alloykit.teachers.encoder import encode, pad
+from alloykit.models.tokens import encode, pad
+from alloykit.serving.predictor import Predictor
 from alloykit.teachers.teacher import Teacher
 
 TEXTS, BATCH, ROUNDS = 32, 16, 2
@@ -27,7 +27,7 @@ def sizes(prepared: Prepared, run: Run) -> dict[str, dict[str, Any]]:
         teacher = Teacher.load(info, max_length=length, device=device)
         found[info.name] = _measure(teacher.model, teacher.tokenizer, teacher.max_length, shown)
     if run.has_student:
-        student = Classifier.load(run.student, length, device)
+        student = Predictor.load(run.student, length, device)
         found["student"] = _measure(student.model, student.tokenizer, student.max_length, shown)
     return found
 

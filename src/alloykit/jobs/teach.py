@@ -14,19 +14,19 @@ from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation.predict import Classifier
 from alloykit.files import read_json, write_atomic, write_json
-from alloykit.jobs.prepare import pick_device
 from alloykit.jobs.run import check_output, differences
 from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
+from alloykit.models.device import pick_device
+from alloykit.models.tokens import usable_length
 from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
-from alloykit.teachers.encoder import usable_length
+from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -134,7 +134,7 @@ def _accuracy(
         texts if recipe.validation is None else restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
     )
     shown = held.table.take(checks.positions)
-    predicted = Classifier(model, tokenizer, max_length).probabilities(shown["text"], shown.get("text_pair"), "check")
+    predicted = Predictor(model, tokenizer, max_length).probabilities(shown["text"], shown.get("text_pair"), "check")
     return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())
 
 

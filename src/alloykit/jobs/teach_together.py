@@ -9,18 +9,18 @@ from typing import Any
 import numpy as np
 
 from alloykit.data import Texts
-from alloykit.evaluation.predict import Classifier
 from alloykit.files import write_atomic, write_json
-from alloykit.jobs.prepare import pick_device
 from alloykit.jobs.teach import MADE, check_made, check_texts, install, restrict
 from alloykit.jobs.texts import label_positions, read
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
+from alloykit.models.device import pick_device
+from alloykit.models.heads import PooledHead
+from alloykit.models.tokens import usable_length
 from alloykit.progress import say
 from alloykit.recipe import TogetherRecipe, dump
 from alloykit.rows import LabelsOnly
-from alloykit.teachers.encoder import usable_length
-from alloykit.teachers.pooled_head import PooledHead
+from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
 from alloykit.training.together import CoFinetuning, Together, TogetherCollator
@@ -67,7 +67,7 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
         accuracy = None
         if checks is not None and len(checks):
             held = shown.table.take(checks.positions)
-            said = Classifier(one, tokenizer, options.max_length).probabilities(
+            said = Predictor(one, tokenizer, options.max_length).probabilities(
                 held["text"], held.get("text_pair"), "check"
             )
             right = [space.names[int(i)] == y for i, y in zip(said.argmax(-1), held["label"], strict=True)]

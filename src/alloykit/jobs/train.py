@@ -16,10 +16,10 @@ from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.jobs.sources import Validation, live, load_teachers, supply_of
 from alloykit.methods.base import Context
+from alloykit.models.tokens import usable_length
 from alloykit.progress import library_bars_off, say
 from alloykit.rows import Source
 from alloykit.teachers.attention import write_out_attention
-from alloykit.teachers.encoder import usable_length
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 

@@ -11,11 +11,11 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.batches import token_batches
 from alloykit.knowledge.sampling import Sampler
 from alloykit.knowledge.store import CHUNK
 from alloykit.losses.hidden import masked_mean
 from alloykit.memory import is_out_of_memory
+from alloykit.models.batches import token_batches
 from alloykit.progress import say
 from alloykit.teachers.teacher import Teacher
 

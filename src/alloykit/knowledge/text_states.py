@@ -14,10 +14,11 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.files import digest, replace_atomic
-from alloykit.knowledge.batches import token_batches
+from alloykit.models.batches import token_batches
+from alloykit.models.source import resolve
+from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.progress import bar
 from alloykit.rows import Rows, Source
-from alloykit.teachers.encoder import encode, pad, resolve, usable_length
 from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from alloykit.files import digest
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.store import Store
-from alloykit.teachers.encoder import identity
+from alloykit.models.source import identity
 from alloykit.teachers.teacher import TeacherInfo
 
 

@@ -15,11 +15,12 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.models.source import resolve
+from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.names import rename
 from alloykit.options import ModelSpec
 from alloykit.progress import library_bars_off
 from alloykit.teachers.dropout import set_dropout_rate
-from alloykit.teachers.encoder import encode, pad, resolve, usable_length
 from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.numbers import Numbers, in_numbers
 
@@ -146,7 +147,7 @@ def load_classifier(folder: str, config: Any, name: str, common: dict[str, Any])
     """A whole classifier in float32, from safetensors only, whatever its head. AlloyError if any of its weights is missing."""
     from transformers import AutoModelForSequenceClassification
 
-    from alloykit.teachers.pooled_head import is_pooled, load_pooled
+    from alloykit.models.heads import is_pooled, load_pooled
 
     if is_pooled(config):
         return load_or_explain(lambda: load_pooled(folder, config), name)

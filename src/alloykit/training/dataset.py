@@ -13,9 +13,9 @@ import torch
 
 from alloykit.data import Texts
 from alloykit.data.disk import no_room
+from alloykit.models.tokens import encode, pad
 from alloykit.progress import bar
 from alloykit.rows import Source
-from alloykit.teachers.encoder import encode, pad
 from alloykit.training.module import STUDENT_INPUTS
 
 MOST_HELD_OUT = 2_000  # enough for a standard error well below what the checks differ by

@@ -22,7 +22,7 @@ class StudentSpec(ModelSpec):
     """Which ones: the first, the last, or evenly spaced with the last one always in."""
     head: Literal["plain", "pooled"] = "plain"
     """plain: the encoder's own classification head, so that the student is an ordinary Hugging Face classifier; pooled: MT-BERT's
-    attentive pooling (teachers/pooled_head.py), which only alloykit loads."""
+    attentive pooling (models/heads.py), which only alloykit loads."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Every dropout rate of the encoder and its head; those of its configuration if not given."""
 

@@ -13,8 +13,8 @@ from transformers import EvalPrediction, Trainer, TrainerCallback
 
 from alloykit.files import write_json
 from alloykit.methods.base import Method, Step
+from alloykit.models.tokens import pad
 from alloykit.rows import Rows
-from alloykit.teachers.encoder import pad
 from alloykit.training.checkpoints import COMPLETE
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler

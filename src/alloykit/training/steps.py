@@ -9,8 +9,8 @@ from typing import Any
 import torch
 
 from alloykit.methods.base import Needs
+from alloykit.models.tokens import pad
 from alloykit.precision import choose_precision
-from alloykit.teachers.encoder import pad
 from alloykit.teachers.fast_dropout import FastMasks
 from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.training.options import TrainingOptions

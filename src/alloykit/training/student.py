@@ -14,9 +14,9 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.models.heads import MARK, PooledClassifier, PooledHead, is_pooled
+from alloykit.models.source import resolve
 from alloykit.teachers.dropout import set_dropout_rate
-from alloykit.teachers.encoder import resolve
-from alloykit.teachers.pooled_head import MARK, PooledClassifier, PooledHead, is_pooled
 from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 from alloykit.training.options import StudentSpec
 

@@ -13,9 +13,9 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 from alloykit.data import Texts
 from alloykit.methods.base import Context, Lesson, Method, Needs
 from alloykit.methods.distillation import true_labels
+from alloykit.models.heads import PooledClassifier, PooledHead
+from alloykit.models.tokens import encode, pad
 from alloykit.rows import Rows, Source
-from alloykit.teachers.encoder import encode, pad
-from alloykit.teachers.pooled_head import PooledClassifier, PooledHead
 from alloykit.training.dataset import Collator
 
 Batch = Mapping[str, Tensor]

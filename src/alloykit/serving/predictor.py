@@ -10,14 +10,14 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.batches import token_batches
+from alloykit.models.batches import token_batches
+from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.progress import bar
-from alloykit.teachers.encoder import encode, pad, usable_length
 from alloykit.teachers.last_layer import LeanLastLayer
 from alloykit.teachers.teacher import check_weights, load_classifier, load_or_explain, load_tokenizer
 
 
-class Classifier:
+class Predictor:
     """A saved classifier that reads texts. AlloyError if the folder holds none."""
 
     def __init__(self, model: Any, tokenizer: Any, max_length: int = 128) -> None:
@@ -27,7 +27,7 @@ class Classifier:
         self.labels = tuple(str(model.config.id2label[i]) for i in range(model.config.num_labels))
 
     @classmethod
-    def load(cls, folder: Path, max_length: int = 128, device: str = "cpu") -> Classifier:
+    def load(cls, folder: Path, max_length: int = 128, device: str = "cpu") -> Predictor:
         from transformers import AutoConfig
 
         if not (folder / "config.json").exists():

@@ -1,0 +1,1 @@
+"""Models of transformers: found, checked, loaded and run. What teachers and students share."""

@@ -1,0 +1,24 @@
+"""The device that models run on: one choice for teachers, student, evaluation and prediction."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import torch
+
+from alloykit.errors import AlloyError
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+
+
+def pick_device(wanted: str = "auto") -> str:
+    """`auto`: the accelerator that torch finds (cuda, else mps), else the CPU. AlloyError for one that this machine lacks."""
+    there = {"cuda": torch.cuda.is_available, "mps": torch.backends.mps.is_available}
+    if wanted == "auto":
+        return next((device for device, is_there in there.items() if is_there()), "cpu")
+    if wanted in there and not there[wanted]():
+        what = "a GPU" if wanted == "cuda" else "Apple's Metal (mps)"
+        raise AlloyError(
+            expected=f"{what} for `device: {wanted}`", got="none", hint="Set `device: auto` or `device: cpu`."
+        )
+    return wanted

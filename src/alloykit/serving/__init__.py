@@ -1,0 +1,1 @@
+"""A loaded classifier that answers texts."""
