@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -195,3 +197,19 @@ def test_each_batch_draws_one_of_several_settings(
     assert {k for _, k, _ in seen} == {3, 5}
     assert {p for _, _, p in seen} == {0.8, 1.0}
     assert seen[3] == seen[-1], "the same for the same seed"
+
+
+def test_settings_are_drawn_independently_of_each_other(
+    folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every pair of values occurs, about equally often; were the draws one and the same, two values would only meet on a diagonal."""
+    several = {"temperature": [0.6, 0.8, 1.2], "top_k": [3, 5, 7], "top_p": [0.8, 0.9, 1.0]}
+    writer, seen = Writer(options(folder, **several), "cpu"), []
+    monkeypatch.setattr(writer.model, "generate", lambda *a, **k: seen.append(k) or torch.full((1, 2), 7))
+    monkeypatch.setattr(writer, "perplexity", lambda texts: [1.0] * len(texts))
+    for seed in range(450):
+        writer.write(teacher, "refund", 1, seed)
+    for one, other in combinations(several, 2):
+        pairs = Counter((k[one], k[other]) for k in seen)
+        assert len(pairs) == 9, f"{one} and {other} are drawn together"
+        assert min(pairs.values()) > 25, "of 50 that are expected of each"

@@ -19,6 +19,7 @@ from alloykit.models.batches import token_batches
 from alloykit.teachers.teacher import Teacher, load_or_explain
 
 TOKENS = 8192  # padded tokens that the teacher reads at once
+DRAWN = ("temperature", "top_k", "top_p")  # options of which each batch may draw one of several values
 
 
 @dataclass(frozen=True)
@@ -92,9 +93,7 @@ class Writer:
                 attention_mask=torch.ones_like(prompt),
                 logits_processor=processors,
                 do_sample=True,
-                temperature=_drawn(options.temperature, seed),
-                top_k=_drawn(options.top_k, seed),
-                top_p=_drawn(options.top_p, seed),
+                **{name: _drawn(name, getattr(options, name), seed) for name in DRAWN},
                 min_new_tokens=options.min_tokens,
                 max_new_tokens=options.max_tokens,
                 pad_token_id=self.tokenizer.pad_token_id,
@@ -140,9 +139,9 @@ class Writer:
         return int(getattr(self.model.config, "max_position_embeddings", None) or 1024)
 
 
-def _drawn(option: Value | list[Value], seed: int) -> Value:
-    """A batch's value of an option that may be a list: the same for the same seed."""
-    return random.Random(seed).choice(several(option))
+def _drawn(name: str, option: Value | list[Value], seed: int) -> Value:
+    """A batch's value of an option that may be a list: the same for the same seed, and independent of the other options' values."""
+    return random.Random(f"{name} {seed}").choice(several(option))
 
 
 @torch.inference_mode()
