@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -141,8 +142,8 @@ def test_dfa() -> None:
                 r[1] += sum((p - q) ** 2 for p, q in zip(rebuilt[6:], together[6:], strict=True)) / 5
             follow += f / len(real)
             rebuild += sum(r) / len(real)
-        assert terms["features"][b].item() == pytest.approx(0.7 * follow / 2, rel=1e-9)
-        assert terms["reconstruction"][b].item() == pytest.approx(0.7 * rebuild / 2, rel=1e-9)
+        assert terms["features"][b].item() == pytest.approx(0.7 * follow, rel=1e-9)
+        assert terms["reconstruction"][b].item() == pytest.approx(0.7 * rebuild, rel=1e-9)
     assert set(terms) == {"kl", "features", "reconstruction"}
 
 
@@ -168,38 +169,75 @@ def test_which_layers_dfa_compares(student: int, teachers: tuple[int, ...], expe
     assert create("dfa").teacher_layers(context) == expected
 
 
+def two_layers(module: torch.nn.Sequential, x: list[float]) -> list[float]:
+    return linear(module[2], [max(0.0, v) for v in linear(module[0], x)])
+
+
 @pytest.mark.parametrize("features", ["pooled", "tokens"])
 def test_cfl(features: str) -> None:
+    """One point per text: the feature of its mean state, or those of its tokens side by side, with zeros for tokens without a counterpart."""
     made, terms = lesson("cfl", features=features, feature_weight=0.3)
     blocks, rows, student = made.modules, made.rows, made.student
 
-    def extract(module: torch.nn.Linear, x: list[float]) -> list[float]:
-        a = [max(0.0, v) for v in linear(module, x)]
-        return linear(blocks["extract"][2], [max(0.0, v) for v in linear(blocks["extract"][0], a)])
+    def common(module: torch.nn.Linear, x: list[float]) -> list[float]:
+        return two_layers(blocks["extract"], [max(0.0, v) for v in linear(module, x)])
 
     last = student.hidden_states[-1]
-    if features == "tokens":
-        own_in = [last[b, t].tolist() for b in range(B) for t in range(L)]
-    else:
-        own_in = [
-            (
-                sum(last[b, t] * student.attention_mask[b, t] for t in range(L)) / student.attention_mask[b].sum()
-            ).tolist()
-            for b in range(B)
-        ]
-    own = [extract(blocks["student"], x) for x in own_in]
-    assert len(own[0]) == 2, "a quarter of the student's width"
     follow, rebuild = 0.0, [0.0] * B
     for i, teacher in enumerate(rows.teachers):
-        states = teacher.token_states[0].flatten(0, 1) if features == "tokens" else teacher.pooled_states[0].double()
-        theirs = [extract(blocks["teachers"][i], x) for x in states.tolist()]
+        own: Lists = []
+        theirs: Lists = []
+        for b in range(B):
+            if features == "pooled":
+                real = [t for t in range(L) if bool(student.attention_mask[b, t])]
+                mean = [sum(float(last[b, t, d]) for t in real) / len(real) for d in range(last.shape[-1])]
+                pairs: list[tuple[list[float], list[float]] | None] = [
+                    (mean, teacher.pooled_states[0][b].double().tolist())
+                ]
+            else:
+                states = teacher.token_states[0]
+                pairs = [
+                    (last[b, t].tolist(), states[b, t].tolist()) if bool(teacher.token_mask[b, t]) else None
+                    for t in range(L)
+                ]
+            count = sum(pair is not None for pair in pairs)
+            own.append([])
+            theirs.append([])
+            for pair in pairs:
+                if pair is None:
+                    own[-1] += [0.0, 0.0]
+                    theirs[-1] += [0.0, 0.0]
+                    continue
+                h = common(blocks["teachers"][i], pair[1])
+                assert len(h) == 2, "a quarter of the student's width"
+                own[-1] += common(blocks["student"], pair[0])
+                theirs[-1] += h
+                back = two_layers(blocks["decode"][i], h)
+                rebuild[b] += sum((p - q) ** 2 for p, q in zip(back, pair[1], strict=True)) / len(back) / count
+        assert len(own) == B, "one point per text"
         follow += loop_mmd2(own, theirs)
-        per_text = len(states) // B
-        for n, (common, x) in enumerate(zip(theirs, states.tolist(), strict=True)):
-            back = linear(blocks["decode"][i], common)
-            rebuild[n // per_text] += sum((p - q) ** 2 for p, q in zip(back, x, strict=True)) / len(x) / per_text
     assert terms["features"].item() == pytest.approx(0.3 * follow, rel=1e-9)
     assert terms["reconstruction"].tolist() == pytest.approx([0.3 * r for r in rebuild], rel=1e-9)
+
+
+def test_padding_changes_nothing_of_cfl() -> None:
+    """The same texts in a batch whose longest text is longer."""
+    made, terms = lesson("cfl", features="tokens")
+    more = torch.randn(B, 3, STUDENT.hidden_size).double()
+    hidden = (*made.student.hidden_states[:-1], torch.cat([made.student.hidden_states[-1], more], 1))
+    mask = torch.nn.functional.pad(made.student.attention_mask, (0, 3))
+    teachers = tuple(
+        replace(
+            t,
+            token_states=tuple(torch.nn.functional.pad(s, (0, 0, 0, 3)) for s in t.token_states),
+            token_mask=torch.nn.functional.pad(t.token_mask, (0, 3)),
+        )
+        for t in made.rows.teachers
+    )
+    longer = replace(made, student=StudentOutput(made.student.logits, mask, hidden), rows=Rows(teachers))
+    found = create({"name": "cfl", "features": "tokens"}).loss(longer)
+    for name, term in terms.items():
+        torch.testing.assert_close(found[name], term, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["dfa", "cfl"])
@@ -214,7 +252,11 @@ def test_without_features_it_is_vanilla_kd(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["dfa", "cfl"])
-def test_frozen_blocks_do_not_learn(name: str) -> None:
+def test_frozen_blocks_learn_their_biases_alone(name: str) -> None:
     context = Context(SPACE, student=STUDENT, teachers=TEACHERS)
     assert all(p.requires_grad for p in create(name).modules(context).parameters())
-    assert not any(p.requires_grad for p in create({"name": name, "frozen_blocks": True}).modules(context).parameters())
+    learns = {
+        n: p.requires_grad for n, p in create({"name": name, "frozen_blocks": True}).modules(context).named_parameters()
+    }
+    assert learns == {n: n.endswith(".bias") for n in learns}
+    assert len(set(learns.values())) == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
 
@@ -17,8 +16,3 @@ def masked_mean(states: Tensor, mask: Tensor) -> Tensor:
     """Mean over a text's real tokens. [B, L, d], [B, L] → [B, d]."""
     weights = mask.to(states).unsqueeze(-1)
     return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
-
-
-def mse(a: Tensor, b: Tensor) -> Tensor:
-    """Mean over widths of (a − b)². [B, d] → [B]."""
-    return torch.mean((a - b) ** 2, dim=-1)

@@ -1,12 +1,12 @@
 """CFL: common feature learning (Luo et al. 2019), as MUKA's baseline (MUKA §4.1).
 
 Vanilla KD, plus in the last layer a common space: a = ReLU(A h) with an A for the student and one for each teacher, and a shared
-extractor F (two linear layers):
+extractor F (two linear layers with a ReLU between them); decoders Dec_i of the same form:
 
     Σ_i MMD²(F a_s, F a_i) + Σ_i MSE(Dec_i(F a_i), h_i)
 
-h is the mean of a text's last states over its real tokens (ours; the public code flattens over all tokens, padding included:
-`features: tokens`). MMD² couples the texts of a batch.
+h is the mean of a text's last states over its real tokens (ours). With `features: tokens`, as in MUKA's public code, h are the states
+of all L tokens, and a text is one point of the MMD: the L features of its tokens side by side, L · d_s/4 numbers. MMD² couples the texts of a batch.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ from typing import Any, Literal
 import torch
 from torch import Tensor, nn
 
-from alloykit.losses.hidden import masked_mean, mse
+from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
 from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.features import FeatureOptions
+from alloykit.methods.features import FeatureOptions, frozen
 from alloykit.methods.vanilla_kd import VanillaKD
 
 
 class CFLOptions(FeatureOptions):
     features: Literal["pooled", "tokens"] = "pooled"
-    """pooled: one feature per text, the mean over its tokens, from the store; tokens: one per token, padding included, from
-    teachers kept in memory, as the public code has it."""
+    """pooled: the feature of a text is that of the mean over its tokens, from the store; tokens: the features of its tokens side by
+    side, from teachers kept in memory, as in MUKA's public code. Tokens without a counterpart, and padding, are left out (ours)."""
 
 
 class CFL(VanillaKD):
@@ -62,40 +62,56 @@ class CFL(VanillaKD):
             {
                 "student": nn.Linear(width, common),
                 "teachers": nn.ModuleList(nn.Linear(t.hidden_size, common) for t in context.teachers),
-                "extract": nn.Sequential(nn.Linear(common, common), nn.ReLU(), nn.Linear(common, common)),
-                "decode": nn.ModuleList(nn.Linear(common, t.hidden_size) for t in context.teachers),
+                "extract": _two_layers(common, common),
+                "decode": nn.ModuleList(_two_layers(common, t.hidden_size) for t in context.teachers),
             }
         )
-        return blocks.requires_grad_(not self.options.frozen_blocks)
+        return frozen(blocks) if self.options.frozen_blocks else blocks
 
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         blocks: Any = lesson.modules
         extract = blocks["extract"]
         own = extract(torch.relu(blocks["student"](self._student(lesson))))
         follow, rebuild = own.new_zeros(()), own.new_zeros(len(lesson.student.logits))
-        for i, states in enumerate(self._teachers(lesson)):
+        for i, (states, mask) in enumerate(self._teachers(lesson)):
             common = extract(torch.relu(blocks["teachers"][i](states)))
-            follow = follow + mmd2(own, common)
-            rebuilt = mse(blocks["decode"][i](common), states)
-            rebuild = rebuild + rebuilt.view(len(rebuild), -1).mean(-1)
+            follow = follow + mmd2(_side_by_side(own, mask), _side_by_side(common, mask))
+            rebuild = rebuild + masked_mse(blocks["decode"][i](common), states, mask)
         weight = self.options.feature_weight
         return super().loss(lesson) | {"features": weight * follow, "reconstruction": weight * rebuild}
 
     def _student(self, lesson: Lesson) -> Tensor:
-        """[B, d], or [B·L, d] for tokens."""
+        """[B, L, d] for tokens; [B, 1, d] for the mean over them."""
         student = lesson.student
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("cfl needs the student's hidden states and attention mask")
         last = student.hidden_states[-1].to(_dtype(lesson))
-        return last.flatten(0, 1) if self.options.features == "tokens" else masked_mean(last, student.attention_mask)
+        return last if self.options.features == "tokens" else masked_mean(last, student.attention_mask).unsqueeze(1)
 
-    def _teachers(self, lesson: Lesson) -> list[Tensor]:
-        dtype = _dtype(lesson)
-        if self.options.features == "tokens":
-            return [
-                t.token_states[0].to(dtype).flatten(0, 1) for t in lesson.rows.teachers if t.token_states is not None
-            ]
-        return [t.pooled_states[0].to(dtype) for t in lesson.rows.teachers if t.pooled_states is not None]
+    def _teachers(self, lesson: Lesson) -> list[tuple[Tensor, Tensor]]:
+        """Per teacher the states [B, L, d_i] and which of them count [B, L]; L is 1 for pooled ones."""
+        dtype, found = _dtype(lesson), []
+        for t in lesson.rows.teachers:
+            if self.options.features == "tokens":
+                if t.token_states is None or t.token_mask is None:
+                    raise TypeError("cfl needs the teachers' token states")
+                found.append((t.token_states[0].to(dtype), t.token_mask))
+            else:
+                if t.pooled_states is None:
+                    raise TypeError("cfl needs the teachers' pooled states")
+                states = t.pooled_states[0].to(dtype).unsqueeze(1)
+                found.append((states, states.new_ones(states.shape[:2])))
+        return found
+
+
+def _two_layers(width: int, out: int) -> nn.Sequential:
+    """Two linear layers with a ReLU between them."""
+    return nn.Sequential(nn.Linear(width, out), nn.ReLU(), nn.Linear(out, out))
+
+
+def _side_by_side(features: Tensor, mask: Tensor) -> Tensor:
+    """[B, L, h], [B, L] → [B, L·h], zeros where the mask is zero, so that the length of the padding changes no distance."""
+    return (features * mask.to(features).unsqueeze(-1)).flatten(1)
 
 
 def _dtype(lesson: Lesson) -> torch.dtype:

@@ -1,10 +1,10 @@
 """DFA: layer-wise feature amalgamation (Shen et al. 2019), as MUKA's baseline (MUKA §4.1).
 
-Vanilla KD, plus per student layer l ↔ teacher layer ⌈l L_i / L_s⌉:
+Vanilla KD, plus, summed over the student's layers l ↔ teacher layer ⌈l L_i / L_s⌉:
 
     r_l = E_l [h_{1,l}; …; h_{N,l}]          merged states
     [ĥ_{1,l}; …; ĥ_{N,l}] = D_l r_l          reconstructed
-    MSE(P_l h^s_l, stopgrad r_l) + Σ_i MSE(ĥ_{i,l}, h_{i,l})
+    Σ_l [MSE(P_l h^s_l, stopgrad r_l) + Σ_i MSE(ĥ_{i,l}, h_{i,l})]
 
 E, D, P are linear. Token states of other tokenizers are aligned by characters (knowledge/alignment.py); padding and tokens
 without a counterpart are left out. Means over tokens are per text, so that texts do not influence each other (ours).
@@ -20,7 +20,7 @@ from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.features import FeatureOptions
+from alloykit.methods.features import FeatureOptions, frozen
 from alloykit.methods.layers import uniform
 from alloykit.methods.vanilla_kd import VanillaKD
 
@@ -59,7 +59,7 @@ class DFA(VanillaKD):
                 }.items()
             }
         )
-        return blocks.requires_grad_(not self.options.frozen_blocks)
+        return frozen(blocks) if self.options.frozen_blocks else blocks
 
     def loss(self, lesson: Lesson) -> dict[str, Tensor]:
         student, blocks = lesson.student, cast("Mapping[str, nn.ModuleList]", lesson.modules)
@@ -79,6 +79,6 @@ class DFA(VanillaKD):
             rebuild.append(torch.stack([masked_mse(a, b, mask) for a, b in zip(rebuilt, states, strict=True)]).sum(0))
         weight = self.options.feature_weight
         return super().loss(lesson) | {
-            "features": weight * torch.stack(follow).mean(0),
-            "reconstruction": weight * torch.stack(rebuild).mean(0),
+            "features": weight * torch.stack(follow).sum(0),
+            "reconstruction": weight * torch.stack(rebuild).sum(0),
         }
