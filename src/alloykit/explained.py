@@ -12,6 +12,7 @@ from typing import Any
 import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.files import os_error
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
 ClickException: Any = typer.BadParameter.__mro__[2]
@@ -43,3 +44,6 @@ def explained() -> Iterator[None]:
         except BrokenPipeError:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise SystemExit(0) from None
+        except OSError as error:  # a place that nobody thought of: its reason lies outside of the program all the same
+            print(f"error: {os_error(error, error.filename or 'a file')}", file=sys.stderr)
+            raise SystemExit(2) from None

@@ -1,13 +1,20 @@
-"""Small things about files that must survive a crash."""
+"""Files that survive a crash, and what to say when one cannot be written or read."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
+import itertools
 import json
 import os
-from collections.abc import Callable
-from contextlib import suppress
+import re
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +22,119 @@ from safetensors import SafetensorError
 
 from alloykit.errors import AlloyError
 
+AGAIN = "then run the same command again: finished parts are kept."
+FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine is left over if nobody has written to it for so long
+_LEFT_OVER = re.compile(r"\.alloykit-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+\.tmp")
+_number = itertools.count()
+_cleaned: set[Path] = set()
+_cleaning = threading.Lock()
+
+
+# What to say of an operating system's error
+
+
+def os_error(
+    error: BaseException, path: Path | str, *, what: str = "", instead: str = "choose another folder"
+) -> AlloyError:
+    """One message for a file that could not be written or read.
+
+    `what`: what was to be written to the folder `path`, if `path` is no file of the user's. `instead`: what else the user could do.
+    Only a disk or a quota that is full is said to be full.
+    """
+    number, target = _errno(error, path), f"{what} in {path}" if what else str(path)
+    said = os.strerror(number) if number else str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+    at = getattr(error, "filename", None)
+    expected, hint = {
+        errno.ENOSPC: (f"room to write {target}", f"Free some space or {instead}, {AGAIN}"),
+        errno.EDQUOT: (f"room to write {target}", f"Your quota is used up. Free some space or {instead}, {AGAIN}"),
+        errno.EFBIG: (
+            f"room to write {target}",
+            f"This file system or a limit (`ulimit -f`) allows no file so large. Raise it or {instead}, {AGAIN}",
+        ),
+        errno.EROFS: (
+            f"a file system that can be written to, for {target}",
+            f"It is mounted read-only. Write somewhere else: {instead}.",
+        ),
+        errno.EACCES: (f"permission to use {target}", f"Change the rights of the file or its folder, or {instead}."),
+        errno.EPERM: (f"permission to use {target}", f"Change the rights of the file or its folder, or {instead}."),
+        errno.EISDIR: (f"a file at {target}", "A folder is in the way. Move it away or choose another name."),
+        errno.ENOTEMPTY: (f"a file at {target}", "A folder is in the way. Move it away or choose another name."),
+        errno.ENOTDIR: (f"a folder at {Path(path).parent}", f"A file is in the way. Move it away or {instead}."),
+        errno.EEXIST: (
+            f"a folder at {at or Path(path).parent}",
+            f"A file or a broken link is in the way. Move it away or {instead}.",
+        ),
+        errno.ENOENT: (
+            f"{target} or the folder for it",
+            f"It is not there, or a link on the way to it is broken. Restore it or {instead}.",
+        ),
+        errno.ELOOP: (f"a path without a circle of links, for {target}", f"Remove the link or {instead}."),
+        errno.ENAMETOOLONG: (f"a shorter name than {target}", "Choose a shorter name."),
+        errno.EMFILE: (f"to open {target}", "Too many files are open. Raise the limit (`ulimit -n`)."),
+        errno.ENFILE: (f"to open {target}", "Too many files are open on this machine."),
+    }.get(number, (f"to write or read {target}", f"Check its disk, or {instead}, {AGAIN}"))  # fmt: skip
+    return AlloyError(expected=expected, got=f"'{said}'", hint=hint)
+
+
+def _errno(error: BaseException, path: Path | str) -> int:
+    """The error's number. 0 if it has none and the disk is not full either: torch and safetensors hide it in a text or lose it."""
+    if isinstance(error, OSError) and error.errno:
+        return error.errno
+    if found := re.search(r"\(os error (\d+)\)", str(error)):
+        return int(found[1])
+    texts = {os.strerror(number): number for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)}
+    if known := next((number for text, number in texts.items() if text in str(error)), 0):
+        return known
+    if isinstance(error, RuntimeError):  # torch says only that writing failed
+        return _full(Path(path))
+    return 0
+
+
+def _full(path: Path) -> int:
+    """ENOSPC or EFBIG if nothing can be written beside `path` now, or a limit for the size of files is set; else 0."""
+    import resource
+
+    place = next((p for p in (path, *path.parents) if p.is_dir()), Path())
+    with suppress(OSError):
+        room = os.statvfs(place)
+        if room.f_bavail * room.f_frsize < 1 << 20 or (room.f_files and not room.f_favail):
+            return errno.ENOSPC
+    return errno.EFBIG if resource.getrlimit(resource.RLIMIT_FSIZE)[0] != resource.RLIM_INFINITY else 0
+
+
+@contextmanager
+def writing(path: Path | str, what: str = "", *, instead: str = "choose another folder") -> Iterator[None]:
+    """AlloyError, in the words of `os_error`, if the block cannot write or read `path`."""
+    try:
+        yield
+    except (AlloyError, BrokenPipeError):  # nobody reads standard output any more: no error of a file
+        raise
+    except Exception as error:
+        if isinstance(error, (OSError, SafetensorError)) or "(os error " in str(error):  # tokenizers raises Exception
+            raise os_error(error, path, what=what, instead=instead) from error
+        raise
+
+
+@contextmanager
+def scratch(what: str) -> Iterator[None]:
+    """The same for files that live in the folder for temporary files (TMPDIR)."""
+    try:
+        folder = tempfile.gettempdir()
+    except OSError as error:  # it tries to write to each candidate
+        raise AlloyError(
+            expected=f"a folder for temporary files that can be written to, for {what}",
+            got=f"'{error.strerror or error}'",
+            hint="Set TMPDIR to a folder with free space.",
+        ) from error
+    with writing(folder, what, instead="set TMPDIR to another folder"):
+        yield
+
+
+# Whole files or none
+
 
 def write_atomic(path: Path, content: bytes | str) -> None:
-    """Write to a temporary name, sync, rename: readers see the old file or the whole new one. AlloyError on a full disk."""
+    """Write to a temporary name, sync, rename: readers see the old file or the whole new one. AlloyError."""
     data = content.encode() if isinstance(content, str) else content
 
     def write(temporary: Path) -> None:
@@ -29,25 +146,61 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     replace_atomic(path, write)
 
 
-def replace_atomic(path: Path, write: Callable[[Path], None]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind."""
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
+    """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind. AlloyError."""
+    temporary = path.with_name(f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp")
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write(temporary)
-        os.replace(temporary, path)
-        _sync(path.parent)
-    except (OSError, SafetensorError) as error:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _remove_left_over(path.parent)
+            write(temporary)
+            os.replace(temporary, path)
+            _sync(path.parent)
+    except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
-        raise AlloyError(
-            expected=f"room to write {path}",
-            got=f"'{getattr(error, 'strerror', None) or error}'",
-            hint="Free some space or choose another folder, then run the same command again: finished parts are kept.",
-        ) from error
-    except BaseException:
-        temporary.unlink(missing_ok=True)
         raise
+
+
+def is_left_over(name: str) -> bool:
+    """Whether a file of this name is one of ours that a killed process may have left half-written."""
+    return _LEFT_OVER.fullmatch(name) is not None
+
+
+@cache
+def _machine() -> str:
+    """Tells machines apart that share a file system, and containers, whose process numbers mean nothing to each other."""
+    where = socket.gethostname()
+    with suppress(OSError):
+        where += os.readlink("/proc/self/ns/pid")
+    return hashlib.sha256(where.encode()).hexdigest()[:8]
+
+
+def _remove_left_over(folder: Path) -> None:
+    """Once per process and folder, before it writes there: remove temporary files of processes that are gone."""
+    with _cleaning:
+        if folder in _cleaned:
+            return
+        _cleaned.add(folder)
+        for entry in os.scandir(folder):
+            found = _LEFT_OVER.fullmatch(entry.name)
+            with suppress(OSError):
+                if found and _is_dead(found["machine"], int(found["process"]), entry):
+                    os.unlink(entry.path)
+
+
+def _is_dead(machine: str, process: int, entry: os.DirEntry[str]) -> bool:
+    if machine != _machine():
+        return time.time() - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_SECONDS
+    if process == os.getpid():  # this process has not written here yet: a former one had the same number
+        return True
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return False
 
 
 def _sync(folder: Path) -> None:
@@ -62,15 +215,19 @@ def _sync(folder: Path) -> None:
         os.close(directory)
 
 
+# JSON
+
+
 def write_json(path: Path, value: Any) -> None:
     write_atomic(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; AlloyError if it is damaged."""
+    """The content of a JSON file; AlloyError if it is damaged or cannot be read."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        with writing(path):
+            return json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
         raise AlloyError(
             expected=f"valid JSON in {path}", got=str(error), hint="Delete the file and run again."
         ) from error

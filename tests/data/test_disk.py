@@ -96,5 +96,5 @@ def test_a_full_disk_is_a_clear_message(monkeypatch):
         close = lambda self: None  # noqa: E731
 
     monkeypatch.setattr("pyarrow.ipc.new_file", lambda *_: Full())
-    with pytest.raises(AlloyError, match=r"room for the texts in .*No space left.*TMPDIR"):
+    with pytest.raises(AlloyError, match=r"room to write the texts in .*No space left.*TMPDIR"):
         load_texts(["a", "b"])

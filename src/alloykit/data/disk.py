@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.errors import AlloyError
+from alloykit.files import scratch
 
 BATCH = 1000  # rows that are read at a time
 
@@ -81,8 +81,9 @@ class DiskWriter:
         import pyarrow as pa
 
         self.schema, self.buffer = schema, list[tuple[Any, ...]]()
-        self.file = tempfile.TemporaryFile(prefix="alloykit-texts-")  # noqa: SIM115 - it lives as long as its table
-        self.writer = pa.ipc.new_file(pa.PythonFile(self.file, mode="w"), schema)
+        with scratch("the texts"):
+            self.file = tempfile.TemporaryFile(prefix="alloykit-texts-")  # noqa: SIM115 - it lives as long as its table
+            self.writer = pa.ipc.new_file(pa.PythonFile(self.file, mode="w"), schema)
 
     def add(self, row: tuple[Any, ...]) -> None:
         self.buffer.append(row)
@@ -93,8 +94,9 @@ class DiskWriter:
         import pyarrow as pa
 
         self._flush()
-        self.writer.close()
-        self.file.flush()
+        with scratch("the texts"):
+            self.writer.close()
+            self.file.flush()
         return DiskTable(pa.ipc.open_file(pa.PythonFile(self.file, mode="r")), threading.Lock())
 
     def _flush(self) -> None:
@@ -104,16 +106,6 @@ class DiskWriter:
             return
         columns = [list(column) for column in zip(*self.buffer, strict=True)]
         arrays = [pa.array(values, type=field.type) for values, field in zip(columns, self.schema, strict=True)]
-        try:
+        with scratch("the texts"):
             self.writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-        except OSError as error:
-            raise no_room("the texts", error) from error
         self.buffer = []
-
-
-def no_room(what: str, error: OSError) -> AlloyError:
-    return AlloyError(
-        expected=f"room for {what} in {tempfile.gettempdir()}",
-        got=f"'{error.strerror or error}'",
-        hint="Free some space, or set TMPDIR to a folder with more of it.",
-    )

@@ -109,7 +109,6 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
                 batch = writer.write(
                     teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
                 )
-                path.parent.mkdir(parents=True, exist_ok=True)
                 write_atomic(path, "".join(json.dumps(t.row(), ensure_ascii=False) + "\n" for t in batch))
             fresh = list(_fresh(batch, seen))[: options.per_class - len(kept)]
             kept += fresh

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from alloykit.errors import AlloyError
-from alloykit.files import digest, read_json, write_atomic, write_json
+from alloykit.files import digest, is_left_over, read_json, write_atomic, write_json
 from alloykit.recipe import Recipe, dump, read_recipe
 from alloykit.serving.predictor import Predictor
 
@@ -107,7 +107,7 @@ def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fa
     if (
         not made.exists()
         and folder.exists()
-        and any(p.name not in ("knowledge", "generated") for p in folder.iterdir())
+        and any(p.name not in ("knowledge", "generated") and not is_left_over(p.name) for p in folder.iterdir())
     ):
         raise AlloyError(
             expected="an empty or new folder, or an alloykit run, as `output`",

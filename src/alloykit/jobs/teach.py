@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import read_json, write_atomic, write_json
+from alloykit.files import is_left_over, read_json, write_atomic, write_json
 from alloykit.jobs.run import check_output, differences
 from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
@@ -96,7 +96,7 @@ def check_made(folder: Path, recipe: BaseModel) -> None:
             got="another one:\n" + "\n".join(f"  - {line}" for line in changed) + "\n",
             hint="Choose another output or remove the folder.",
         )
-    if folder.exists() and any(folder.iterdir()) and not made.exists():
+    if not made.exists() and folder.exists() and any(not is_left_over(p.name) for p in folder.iterdir()):
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
         )

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from alloykit.errors import AlloyError
-from alloykit.files import write_json
+from alloykit.files import write_json, writing
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.jobs.sources import Validation, live, load_teachers, supply_of
@@ -84,12 +84,10 @@ def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        with library_bars_off():
+        with writing(folder), library_bars_off():
             model.to("cpu").save_pretrained(temporary)
-        tokenizer.save_pretrained(temporary)
-        os.replace(temporary, folder)
-    except OSError as error:
+            tokenizer.save_pretrained(temporary)
+            os.replace(temporary, folder)
+    except AlloyError:
         shutil.rmtree(temporary, ignore_errors=True)
-        raise AlloyError(
-            expected=f"room to write {folder}", got=str(error), hint="Free some space and run the same command again."
-        ) from error
+        raise

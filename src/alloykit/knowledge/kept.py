@@ -18,6 +18,8 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
+from alloykit.files import scratch
+
 Shape = tuple[int, ...]
 Key = tuple[str, int]  # a teacher and a text
 
@@ -61,11 +63,13 @@ def together(texts: Sequence[States], left: bool) -> States:
 
 
 def _file() -> IO[bytes]:
-    return tempfile.TemporaryFile(prefix="alloykit-states-")
+    with scratch("token states"):
+        return tempfile.TemporaryFile(prefix="alloykit-states-")
 
 
 def _room() -> int:
-    return shutil.disk_usage(tempfile.gettempdir()).free // 4  # training and its checks have a file each
+    with scratch("token states"):
+        return shutil.disk_usage(tempfile.gettempdir()).free // 4  # training and its checks have a file each
 
 
 @dataclass

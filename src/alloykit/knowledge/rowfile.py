@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alloykit.data.disk import no_room
+from alloykit.files import scratch
 
 Places = np.ndarray[Any, Any]
 
@@ -20,22 +20,19 @@ class RowFile:
 
     def __init__(self, dtype: Literal["float32", "float16"]) -> None:
         self.dtype, self.width = np.dtype(dtype), 0
-        self._file = tempfile.TemporaryFile(prefix="alloykit-knowledge-")  # noqa: SIM115 - it lives as long as this
+        with scratch("the knowledge"):
+            self._file = tempfile.TemporaryFile(prefix="alloykit-knowledge-")  # noqa: SIM115 - it lives as long as this
 
     def write(self, rows: Tensor) -> None:
         """Append [n, width]. AlloyError where the disk is full."""
         self.width = rows.shape[-1]
-        try:
+        with scratch("the knowledge"):
             self._file.write(rows.contiguous().numpy().astype(self.dtype, copy=False).data)
-        except OSError as error:
-            raise no_room("the knowledge", error) from error
 
     def finished(self) -> Self:
         """To be called before the first read. AlloyError where the disk is full."""
-        try:
+        with scratch("the knowledge"):
             self._file.flush()
-        except OSError as error:
-            raise no_room("the knowledge", error) from error
         return self
 
     def read(self, places: Places) -> Tensor:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from alloykit.data import Texts
-from alloykit.data.disk import no_room
+from alloykit.files import scratch
 from alloykit.models.tokens import encode, pad
 from alloykit.progress import bar
 from alloykit.rows import Source
@@ -69,7 +69,8 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
 
 def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
     """The student's tokens of every text, truncated."""
-    file = tempfile.TemporaryFile(prefix="alloykit-tokens-")  # noqa: SIM115 - it lives as long as the dataset
+    with scratch("the tokens"):
+        file = tempfile.TemporaryFile(prefix="alloykit-tokens-")  # noqa: SIM115 - it lives as long as the dataset
     lengths = np.zeros(len(texts) + 1, dtype=np.int64)
     columns, done, types = ["text", "text_pair"] if texts.is_pair else ["text"], 0, False
     with bar("tokens of the student", len(texts) if len(texts) > 50_000 else 0) as advance:
@@ -80,14 +81,13 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
                 np.asarray(e["input_ids"], np.int32).tobytes() + bytes(e["token_type_ids"] if types else ())
                 for e in encoded
             ]
-            try:
+            with scratch("the tokens"):
                 file.write(b"".join(parts))
-            except OSError as error:
-                raise no_room("the tokens", error) from error
             lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
             done += len(encoded)
             advance(len(encoded) if len(texts) > 50_000 else 0)
-    file.flush()
+    with scratch("the tokens"):
+        file.flush()
     return Tokens(TokenFile(file, np.cumsum(lengths, out=lengths), types), np.arange(len(texts), dtype=np.int32))
 
 

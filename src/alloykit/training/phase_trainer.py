@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
-from alloykit.files import write_json
+from alloykit.files import os_error, write_json
+from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Method, Step
 from alloykit.models.tokens import pad
 from alloykit.rows import Rows
@@ -65,6 +67,18 @@ class PhaseTrainer(Trainer):
         if model.training and self.learns_after_steps:
             self._batches.append(inputs)
         return (loss, outputs) if return_outputs else loss
+
+    def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        try:
+            super()._save_checkpoint(*args, **kwargs)
+        except (
+            OSError,
+            SafetensorError,
+            RuntimeError,
+        ) as error:  # torch's writer raises RuntimeError, whatever the reason
+            if is_out_of_memory(error):
+                raise
+            raise os_error(error, str(self.args.output_dir), what="checkpoints") from error
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         mine = self.data_collator

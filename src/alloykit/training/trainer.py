@@ -15,6 +15,7 @@ from transformers import TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
 
 from alloykit.errors import AlloyError
+from alloykit.files import os_error
 from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Context, Method, Phase
 from alloykit.precision import choose_precision
@@ -163,15 +164,8 @@ class _Phase:
                     trainer.state = TrainerState.load_from_json(str(resumed / "trainer_state.json"))
                 else:
                     trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
-            except (OSError, SafetensorError, RuntimeError) as error:
-                text = str(error)
-                if isinstance(error, RuntimeError) and "iostream" not in text and "PytorchStreamWriter" not in text:
-                    raise
-                raise AlloyError(
-                    expected=f"room for checkpoints in {self.folder}",
-                    got=f"'{getattr(error, 'strerror', None) or error}'",
-                    hint="Free some space, then run the same command again: it goes on from the last complete checkpoint.",
-                ) from error
+            except (OSError, SafetensorError) as error:
+                raise os_error(error, self.folder, what="checkpoints") from error
 
     def _arguments(self, options: TrainingOptions, schedule: Schedule, rule: str) -> TrainingArguments:
         return TrainingArguments(

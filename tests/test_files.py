@@ -1,0 +1,155 @@
+"""Files whole or not at all, what is said when one cannot be written, and what a killed process leaves."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import torch
+
+from alloykit import files
+from alloykit.errors import AlloyError
+from alloykit.files import os_error, read_json, replace_atomic, scratch, write_atomic, writing
+
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@pytest.fixture(autouse=True)
+def fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As a process that has not written anywhere yet."""
+    monkeypatch.setattr(files, "_cleaned", set())
+
+
+@pytest.mark.parametrize("number", sorted(errno.errorcode))
+def test_space_is_asked_for_only_where_there_is_none(number: int) -> None:
+    error = os_error(OSError(number, os.strerror(number)), "/there/file")
+    assert os.strerror(number) in error.got
+    assert ("free some space" in str(error).lower()) == (number in FULL)
+    assert "/there" in error.expected
+
+
+def test_the_number_is_found_in_what_rust_says(tmp_path: Path) -> None:
+    """safetensors and tokenizers raise errors of their own, with the number in the text."""
+    with pytest.raises(AlloyError, match="A folder is in the way"), writing(tmp_path):
+        safetensors.torch.save_file({"a": torch.zeros(2)}, tmp_path)
+    with pytest.raises(AlloyError, match="Free some space"), writing(tmp_path):
+        raise Exception("No space left on device (os error 28)")
+    with pytest.raises(ZeroDivisionError), writing(tmp_path):
+        raise ZeroDivisionError
+
+
+@pytest.mark.parametrize(("free", "words"), [(1 << 30, "to write or read"), (4096, "Free some space")])
+def test_torch_says_not_why(free: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    room = os.statvfs(tmp_path)
+    fields = {name: getattr(room, name) for name in ("f_frsize", "f_files", "f_favail")}
+    now = type("Room", (), fields | {"f_bavail": free // room.f_frsize})
+    monkeypatch.setattr(os, "statvfs", lambda _: now)
+    error = os_error(RuntimeError("[enforce fail at inline_container.cc:664] . unexpected pos 64 vs 0"), tmp_path)
+    assert words in str(error)
+    assert "unexpected pos" in error.got or free < 1 << 20
+
+
+def folder_in_the_way(place: Path) -> Path:
+    (place / "file" / "below").mkdir(parents=True)
+    return place / "file"
+
+
+def file_instead_of_a_folder(place: Path) -> Path:
+    (place / "folder").write_text("mine")
+    return place / "folder" / "file"
+
+
+def broken_link(place: Path) -> Path:
+    (place / "folder").symlink_to(place / "nowhere")
+    return place / "folder" / "file"
+
+
+def circle(place: Path) -> Path:
+    (place / "folder").symlink_to(place / "folder")
+    return place / "folder" / "file"
+
+
+def long_name(place: Path) -> Path:
+    return place / ("n" * 300)
+
+
+WAYS = {
+    folder_in_the_way: "A folder is in the way",
+    file_instead_of_a_folder: "A file .*is in the way",
+    broken_link: "broken",
+    circle: "link",
+    long_name: "shorter name",
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_what_is_in_the_way_is_named(way: Any, tmp_path: Path) -> None:
+    with pytest.raises(AlloyError, match=WAYS[way]) as caught:
+        write_atomic(way(tmp_path), "text")
+    assert "space" not in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+    assert not list(tmp_path.rglob("*.tmp"))
+
+
+def test_a_folder_that_is_read_as_a_file(tmp_path: Path) -> None:
+    with pytest.raises(AlloyError, match="A folder is in the way"):
+        read_json(tmp_path)
+
+
+def test_no_folder_for_temporary_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> str:
+        raise FileNotFoundError(errno.ENOENT, "No usable temporary directory found in ['/tmp']")
+
+    monkeypatch.setattr("tempfile.gettempdir", none)
+    with pytest.raises(AlloyError, match=r"temporary files.*for the texts.*No usable.*TMPDIR"), scratch("the texts"):
+        pass
+
+
+def left_by(folder: Path, process: int, machine: str | None = None) -> Path:
+    path = folder / f".alloykit-{machine or files._machine()}-{process}-7.tmp"
+    path.write_text("half")
+    return path
+
+
+def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path) -> None:
+    program = (
+        "import os, sys, pathlib; from alloykit.files import replace_atomic\n"
+        "def die(part): part.write_text('half'); os.kill(os.getpid(), 9)\n"
+        "replace_atomic(pathlib.Path(sys.argv[1]) / 'file', die)"
+    )
+    assert subprocess.run([sys.executable, "-c", program, str(tmp_path)], timeout=60, check=False).returncode == -9
+    [left] = tmp_path.iterdir()
+    assert files.is_left_over(left.name)
+    write_atomic(tmp_path / "file", "whole")
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+
+
+def test_of_others_only_what_is_surely_dead(tmp_path: Path) -> None:
+    """A process that is alive, another machine's (whose processes cannot be asked), and a file of the user's are left alone."""
+    alive, elsewhere = left_by(tmp_path, os.getppid()), left_by(tmp_path, 99, "0123abcd")
+    long_ago = left_by(tmp_path, 98, "0123abcd")
+    os.utime(long_ago, (time.time() - 90_000,) * 2)
+    former = left_by(tmp_path, os.getpid())
+    mine = tmp_path / ".alloykit-notes.tmp"
+    mine.write_text("mine")
+    write_atomic(tmp_path / "file", "whole")
+    assert sorted(tmp_path.iterdir()) == sorted([alive, elsewhere, mine, tmp_path / "file"])
+    assert not former.exists()
+
+
+def test_what_this_process_is_writing_stays(tmp_path: Path) -> None:
+    """Two threads write into one folder at once."""
+
+    def meanwhile(part: Path) -> None:
+        part.write_text("outer")
+        write_atomic(tmp_path / "inner", "inner")
+
+    replace_atomic(tmp_path / "outer", meanwhile)
+    assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"inner": "inner", "outer": "outer"}
