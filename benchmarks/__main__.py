@@ -50,6 +50,9 @@ TABLES = {
         "seeds": "the spread over teachers against that over students of the same teachers",
         "cost": "what it adds to the time of a run",
     },
+    "significance": {
+        "coverage": "how often an interval of a difference is wrong, by seeds and their spread, and what it finds",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
@@ -88,7 +91,9 @@ def main() -> None:
         "--work", type=Path, default=Path("runs/benchmarks"), help="where models and knowledge are kept"
     )
     args = parser.parse_args()
-    if not (args.page or args.paper == "speed" or args.data.is_dir()):  # some of speed needs none
+    if not (
+        args.page or args.paper in ("speed", "significance") or args.data.is_dir()
+    ):  # they need none, or not always
         parser.error(f"expected a folder of data sets; got {args.data}, which does not exist: name it with --data")
     for name in args.tables or TABLES[args.paper]:
         if name not in TABLES[args.paper]:

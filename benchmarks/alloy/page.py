@@ -11,7 +11,17 @@ from benchmarks.alloy import bar, routed, routing, seeds, students
 from benchmarks.alloy.methods import STUDENTS, TITLES, TUNED
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import Cells, accuracies, cells_of, comparisons, measured, note, ran, section
+from benchmarks.harness.sections import (
+    Cells,
+    accuracies,
+    cells_of,
+    comparisons,
+    how_to_read,
+    measured,
+    note,
+    ran,
+    section,
+)
 from benchmarks.harness.summary import Part, rows
 from benchmarks.harness.table import Table
 
@@ -19,19 +29,21 @@ NOTES = Path(__file__).with_name("notes")
 
 
 def write() -> None:
-    lines = [
+    head = [
         "# Alloy: routing that earns its trust",
         "",
         f"[What it is, and how it was found](../../docs/alloy.md): chosen on {' and '.join(TUNED)}; what was known of the other sets by then stands there. "
         "Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),
-        *section(students.TABLE, NOTES, _students),
+    ]
+    taught = section(students.TABLE, NOTES, _students)
+    lines = [
         *section(seeds.TABLE, NOTES, _seeds),
         *section(routing.TABLE, NOTES, routed.body),
         *_cost(),
     ]
-    write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
+    write_atomic(RESULTS / "alloy.md", "\n".join([*head, *how_to_read(taught), *taught, *lines]).rstrip() + "\n")
 
 
 def _cost() -> list[str]:

@@ -125,19 +125,26 @@ def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
         for m, values in found.items()
     ]
     less = [difference(a, b) for a, b in zip(found["alloy-entropy"], found[ways[0]], strict=True)]
-    table.append([f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval)", *less, "", ""])
+    table.append(
+        [
+            f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval: Student's t over seeds, which have texts of their own)",
+            *less,
+            "",
+            "",
+        ]
+    )
     return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], table)
 
 
 def difference(mine: list[float], other: list[float]) -> str:
-    """In points, with Student's interval over the seeds."""
+    """In points, with Student's 95 % interval over the seeds. Each seed has texts of its own here, so their spread has the luck of the texts in it."""
     if len(mine) != len(other) or not mine:
         return "–"
     d = 100 * (np.array(mine) - np.array(other))
     if len(d) < 2:
-        return f"{d.mean():+.1f}"
+        return f"{d.mean():+.1f}".replace("-", "−")
     half = float(stats.t.ppf(0.975, len(d) - 1)) * d.std(ddof=1) / np.sqrt(len(d))
-    return f"{d.mean():+.1f} ({d.mean() - half:+.1f} to {d.mean() + half:+.1f})"
+    return f"{d.mean():+.1f} ({d.mean() - half:+.1f} to {d.mean() + half:+.1f})".replace("-", "−")
 
 
 def _mean(values: list[list[float]], tuned: list[bool], which: bool) -> str:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from benchmarks.distill import mtbert
 from benchmarks.harness.data import SETS
-from benchmarks.harness.sections import Cells, compared
-from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.sections import Cells
+from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
 
 PAPER = {  # Table 2: SST-2 and RTE accuracy, six layers and four
@@ -138,8 +138,7 @@ def _figures(parts: Mapping[str, Part]) -> list[str]:
 def _against(parts: Mapping[str, Part], ours: str, title: str, rivals: Mapping[str, str]) -> list[str]:
     found = {name: part.compare(ours, list(rivals)) for name, part in parts.items()}
     return [
-        f"{title} less …, in points of accuracy (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 after Holm's correction "
-        "over the column; p of a paired t-test over seeds behind the semicolon):",
+        f"{title} less …, in points of accuracy:",
         "",
-        *rows(_headings(list(parts), ""), [[f"− {t}", *(compared(f.get(r)) for f in found.values())] for r, t in rivals.items()]),
+        *rows(_headings(list(parts), ""), [[f"− {t}", *(points(f.get(r)) for f in found.values())] for r, t in rivals.items()]),
     ]  # fmt: skip

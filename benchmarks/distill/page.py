@@ -14,8 +14,8 @@ from benchmarks.distill.methods import FOUR, TITLES
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS, numbers
-from benchmarks.harness.sections import Cells, compared, note, section
-from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.sections import Cells, how_to_read, note, section
+from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
@@ -42,20 +42,22 @@ SMALLER = {
 
 
 def write() -> None:
-    lines = [
+    head = [
         "# Several teachers of one task: our numbers beside the papers'",
         "",
         "Wu et al. 2021 (MT-BERT) and Yuan et al. 2021 (RL-KD). Their models are BERT-base and its kin, of 12 layers, their students of 3 to "
         "6; ours are much smaller and learn from fewer texts, so levels are not comparable, only orders and differences are.",
         "",
         *note(NOTES, "summary"),
+    ]
+    lines = [
         *_setting(),
         *measurements.sizes(),
         *measurements.policy(NOTES),
         *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
         *section(mtbert.TABLE, NOTES, mtbert_page.body, TASKS),
     ]
-    write_atomic(RESULTS / "distill.md", "\n".join(lines).rstrip() + "\n")
+    write_atomic(RESULTS / "distill.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
 
 
 def _setting() -> list[str]:
@@ -146,15 +148,14 @@ def _titles(names: Sequence[str]) -> list[str]:
 def _against(
     parts: Mapping[str, Part], names: Sequence[str], ours: Sequence[str], rivals: Mapping[str, str]
 ) -> list[str]:
-    """Table 5's tests, for every task: ours less a rival, with interval and both p."""
+    """Table 5's comparisons, for every task: ours less a rival."""
     body = []
     for name in names:
         for mine in ours:
             found = parts[name].compare(mine, list(rivals))
-            body.append([SETS[name].title, TITLES[mine], *(compared(found.get(rival)) for rival in rivals)])
+            body.append([SETS[name].title, TITLES[mine], *(points(found.get(rival)) for rival in rivals)])
     return [
-        "RL-KD less a rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 after Holm's correction over the rivals; "
-        "p of a paired t-test over seeds behind the semicolon; Table 5):",
+        "RL-KD less a rival, in points (Table 5; Holm's correction is within each row):",
         "",
         *rows(["", "", *(f"− {title}" for title in rivals.values())], body),
     ]

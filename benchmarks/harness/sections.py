@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.summary import Part, load, points, rows, spread
+from benchmarks.harness.summary import DIFFERENCE, Part, load, points, rows, spread
 from benchmarks.harness.table import Table
 
 Cells = dict[str, Any]
@@ -127,13 +127,9 @@ def comparisons(
         settings = [s for s in table.settings if found[s.name]]
         if not settings:
             continue
-        lines += [
-            f"{titles[mine]} less each rival, in points (95 % interval of a paired bootstrap over texts × seeds; bold: p < 0.05 "
-            "after Holm's correction within the column; p of a paired t-test over seeds behind the semicolon):",
-            "",
-        ]
+        lines += [f"{titles[mine]} less each rival, in points:", ""]
         body = [
-            [titles[rival].strip(), *(compared(found[s.name].get(rival)) for s in settings)]
+            [titles[rival].strip(), *(points(found[s.name].get(rival)) for s in settings)]
             for rival in rivals
             if any(rival in found[s.name] for s in settings)
         ]
@@ -141,9 +137,22 @@ def comparisons(
     return lines
 
 
-def compared(one: dict[str, float] | None) -> str:
-    """A difference with its interval, and the t-test's p where there are seeds enough for one."""
-    return points(one) + (f"; {one['t_test']:.3f}" if one and one["t_test"] == one["t_test"] else "")
+def how_to_read(page: Sequence[str]) -> list[str]:
+    """What the intervals and the bold differences of a page mean, and how many it has."""
+    found = [bool(bold) for line in page for bold in DIFFERENCE.findall(line)]
+    return [
+        "## How to read the differences",
+        "",
+        "A difference is written as mean (low to high), in points of accuracy. The mean is over the seeds. low to high is a 95 % interval. It allows for "
+        "two kinds of chance: other seeds and other test texts ([its equation, and how often it is wrong](significance.md)).",
+        "",
+        '**Bold** in the tables, and "certain" in the text, mean the same: the interval excludes 0 even after Holm\'s correction for the number of '
+        "differences in its group. A group is a column of a table, or the row of one method where the table says so. Without bold a difference may be real, "
+        "but these seeds and texts do not show it: with two or three seeds only large differences can be certain. "
+        f"This page has {len(found):,} differences, {sum(found)} of them bold. The correction is made in each group, not over the page: "
+        "if no method differed from any other, about one group in twenty would still have a bold difference.",
+        "",
+    ]
 
 
 def gaps(table: Table, cells: Cells, profile: Profile = SMALL) -> list[str]:

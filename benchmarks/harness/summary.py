@@ -1,8 +1,9 @@
-"""Finished cells as numbers for a page: mean ± spread over seeds, and paired comparisons over texts and seeds."""
+"""Finished cells as numbers for a page: mean ± spread over seeds, and paired comparisons over seeds and texts."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,8 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.evaluation.significance import holm, paired_bootstrap, t_test
+from alloykit.evaluation.significance import holm, paired_interval
 from benchmarks.harness.results import numbers
+
+DIFFERENCE = re.compile(
+    r"\|\s*(\*\*)?[+−][\d.]+ \([+−][\d.]+ to [+−][\d.]+\)"
+)  # in a table, as `points` writes it; group 1: bold
 
 
 @dataclass(frozen=True)
@@ -59,16 +64,14 @@ class Part:
         return found
 
     def compare(self, ours: str, others: Sequence[str]) -> dict[str, dict[str, float]]:
-        """`ours` − each other, over texts × the seeds that both have; Holm over the others. Needs the teachers' cells."""
+        """`ours` − each other, over the texts and the seeds that both have; Holm over the others. Needs the teachers' cells."""
         found: dict[str, dict[str, float]] = {}
         for other in others:
             have = "teachers" if other == "ensemble" else other
             seeds = [s for s in self.seeds(ours) if s in self.seeds(have) and s in self.seeds("teachers")]
             if not seeds:
                 continue
-            a, b = self.right(ours, seeds), self.right(other, seeds)
-            test = t_test(list(a.mean(1)), list(b.mean(1)))
-            found[other] = paired_bootstrap(a, b) | {"t_test": test, "seeds": len(seeds)}
+            found[other] = paired_interval(self.right(ours, seeds), self.right(other, seeds)) | {"seeds": len(seeds)}
         for name, p in zip(found, holm([f["p"] for f in found.values()]), strict=True):
             found[name]["p_holm"] = p
         return found

@@ -12,7 +12,7 @@ from alloykit.files import write_atomic
 from benchmarks.harness.data import FOREIGN_SHARE, POOLS
 from benchmarks.harness.profiles import PROFILES
 from benchmarks.harness.results import RESULTS, numbers
-from benchmarks.harness.sections import Cells, Stated, accuracies, comparisons, note, section, values_of
+from benchmarks.harness.sections import Cells, Stated, accuracies, comparisons, how_to_read, note, section, values_of
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.muka import checkpoint, figures, table1, table2, table3, table4, table5
@@ -28,13 +28,15 @@ PARTS = {"muka-soft": ("muka-soft-one-pass", "muka-soft-no-dropout", "muka-soft-
 
 
 def write() -> None:
-    lines = [
+    head = [
         "# MUKA: our numbers beside the paper's",
         "",
         "Li et al. 2021. The paper's models are BERT-base (110 M parameters), read 128 tokens and learn from whole "
         "training files; ours are much smaller, so levels are not comparable, only orders and differences are.",
         "",
         *note(NOTES, "summary"),
+    ]
+    lines = [
         "## Setting",
         "",
         *_setting(),
@@ -45,7 +47,7 @@ def write() -> None:
         lines += section(table, NOTES, partial(_plain, stated))
     lines += section(table5.TABLE, NOTES, _sources)
     lines += [*figures.write(), *section(checkpoint.TABLE, NOTES, _checkpoint)]
-    write_atomic(RESULTS / "muka.md", "\n".join(lines).rstrip() + "\n")
+    write_atomic(RESULTS / "muka.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
 
 
 def _setting() -> list[str]:

@@ -15,6 +15,7 @@ from benchmarks.harness.sections import (
     accuracies,
     cells_of,
     comparisons,
+    how_to_read,
     measured,
     note,
     ran,
@@ -55,13 +56,15 @@ POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: w
 
 
 def write() -> None:
-    lines = [
+    head = [
         "# StrataNet: our numbers beside the paper's",
         "",
         "Vijayaraghavan et al. 2024. Their teachers are BERT-base, their generator GPT-2 of 124 M parameters and more; ours are MiniLM of three "
         "layers and a language model of 6 M parameters, so levels are not comparable, only orders and differences are.",
         "",
         *note(NOTES, "summary"),
+    ]
+    lines = [
         "## Setting",
         "",
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
@@ -80,7 +83,7 @@ def write() -> None:
         *section(table5.TABLE, NOTES, _table5),
         *_samples(),
     ]
-    write_atomic(RESULTS / "stratanet.md", "\n".join(lines).rstrip() + "\n")
+    write_atomic(RESULTS / "stratanet.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
 
 
 def _hours() -> str:

@@ -50,7 +50,7 @@ def test_whose_spread_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_interval_over_seeds() -> None:
     assert routed.difference([0.5, 0.6, 0.7], [0.4, 0.5, 0.6]) == "+10.0 (+10.0 to +10.0)"
-    assert routed.difference([0.50, 0.51, 0.52], [0.5, 0.5, 0.5]) == "+1.0 (-1.5 to +3.5)", (
+    assert routed.difference([0.50, 0.51, 0.52], [0.5, 0.5, 0.5]) == "+1.0 (−1.5 to +3.5)", (
         "t of two degrees of freedom: 4.30"
     )
     assert routed.difference([], []) == "–"
