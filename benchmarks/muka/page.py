@@ -81,6 +81,8 @@ def _table1(table: Table, cells: Cells) -> list[str]:
         lines += [f"### Pool: {pool}", "", f"{what[0].upper()}{what[1:]}.", ""]
         lines += accuracies(table, cells, pool, TITLES, table1.PAPER if pool == "shared" else None)
         lines += comparisons(table, cells, pool, TITLES, OURS, RIVALS)
+        if pool == "shared":
+            lines += comparisons(table, cells, pool, TITLES, ("vanilla_kd",), ("dfa", "cfl", "uhc"))
     return lines + _routing(table, cells) + _teachers(table, cells)
 
 
