@@ -4,44 +4,41 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
-import torch
-
 from alloykit.data import Texts
 from alloykit.evaluation import health, supervision
-from alloykit.files import digest, read_json, replace_atomic, write_json
+from alloykit.files import read_json, write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.generate import SUMMARY
+from alloykit.jobs.inputs import fitted_to, inputs_of, knowledge_of_teachers, teachers_of
 from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import Run, check_run, open_run
+from alloykit.jobs.run import Run, check_run, note_inputs, open_run
 from alloykit.jobs.sizes import sizes
 from alloykit.jobs.sources import (
-    Own,
-    Validation,
     knowledge_of,
     own_of,
     validation_of,
+    validation_texts,
     with_text_states,
     writes,
     written,
 )
 from alloykit.jobs.texts import generated, read, salted
 from alloykit.jobs.train import train_student
+from alloykit.knowledge.artifacts import cached_tensors
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
 from alloykit.models.device import pick_device
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
-from alloykit.rows import Source, sample
+from alloykit.rows import sample
 
 
 def amalgamate(
@@ -85,7 +82,7 @@ def run_recipe(
     if writes(recipe):
         rehearsed = rehearse(recipe)
         _check(rehearsed, check, tables)
-        check_run(pinned(rehearsed), {}, overwrite=overwrite)
+        check_run(pinned(rehearsed), {"teachers": teachers_of(rehearsed)}, overwrite=overwrite)
     own_texts = written(recipe, pick_device(recipe.device))
     if recipe.texts == GENERATE and own_texts is not None:
         tables["texts"] = own_texts
@@ -93,18 +90,24 @@ def run_recipe(
     check_labelled(prepared)
     _check(prepared, check, tables)
     recipe = pinned(prepared)
-    run = open_run(recipe, {"texts": prepared.texts.fingerprint()}, overwrite=overwrite)
+    labelled = validation_texts(prepared, tables.get("validation"))
+    inputs = inputs_of(prepared, labelled, own_texts)
+    run = open_run(recipe, inputs, overwrite=overwrite)
     method, space = prepared.method, prepared.space
     say(f"labels: {space.size} from {len(prepared.infos)} teachers ({', '.join(space.names)})")
     warnings = method.cautions(Context(space))
     store = prepared.store(knowledge)
     source = knowledge_of(prepared, store, prepared.texts)
-    validation = validation_of(prepared, store, tables.get("validation"))
+    knowledge_made_of = knowledge_of_teachers(prepared, store)
+    note_inputs(run, {"knowledge": knowledge_made_of})
+    validation = validation_of(prepared, store, labelled)
     bare = replace(prepared.context, validation=None if validation is None else validation.source)
     own = own_of(prepared, store, own_texts)
     bare = replace(bare, own=None if own is None else own[1])
     taught = with_text_states(prepared, source, run)
-    context = replace(bare, state=fit_once(run.folder / "state.safetensors", prepared, taught, bare, validation, own))
+    made_of = fitted_to(prepared, inputs, knowledge_made_of)
+    state = cached_tensors(run.folder / "state.safetensors", made_of, lambda: method.fit(taught, bare))
+    context = replace(bare, state=state)
     metrics = describe(prepared) | {"fit": fit_view(prepared, context)}
     warnings += metrics["fit"].pop("warnings", [])
     if own_texts is not None:
@@ -159,21 +162,3 @@ def pinned(prepared: Prepared) -> Recipe:
     """The recipe with the hub revision of every teacher written out."""
     specs = [info.spec.model_copy(update={"revision": info.revision, "name": info.name}) for info in prepared.infos]
     return prepared.recipe.model_copy(update={"teachers": specs})
-
-
-def fit_once(
-    path: Path, prepared: Prepared, source: Source, context: Context, validation: Validation | None, own: Own | None
-) -> dict[str, torch.Tensor]:
-    """What the method fits to the pool, computed once and kept with the fingerprint of what it was fitted to."""
-    made_of = digest([
-        spec_of(prepared.method), prepared.texts.fingerprint(), list(prepared.space.teachers),
-        None if validation is None else validation.texts.fingerprint(),
-        None if own is None else own[0].fingerprint(),
-    ])  # fmt: skip
-    if path.exists():
-        with suppress(safetensors.SafetensorError), safetensors.safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get("made_of") == made_of:
-                return {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
-    state = {k: v.contiguous() for k, v in prepared.method.fit(source, context).items()}
-    replace_atomic(path, lambda temporary: safetensors.torch.save_file(state, temporary, {"made_of": made_of}))
-    return state

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
 from rich.table import Table
+from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
@@ -16,10 +16,12 @@ from alloykit.evaluation.answers import STUDENT, of_teachers
 from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
 from alloykit.files import write_json
+from alloykit.jobs.inputs import teachers_of
 from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import Run
+from alloykit.jobs.run import INPUTS, Run
 from alloykit.jobs.texts import label_positions, read, salted
+from alloykit.knowledge.artifacts import read_tensors, refuse, what_differs
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
@@ -78,25 +80,36 @@ def evaluate(
     test = read(salted(source, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
     run = Run(folder)
-    state_file = folder / "state.safetensors"
-    if not state_file.exists():
+    state = _state(folder)
+    refuse(
+        what_differs(folder / INPUTS, {"teachers": teachers_of(prepared)}),
+        expected=f"the teachers that {folder} was made with",
+        hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
+    )
+    store = prepared.store(knowledge or folder / "knowledge")
+    result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
+    write_report(run)
+    return result
+
+
+def _state(folder: Path) -> dict[str, Tensor]:
+    """What the run's fit found. AlloyError if it is not there or damaged."""
+    path = folder / "state.safetensors"
+    try:
+        found = read_tensors(path)
+    except SafetensorError as error:
+        raise AlloyError(
+            expected=f"a whole file {path}",
+            got=f"'{error}'",
+            hint="Delete it and run `alloykit amalgamate` again.",
+        ) from error
+    if found is None:
         raise AlloyError(
             expected=f"a finished run in {folder}",
             got="one that was stopped early",
             hint="Run `alloykit amalgamate` first.",
         )
-    store = prepared.store(knowledge or folder / "knowledge")
-    try:
-        state = safetensors.torch.load_file(state_file)
-    except safetensors.SafetensorError as error:
-        raise AlloyError(
-            expected=f"a whole file {state_file}",
-            got=f"'{error}'",
-            hint="Delete it and run `alloykit amalgamate` again.",
-        ) from error
-    result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
-    write_report(run)
-    return result
+    return found[1]
 
 
 def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:

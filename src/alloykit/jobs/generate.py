@@ -12,13 +12,14 @@ from typing import Any
 import datasets
 
 from alloykit.errors import AlloyError
-from alloykit.files import digest, read_json, replace_atomic, write_atomic, write_json
+from alloykit.files import replace_atomic, write_atomic, write_json
 from alloykit.generation.options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer, Written
 from alloykit.jobs.prepare import described
 from alloykit.jobs.run import check_output
 from alloykit.jobs.texts import GENERATED
+from alloykit.knowledge.artifacts import check_made, record_made
 from alloykit.knowledge.sampling import key
 from alloykit.models.device import pick_device
 from alloykit.models.source import identity
@@ -133,12 +134,10 @@ def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
 
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
     """AlloyError if the folder holds texts that were made in another way."""
-    path = folder / "made_of.json"
-    if path.exists() and digest(read_json(path)) != digest(made_of):
-        raise AlloyError(
-            expected=f"the settings that made the texts in {folder}",
-            got="others",
-            hint="Choose another output or remove the folder.",
-        )
-    folder.mkdir(parents=True, exist_ok=True)
-    write_json(path, made_of)
+    check_made(
+        folder / "made_of.json",
+        made_of,
+        expected=f"the settings that made the texts in {folder}",
+        hint="Choose another output or remove the folder.",
+    )
+    record_made(folder / "made_of.json", made_of)

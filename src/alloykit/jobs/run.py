@@ -14,10 +14,12 @@ from typing import Any
 import yaml
 
 from alloykit.errors import AlloyError
-from alloykit.files import digest, is_left_over, read_json, write_atomic, write_json
+from alloykit.files import is_left_over, read_json, write_atomic, write_json
+from alloykit.knowledge.artifacts import differences, record_made, refuse, what_differs
 from alloykit.recipe import Recipe, dump, read_recipe
 from alloykit.serving.predictor import Predictor
 
+INPUTS = "inputs.json"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
@@ -94,7 +96,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
         for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors", "report.html"):
             (folder / name).unlink(missing_ok=True)
     write_atomic(folder / "recipe.yaml", dump(recipe))
-    write_json(folder / "inputs.json", dict(inputs))
+    record_made(folder / INPUTS, inputs, anew=not something_to_lose or overwrite)
     write_json(folder / "environment.json", environment())
     return Run(folder)
 
@@ -114,39 +116,35 @@ def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fa
             got=f"'{folder}' with other files",
             hint="Choose another output; alloykit never mixes its files with yours.",
         )
-    something_to_lose = any((folder / name).exists() for name in ("student", "training", "metrics.json"))
+    something_to_lose = _something_to_lose(folder)
     if made.exists() and something_to_lose and not overwrite:
         _refuse_changes(folder, recipe, inputs)
     return something_to_lose
+
+
+def note_inputs(run: Run, inputs: Mapping[str, Any]) -> None:
+    """Note what else the run is made of, which was not known before. AlloyError if what lies there was made of something else."""
+    if _something_to_lose(run.folder):
+        refuse(what_differs(run.folder / INPUTS, inputs), **_refusal(run.folder))
+    record_made(run.folder / INPUTS, inputs)
+
+
+def _something_to_lose(folder: Path) -> bool:
+    return any((folder / name).exists() for name in ("student", "training", "metrics.json"))
 
 
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     old = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8")) or {}
     new = recipe.model_dump(mode="json")
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
-    path = folder / "inputs.json"
-    before = read_json(path) if path.exists() else {}
-    changed += [
-        f"{key} differ in content" for key in inputs if key in before and digest(before[key]) != digest(inputs[key])
-    ]
-    if changed:
-        raise AlloyError(
-            expected=f"the recipe that made {folder}",
-            got="another one:\n" + "\n".join(f"  - {line}" for line in changed) + "\n",
-            hint="Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)",
-        )
+    refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))
 
 
-def differences(where: str, old: Any, new: Any) -> list[str]:
-    """One line for every value that differs between two nested mappings; what only the older one lacks counts as None."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        keys = list(dict.fromkeys([*old, *new]))
-        return [line for key in keys for line in differences(f"{where}.{key}", old.get(key), new.get(key))]
-    if isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
-        return [
-            line for n, (a, b) in enumerate(zip(old, new, strict=True)) for line in differences(f"{where}.{n}", a, b)
-        ]
-    return [] if old == new else [f"{where}: was {old!r}, now {new!r}"]
+def _refusal(folder: Path) -> dict[str, str]:
+    return {
+        "expected": f"the recipe that made {folder}",
+        "hint": "Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)",
+    }
 
 
 def environment() -> dict[str, Any]:

@@ -53,13 +53,19 @@ class Validation:
     source: Source
 
 
-def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Validation | None:
+def validation_texts(prepared: Prepared, texts: Texts | None) -> Texts | None:
     """The recipe's `validation:`, where the method or the choice of the checkpoint asks for it. `texts`: those that are in memory."""
     recipe, method = prepared.recipe, prepared.method
     if not (method.needs.validation or recipe.training.select == "labelled") or recipe.validation is None:
         return None
-    texts = texts if texts is not None else read(salted(recipe.validation.data, recipe), want_labels=True)
-    labels = prepared.labels(texts)
+    return texts if texts is not None else read(salted(recipe.validation.data, recipe), want_labels=True)
+
+
+def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Validation | None:
+    """The validation texts with their labels, and what the teachers say of them."""
+    if texts is None:
+        return None
+    method, labels = prepared.method, prepared.labels(texts)
     if not method.needs.teachers:
         return Validation(texts, labels, LabelsOnly(labels))
     sweep(prepared.infos, texts, store, prepared.sweep_options())

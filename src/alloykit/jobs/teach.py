@@ -4,55 +4,59 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-import yaml
 from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, read_json, write_atomic, write_json
-from alloykit.jobs.run import check_output, differences
+from alloykit.files import is_left_over, write_atomic, write_json
+from alloykit.jobs.run import check_output
 from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
+from alloykit.knowledge.artifacts import check_made, record_made
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.models.source import identity
 from alloykit.models.tokens import usable_length
 from alloykit.progress import say
 from alloykit.recipe import TeachRecipe, dump
 from alloykit.rows import LabelsOnly
 from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
+from alloykit.training.options import StudentSpec
 from alloykit.training.student import build_student
 
-MADE = "teach.yaml"
+MADE, MADE_OF = "teach.yaml", "made_of.json"
 
 
 def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
     folder = Path(recipe.output)
-    check_made(folder, recipe)
+    check_folder(folder, recipe, [recipe.model])
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
+    validation = None
+    if recipe.validation is not None:
+        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    check_texts(folder, texts, validation)
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():
-        check_texts(folder, texts)
         say(f"{folder} is finished already")
         return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
     space = LabelSpace.union([names], teacher_names=[folder.name])
     options = recipe.training
     model, tokenizer = build_student(recipe.model, space, options.seed)
-    validation = None
-    if recipe.validation is not None:
-        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    if validation is not None:
         label_positions(validation, space)
-    write_atomic(folder / MADE, dump(recipe))
+    record(folder, recipe, [recipe.model], texts, validation)
     length = usable_length(model, tokenizer, options.max_length)
     dataset = tokenize(texts, tokenizer, length)
     source = LabelsOnly(label_positions(texts, space))
@@ -77,39 +81,51 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     result = {"held_out_accuracy": accuracy, "held_out_texts": len(checks), "steps": fitted.steps}
     write_json(
         folder / "metrics.json",
-        result | {"selected_step": fitted.selected_step, "texts": len(positions), "data": texts.fingerprint()},
+        result | {"selected_step": fitted.selected_step, "texts": len(positions)},
     )
     shutil.rmtree(folder / "training", ignore_errors=True)
     say(f"teacher {folder.name}: " + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved"))
     return folder
 
 
-def check_made(folder: Path, recipe: BaseModel) -> None:
-    """AlloyError if the folder holds anything that another recipe made, or other files."""
-    made = folder / MADE
+def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec]) -> None:
+    """AlloyError if the folder holds anything that another recipe or other encoders made, or other files."""
     check_output(folder)
-    old, new = yaml.safe_load(made.read_text(encoding="utf-8")) if made.exists() else {}, recipe.model_dump(mode="json")
-    changed = [line for key in new for line in differences(key, old.get(key), new[key])] if old else []
-    if changed:
-        raise AlloyError(
-            expected=f"the recipe that made {folder}",
-            got="another one:\n" + "\n".join(f"  - {line}" for line in changed) + "\n",
-            hint="Choose another output or remove the folder.",
-        )
-    if not made.exists() and folder.exists() and any(not is_left_over(p.name) for p in folder.iterdir()):
+    if not (folder / MADE_OF).exists() and folder.exists() and any(not is_left_over(p.name) for p in folder.iterdir()):
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
         )
+    _check(folder, _settings(recipe, encoders))
 
 
-def check_texts(folder: Path, texts: Texts) -> None:
-    """AlloyError if a finished teacher learned from other texts."""
-    if read_json(folder / "metrics.json").get("data") != texts.fingerprint():
-        raise AlloyError(
-            expected=f"the texts that {folder} learned from",
-            got="other texts",
-            hint="Choose another output or remove the folder.",
-        )
+def check_texts(folder: Path, texts: Texts, validation: Texts | None) -> None:
+    """AlloyError if what lies in the folder was made of other texts."""
+    _check(folder, _texts(texts, validation))
+
+
+def record(
+    folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec], texts: Texts, validation: Texts | None
+) -> None:
+    """Write down what the folder is made of: the recipe for readers, and all of it for `check_folder` and `check_texts`."""
+    record_made(folder / MADE_OF, _settings(recipe, encoders) | _texts(texts, validation))
+    write_atomic(folder / MADE, dump(recipe))
+
+
+def _settings(recipe: BaseModel, encoders: Sequence[StudentSpec]) -> dict[str, Any]:
+    return recipe.model_dump(mode="json") | {"encoders": [identity(e.model, e.revision) for e in encoders]}
+
+
+def _texts(texts: Texts, validation: Texts | None) -> dict[str, Any]:
+    return {"texts": texts.fingerprint(), "validation texts": None if validation is None else validation.fingerprint()}
+
+
+def _check(folder: Path, made_of: dict[str, Any]) -> None:
+    check_made(
+        folder / MADE_OF,
+        made_of,
+        expected=f"the recipe that made {folder}",
+        hint="Choose another output or remove the folder.",
+    )
 
 
 def restrict(texts: Texts, labels: list[str] | None) -> Texts:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from alloykit.data import Texts
-from alloykit.files import write_atomic, write_json
-from alloykit.jobs.teach import MADE, check_made, check_texts, install, restrict
+from alloykit.files import write_json
+from alloykit.jobs.teach import check_folder, check_texts, install, record, restrict
 from alloykit.jobs.texts import label_positions, read
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
@@ -18,7 +18,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.heads import PooledHead
 from alloykit.models.tokens import usable_length
 from alloykit.progress import say
-from alloykit.recipe import TogetherRecipe, dump
+from alloykit.recipe import TogetherRecipe
 from alloykit.rows import LabelsOnly
 from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import split_held_out, tokenize
@@ -32,11 +32,12 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
 
     folder, options = Path(recipe.output), recipe.training
     folders = [folder / name for name in recipe.model_names]
-    check_made(folder, recipe)
+    check_folder(folder, recipe, recipe.models)
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
+    held = None if recipe.validation is None else read(recipe.validation.data, want_labels=True)
+    validation = None if held is None else restrict(held, recipe.labels)
+    check_texts(folder, texts, validation)
     if all((f / "metrics.json").exists() for f in folders):
-        for place in folders:
-            check_texts(place, texts)
         say(f"{folder} is finished already")
         return folders
     space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[folder.name])
@@ -46,13 +47,13 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
     encoders = [model.base_model for model, _ in built]
     width = recipe.width or max(e.config.hidden_size for e in encoders)
     model = Together(encoders, PooledHead(width, space.size))
-    write_atomic(folder / MADE, dump(recipe))
+    record(folder, recipe, recipe.models, texts, validation)
     dataset, source = tokenize(texts, tokenizers[0], lengths[0]), LabelsOnly(label_positions(texts, space))
     collator: Any = TogetherCollator(tokenizers, lengths, texts, source)
     check_collator, checks, shown = collator, None, texts
     positions = np.arange(len(dataset))
-    if recipe.validation is not None:
-        shown = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    if validation is not None:
+        shown = validation
         checks = tokenize(shown, tokenizers[0], lengths[0])
         check_collator = TogetherCollator(tokenizers, lengths, shown, LabelsOnly(label_positions(shown, space)))
     elif options.held_out:
@@ -74,7 +75,7 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
             accuracy = sum(right) / len(right)
         install(one, tokenizer, place)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
-        write_json(place / "metrics.json", about | {"texts": len(positions), "data": texts.fingerprint()})
+        write_json(place / "metrics.json", about | {"texts": len(positions)})
         say(f"teacher {place.name}: " + (f"{accuracy:.1%} right on held-out texts" if accuracy else "saved"))
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import safetensors.torch
 import torch
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.files import digest, replace_atomic
+from alloykit.knowledge.artifacts import cached_tensors
 from alloykit.models.batches import token_batches
-from alloykit.models.source import resolve
+from alloykit.models.source import identity, resolve
 from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.progress import bar
 from alloykit.rows import Rows, Source
@@ -39,15 +37,17 @@ class WithTextStates:
 
 def text_states(model: str, texts: Texts, path: Path, *, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
     """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that is none."""
-    made_of = digest([model, texts.fingerprint(), max_length])
-    if path.exists():
-        with suppress(safetensors.SafetensorError), safetensors.safe_open(path, framework="pt") as file:
-            if (file.metadata() or {}).get("made_of") == made_of:
-                found: Tensor = file.get_tensor("states")
-                return found
-    states = _compute(model, texts, max_length, tokens_per_batch, device)
-    replace_atomic(path, lambda part: safetensors.torch.save_file({"states": states}, part, {"made_of": made_of}))
-    return states
+    made_of = {
+        "encoder": identity(model, None),
+        "texts": texts.fingerprint(),
+        "max_length": max_length,
+        "tokens_per_batch": tokens_per_batch,
+    }
+
+    def compute() -> dict[str, Tensor]:
+        return {"states": _compute(model, texts, max_length, tokens_per_batch, device)}
+
+    return cached_tensors(path, made_of, compute)["states"]
 
 
 @torch.inference_mode()

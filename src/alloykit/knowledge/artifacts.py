@@ -1,0 +1,132 @@
+"""What was this made of? The one place that answers it, for every file and folder that is kept and taken up again.
+
+Whatever is kept has a record of what it was made of: a JSON object of settings and of fingerprints of texts and models. It is taken
+up again if the record is equal; otherwise it is computed anew (`cached_tensors`) or refused with the differences (`check_made`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import safetensors.torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.files import read_json, replace_atomic, write_json, writing
+
+MadeOf = Mapping[str, Any]
+_FINGERPRINT = re.compile(r"[0-9a-f]{64}")
+_MISSING = object()
+
+
+def differing(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
+    """Where two nested values differ: path, old, new. What only one of two mappings has counts as None in the other."""
+    if isinstance(before, dict) and isinstance(now, dict):
+        for key in dict.fromkeys([*before, *now]):
+            yield from differing(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
+    elif isinstance(before, list) and isinstance(now, list) and len(before) == len(now):
+        for n, (a, b) in enumerate(zip(before, now, strict=True)):
+            yield from differing(a, b, f"{where}.{n}")
+    elif before != now:
+        yield where, before, now
+
+
+def differences(where: str, before: Any, now: Any) -> list[str]:
+    """One line for every value that differs between two nested values."""
+    return [_line(*found) for found in differing(before, now, where)]
+
+
+def _line(where: str, before: Any, now: Any) -> str:
+    if any(isinstance(value, str) and _FINGERPRINT.fullmatch(value) for value in (before, now)):
+        return f"{where} differ in content"
+    return f"{where}: was {before!r}, now {now!r}"
+
+
+def what_differs(record: Path, made_of: MadeOf) -> list[str]:
+    """One line for each point of `made_of` in which the record differs; a point that it does not have differs. AlloyError."""
+    before, now = _read(record), _plain(made_of)
+    return [
+        line
+        for key, value in now.items()
+        for line in (differences(key, before[key], value) if key in before else [f"{key}: not recorded"])
+    ]
+
+
+def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str) -> None:
+    """AlloyError with the differences if something is recorded that was made of anything else."""
+    if record.exists() and (lines := what_differs(record, made_of)):
+        refuse(lines, expected=expected, hint=hint)
+
+
+def refuse(lines: list[str], *, expected: str, hint: str) -> None:
+    """AlloyError with these differences, if there are any."""
+    if lines:
+        raise AlloyError(
+            expected=expected, got="another one:\n" + "\n".join(f"  - {line}" for line in lines) + "\n", hint=hint
+        )
+
+
+def record_made(record: Path, made_of: MadeOf, *, anew: bool = False) -> None:
+    """Write down what something is made of, beside what is recorded already. `anew`: in place of it."""
+    before = {} if anew else _read(record)
+    now = before | _plain(made_of)
+    if anew or now != before:
+        write_json(record, now)
+
+
+def cached_tensors(path: Path, made_of: MadeOf, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
+    """The tensors in `path` if they are whole and were made of the same; else they are computed and put there. AlloyError."""
+    with suppress(SafetensorError):
+        found = read_tensors(path)
+        if found is not None and found[0] == _plain(made_of):
+            return found[1]
+    tensors = {key: value.detach().cpu().contiguous() for key, value in compute().items()}
+    about = {"made_of": json.dumps(_plain(made_of)), "sha256": _content(tensors)}
+    replace_atomic(path, lambda part: safetensors.torch.save_file(tensors, part, about))
+    return tensors
+
+
+def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
+    """What `cached_tensors` has put there, and what it was made of. None if there is nothing; SafetensorError if it is damaged."""
+    if not path.exists():
+        return None
+    with writing(path):
+        if path.is_dir():
+            raise IsADirectoryError(21, "Is a directory", str(path))
+    with safetensors.safe_open(path, framework="pt") as file:
+        about = file.metadata() or {}
+        tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118
+    if about.get("sha256") != _content(tensors):
+        raise SafetensorError("its checksum is another one")
+    try:
+        return dict(json.loads(about["made_of"])), tensors
+    except (KeyError, TypeError, ValueError) as error:
+        raise SafetensorError("it does not say what it was made of") from error
+
+
+def _content(tensors: Mapping[str, Tensor]) -> str:
+    """SHA-256 of names, shapes, dtypes and values."""
+    return hashlib.sha256(safetensors.torch.save(dict(sorted(tensors.items())))).hexdigest()
+
+
+def _plain(made_of: MadeOf) -> dict[str, Any]:
+    """As it is after it was written as JSON and read again."""
+    return dict(json.loads(json.dumps(made_of, default=str)))
+
+
+def _read(record: Path) -> dict[str, Any]:
+    if not record.exists():
+        return {}
+    found = read_json(record)
+    if not isinstance(found, dict):
+        raise AlloyError(
+            expected=f"a JSON object in {record}", got=type(found).__name__, hint="Delete the file and run again."
+        )
+    return found

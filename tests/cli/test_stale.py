@@ -1,0 +1,260 @@
+"""A run whose inputs have changed in place is refused or made anew: nothing of it is ever silently stale."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+import toy
+import yaml
+
+from alloykit.data import load_texts
+from alloykit.errors import AlloyError
+from alloykit.jobs.amalgamate import run_recipe
+from alloykit.jobs.evaluate import evaluate
+from alloykit.jobs.inputs import fitted_to, inputs_of
+from alloykit.jobs.prepare import prepare
+from alloykit.jobs.run import Run, note_inputs
+from alloykit.knowledge.artifacts import cached_tensors, read_tensors
+from alloykit.knowledge.text_states import text_states
+from alloykit.methods.base import Needs
+from alloykit.methods.muka import Muka
+from alloykit.recipe import Recipe, parse
+
+BILLING = ("refund", "charge", "invoice")
+
+
+def write_all(folder: Path) -> dict[str, Any]:
+    """Models and texts of its own for a run that has something of everything."""
+    tiny.classifier(folder / "billing", BILLING, "bert", seed=1)
+    tiny.classifier(folder / "delivery", ("late", "lost"), "bert", seed=2)
+    tiny.encoder(folder / "encoder")
+    (folder / "texts.txt").write_text("\n".join(tiny.texts(60)), encoding="utf-8")
+    toy.labelled(folder / "validation.csv", 20)
+    return {
+        "teachers": [str(folder / "billing"), str(folder / "delivery")],
+        "texts": str(folder / "texts.txt"),
+        "student": {"model": str(folder / "encoder"), "layers": 1},
+        "method": {"name": "muka", "passes": 4, "confidence": "percentile"},
+        "training": {"epochs": 1, "max_length": 16, "batch_size": 32, "check_every": 100},
+        "output": str(folder / "run"),
+    }
+
+
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("base")
+    values = write_all(folder)
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(values))
+    run_recipe(parse(values, Recipe), report=False)
+    return folder
+
+
+@pytest.fixture
+def folder(base: Path, tmp_path: Path) -> Path:
+    """A copy of the finished run with its models and texts, which believes that it was made there."""
+    shutil.copytree(base, tmp_path / "c", copy_function=shutil.copy2)
+    for path in (tmp_path / "c" / "recipe.yaml", tmp_path / "c" / "run" / "recipe.yaml"):
+        path.write_text(path.read_text().replace(str(base), str(tmp_path / "c")))
+    return tmp_path / "c"
+
+
+def again(folder: Path, changes: dict[str, Any] | None = None, **options: Any) -> Run:
+    values = yaml.safe_load((folder / "recipe.yaml").read_text()) | (changes or {})
+    return run_recipe(parse(values, Recipe), report=False, **options)
+
+
+def made(folder: Path) -> dict[str, bytes]:
+    names = ("state.safetensors", "student/model.safetensors", "inputs.json")
+    return {name: (folder / "run" / name).read_bytes() for name in names}
+
+
+def retrained(folder: Path) -> None:
+    tiny.classifier(folder / "billing", BILLING, "bert", seed=7)
+
+
+def another_tokenizer(folder: Path) -> None:
+    path = folder / "delivery" / "tokenizer.json"
+    path.write_text(path.read_text().replace('"lowercase": true', '"lowercase": false').replace("Lowercase", "NFC"))
+
+
+def another_encoder(folder: Path) -> None:
+    tiny.encoder(folder / "encoder", seed=9)
+
+
+def other_texts(folder: Path) -> None:
+    (folder / "texts.txt").write_text("\n".join(tiny.texts(60, seed=3)), encoding="utf-8")
+
+
+CHANGES: dict[Callable[[Path], None], str] = {
+    retrained: "teachers.billing differ in content",
+    another_tokenizer: "teachers.delivery differ in content",
+    another_encoder: "student differ in content",
+    other_texts: "texts differ in content",
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("elsewhere", [False, True], ids=["same knowledge", "other knowledge"])
+def test_what_a_student_was_made_of_has_changed_in_place(
+    change: Callable[[Path], None], elsewhere: bool, folder: Path
+) -> None:
+    before = made(folder)
+    change(folder)
+    with pytest.raises(AlloyError, match=rf"{CHANGES[change]}(.|\n)*--overwrite"):
+        again(folder, knowledge=folder / "other" if elsewhere else None)
+    assert made(folder) == before
+
+
+def test_overwrite_makes_fit_and_student_of_the_teacher_as_it_is_now(folder: Path) -> None:
+    """As the messages say, one after another: --overwrite, then another `--knowledge`."""
+    before = made(folder)
+    retrained(folder)
+    with pytest.raises(AlloyError, match=r"teacher 'billing' made with weights.*--knowledge"):
+        again(folder, overwrite=True)
+    again(folder, knowledge=folder / "other", overwrite=True)
+    after = made(folder)
+    assert not {name for name in before if before[name] == after[name]}
+    again(folder, knowledge=folder / "other")
+    assert made(folder) == after
+
+
+def test_a_run_that_has_not_begun_to_train_is_fitted_anew(folder: Path) -> None:
+    """It was stopped after the fit; then a teacher was trained anew."""
+    before = made(folder)["state.safetensors"]
+    shutil.rmtree(folder / "run" / "student")
+    (folder / "run" / "metrics.json").unlink()
+    retrained(folder)
+    again(folder, knowledge=folder / "other")
+    assert made(folder)["state.safetensors"] != before
+
+
+def test_training_that_was_stopped_does_not_go_on_with_another_teacher(folder: Path) -> None:
+    shutil.rmtree(folder / "run" / "student")
+    (folder / "run" / "metrics.json").unlink()
+    (folder / "run" / "training").mkdir()
+    retrained(folder)
+    with pytest.raises(AlloyError, match=r"teachers.billing differ"):
+        again(folder, knowledge=folder / "other")
+
+
+@pytest.mark.parametrize("record", ["{}", '{"texts": 1}'])
+def test_what_is_not_recorded_cannot_be_the_same(record: str, folder: Path) -> None:
+    (folder / "run" / "inputs.json").write_text(record)
+    with pytest.raises(AlloyError, match=r"teachers: not recorded(.|\n)*--overwrite"):
+        again(folder)
+
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "knowledge.seed": {"knowledge": {"seed": 3}},
+    "knowledge.tokens_per_batch": {"knowledge": {"tokens_per_batch": 128}},
+    "knowledge.int8": {"knowledge": {"int8": True}},
+    "method.passes": {"method": {"name": "muka", "passes": 8, "confidence": "percentile"}},
+    "training.max_length": {"training": {"epochs": 1, "max_length": 8, "batch_size": 32, "check_every": 100}},
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_settings_of_the_sweep(name: str, folder: Path) -> None:
+    with pytest.raises(AlloyError, match=rf"{name}: was(.|\n)*--overwrite"):
+        again(folder, RECIPES[name], knowledge=folder / "other")
+
+
+def test_evaluation_with_other_teachers(folder: Path) -> None:
+    retrained(folder)
+    with pytest.raises(AlloyError, match=r"teachers.billing differ"):
+        evaluate(folder / "run", folder / "validation.csv", knowledge=folder / "other")
+
+
+def test_every_input_has_its_place(folder: Path) -> None:
+    """Validation texts, generated texts and a frozen encoder too, which this run has not."""
+    values = yaml.safe_load((folder / "recipe.yaml").read_text())
+    prepared = prepare(parse(values, Recipe))
+    a, b = (load_texts(tiny.texts(5, seed=seed)) for seed in (1, 2))
+    plain = inputs_of(prepared, None, None)
+    for validation, generated, name in ((a, None, "validation"), (None, a, "generated")):
+        one = inputs_of(prepared, validation, generated)
+        two = inputs_of(prepared, validation and b, generated and b)
+        assert {key for key in plain if plain[key] != one[key]} == {name}
+        assert {key for key in plain if two[key] != one[key]} == {name}
+    with_states = replace(prepared, method=AskingForStates(prepared.method.options, str(folder / "encoder")))
+    one = inputs_of(with_states, None, None)
+    another_encoder(folder)
+    two = inputs_of(with_states, None, None)
+    assert {key for key in one if one[key] != two[key]} == {"student", "text_states"}
+    fits = [fitted_to(prepared, plain, {"billing": {"sampling": {"sampler": s}}}) for s in ("bytes", "stock")]
+    assert fits[0] != fits[1]
+
+
+class AskingForStates(Muka):
+    def __init__(self, options: Any, encoder: str) -> None:
+        super().__init__(options)
+        self.encoder = encoder
+
+    @property
+    def needs(self) -> Needs:
+        return replace(super().needs, text_states=self.encoder)
+
+
+def test_passes_drawn_in_another_way(folder: Path) -> None:
+    """The sampler is known only after the sweep: the run is refused then."""
+    run = Run(folder / "run")
+    knowledge = run.read("inputs.json")["knowledge"]
+    note_inputs(run, {"knowledge": knowledge})
+    knowledge["billing"]["sampling"]["sampler"] = "other"
+    with pytest.raises(AlloyError, match=r"knowledge.billing.sampling.sampler: was 'bytes', now 'other'"):
+        note_inputs(run, {"knowledge": knowledge})
+
+
+def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(models["encoder"], tmp_path / "encoder")
+    texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
+    how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
+    first = text_states(str(tmp_path / "encoder"), texts, path, **how)
+    written = path.stat().st_mtime_ns
+    assert torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+    assert path.stat().st_mtime_ns == written
+    tiny.encoder(tmp_path / "encoder", seed=9)
+    assert not torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "no record"])
+def test_damaged_tensors_are_computed_anew(damage: str, tmp_path: Path) -> None:
+    path, calls = tmp_path / "t.safetensors", []
+
+    def compute() -> dict[str, torch.Tensor]:
+        calls.append(1)
+        return {"a": torch.arange(4.0)}
+
+    for _ in range(2):
+        assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
+    assert len(calls) == 1
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    new = {"flip": bytes(data), "cut": bytes(data[:-4]), "empty": b"", "no record": b""}[damage]
+    path.write_bytes(new)
+    if damage == "no record":
+        import safetensors.torch
+
+        safetensors.torch.save_file({"a": torch.zeros(4)}, path)
+    assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
+    assert len(calls) == 2
+    found = read_tensors(path)
+    assert found is not None
+    assert found[0] == {"of": ["x", 1]}
+
+
+def test_a_folder_in_place_of_the_state(folder: Path) -> None:
+    state = folder / "run" / "state.safetensors"
+    state.unlink()
+    state.mkdir()
+    with pytest.raises(AlloyError, match=r"state.safetensors.*A folder is in the way"):
+        again(folder)
+    with pytest.raises(AlloyError, match=r"state.safetensors.*A folder is in the way"):
+        evaluate(folder / "run", folder / "validation.csv")
