@@ -31,6 +31,7 @@ RLKD_PAPER = {  # Table 4, BERT-3: accuracy on QQP, MRPC, MNLI-mm, RTE, QNLI, SS
     "rl_kd-reward3": (89.0, 76.7, 76.7, 64.6, 85.3, 89.1),
 }
 ORDER = ("qqp_10k", "mrpc", "mnli_10k", "rte", "qnli_10k", "sst2")
+LR_DEV, EQUAL = "lr_dev_ensemble", "u_ensemble"
 five = partial(spread, usual=5)
 RL = [name for name in TITLES if name.startswith("rl_kd")]
 SMALLER = {
@@ -91,6 +92,20 @@ def _rlkd(table: Table, cells: Cells) -> list[str]:
         "Teachers and their ensembles by themselves (Table 3):",
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
+        f"{TITLES[LR_DEV]} less {TITLES[EQUAL]}, both without a student, in points:",
+        "",
+        *rows(
+            ["", *_titles(ORDER)],
+            [
+                [
+                    "",
+                    *(
+                        points(parts[n].compare(f"routing-{LR_DEV}", [f"routing-{EQUAL}"]).get(f"routing-{EQUAL}"))
+                        for n in ORDER
+                    ),
+                ]
+            ],
+        ),
     ]
     body = []
     for method, title in TITLES.items():
