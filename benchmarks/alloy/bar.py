@@ -73,7 +73,7 @@ def summary(found: list[Case]) -> list[str]:
     headings = [
         "", "sets × pools", "Alloy − MUKA-Soft, points", "perfect routing − MUKA-Soft", "share of the summed gap",
         "mean share, none counted above 100 % (gaps above a point)", "worse by more than 0.5 points balanced", "worst, balanced points",
-        "plainly below MUKA-Soft in", "plainly above perfect routing in",
+        "plain accuracy below MUKA-Soft in", "plain accuracy above perfect routing in",
     ]  # fmt: skip
     return rows(headings, body)
 
