@@ -29,6 +29,9 @@ Knowledge = Annotated[
     str | None, typer.Option(help="Keep the knowledge here (a folder or any fsspec path), to share it between runs.")
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Trust = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that comes with the models. Only if you have read it.")
+]
 Overwrite = Annotated[bool, typer.Option(help="Replace the student of another recipe. Knowledge is kept.")]
 
 
@@ -128,6 +131,7 @@ def evaluate(
     label: Annotated[str, typer.Option(help="Column of the label.")] = "label",
     text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
     knowledge: Knowledge = None,
+    trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
     """Accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -135,7 +139,7 @@ def evaluate(
     from alloykit.jobs.evaluate import table
 
     columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-    result = job(run, data, knowledge=knowledge, **columns)
+    result = job(run, data, knowledge=knowledge, trust_remote_code=trust, **columns)
     if as_json:
         typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
     else:
@@ -163,12 +167,16 @@ def predict(
     output: Annotated[Path | None, typer.Option(help="Write here instead of standard output.")] = None,
     text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
     text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+    trust: Trust = False,
 ) -> None:
     """Answer texts with the student: one JSON line per input row, in order."""
     from alloykit.files import write_atomic
     from alloykit.jobs.predict import predict as job
 
-    answers = job(run, sys.stdin if texts == "-" else texts, all_probabilities=every, text=text, text_pair=text_pair)
+    answers = job(
+        run, sys.stdin if texts == "-" else texts,
+        all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust,
+    )  # fmt: skip
     lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
     if output is not None:
         write_atomic(output, "".join(lines))

@@ -10,4 +10,13 @@ def is_out_of_memory(error: BaseException) -> bool:
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     text = str(error)
-    return isinstance(error, RuntimeError) and ("can't allocate memory" in text or "not enough memory" in text)
+    signs = ("can't allocate memory", "not enough memory", "MPS backend out of memory")
+    return isinstance(error, RuntimeError) and any(sign in text for sign in signs)
+
+
+def release_memory(device: torch.device) -> None:
+    """Give back what torch keeps of an accelerator's memory for later."""
+    if device.type == "cuda":
+        torch.cuda.empty_cache()
+    elif device.type == "mps":
+        torch.mps.empty_cache()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, model_validator
+
+Device = Literal["auto", "cpu", "cuda", "mps"]
+"""Where models run; auto: the accelerator that this machine has, else the CPU."""
 
 
 class Block(BaseModel):

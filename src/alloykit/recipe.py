@@ -13,7 +13,7 @@ from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.options import GenerationOptions
 from alloykit.methods import registry
-from alloykit.options import Block
+from alloykit.options import Block, Device
 from alloykit.recipe_problems import explain
 from alloykit.teachers.teacher import TeacherSpec
 from alloykit.training.options import StudentSpec, TrainingOptions
@@ -90,7 +90,7 @@ class Recipe(Block):
     evaluate: EvaluateBlock | None = None
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     output: str
 
     @field_validator("texts", mode="before")
@@ -132,7 +132,7 @@ class _LabelledTexts(Block):
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
     training: TrainingOptions
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     output: str
 
     @field_validator("data", mode="before")
@@ -192,7 +192,7 @@ class GenerateRecipe(Block):
     labels: LabelOptions = LabelOptions()
     max_length: int = Field(128, gt=1)
     """Tokens per text that a teacher reads."""
-    device: Literal["auto", "cpu", "cuda"] = "auto"
+    device: Device = "auto"
     output: str
 
 

@@ -8,7 +8,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.sampling import StockDropout, check_varies
-from alloykit.teachers.dropout import dropout_active, set_dropout_rate
+from alloykit.models.dropout import dropout_active, set_dropout_rate
 from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 
 # The setting that drops attention probabilities. XLNet has one setting for everything.

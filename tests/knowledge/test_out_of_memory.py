@@ -12,11 +12,12 @@ from knowing import SENTENCES, direct, read, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge import compute
-from alloykit.knowledge.compute import Budget, plain_pass
+from alloykit.knowledge.compute import plain_pass
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
 from alloykit.memory import is_out_of_memory
+from alloykit.models.forward import Budget
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 
 
@@ -88,7 +89,7 @@ def test_the_receipt_says_what_batches_it_were(
     def once(teacher: Any, encodings: Any, budget: Budget, *rest: Any) -> Any:
         if not failed:
             failed.append(True)
-            budget.too_large(teacher, 2, 100)
+            budget.too_large("a teacher", 2, 100, torch.device("cpu"))
         return real(teacher, encodings, budget, *rest)
 
     monkeypatch.setattr(compute, "_all", once)

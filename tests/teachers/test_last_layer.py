@@ -10,7 +10,7 @@ import tiny
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from alloykit.teachers.dropout import dropout_active
+from alloykit.models.dropout import dropout_active
 from alloykit.teachers.fast_dropout import FastMasks
 from alloykit.teachers.last_layer import LeanLastLayer
 

@@ -10,13 +10,15 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoTokenizer, LogitsProcessorList
+from transformers import LogitsProcessorList
 
 from alloykit.errors import AlloyError
 from alloykit.generation.options import GenerationOptions, Value, several
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
-from alloykit.teachers.teacher import Teacher, load_or_explain
+from alloykit.models.forward import Budget, over_texts
+from alloykit.models.loading import load_language_model
+from alloykit.teachers.teacher import Teacher
 
 TOKENS = 8192  # padded tokens that the teacher reads at once
 DRAWN = ("temperature", "top_k", "top_p")  # options of which each batch may draw one of several values
@@ -42,16 +44,9 @@ class Writer:
 
     def __init__(self, options: GenerationOptions, device: str) -> None:
         spec = options.language_model
-        common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
         self.options, self.device, self.reads = options, device, 0
-        self.tokenizer: Any = load_or_explain(lambda: AutoTokenizer.from_pretrained(spec.model, **common), spec.model)
-        self.model: Any = load_or_explain(
-            lambda: AutoModelForCausalLM.from_pretrained(
-                spec.model, dtype=torch.float32, use_safetensors=True, **common
-            ),
-            spec.model,
-        )
-        self.model.eval().to(device)
+        self.model, self.tokenizer = load_language_model(spec)
+        self.model.to(device)
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.start = (
@@ -144,14 +139,16 @@ def _drawn(name: str, option: Value | list[Value], seed: int) -> Value:
     return random.Random(f"{name} {seed}").choice(several(option))
 
 
-@torch.inference_mode()
 def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
     """log p_i of each text, [n, C_i] float32 on the CPU; equal texts are read once."""
     distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-    encoded = teacher.encode(list(distinct))
-    out = torch.empty(len(distinct), len(teacher.info.labels))
-    for rows in token_batches([len(e["input_ids"]) for e in encoded], TOKENS):
+
+    def run(batch: dict[str, Tensor]) -> Tensor:
         with teacher.lean:
-            logits = teacher.model(**teacher.batch([encoded[i] for i in rows])).logits
-        out[rows] = torch.log_softmax(logits.float(), -1).cpu()
-    return out[[distinct[text] for text in texts]]
+            return torch.log_softmax(teacher.model(**batch).logits.float(), -1)[None]
+
+    found = over_texts(
+        run, teacher.encode(list(distinct)), teacher.model, teacher.tokenizer, device=teacher.device,
+        width=len(teacher.info.labels), budget=Budget(TOKENS), who=f"teacher '{teacher.info.name}'",
+    )  # fmt: skip
+    return found[0][[distinct[text] for text in texts]]

@@ -36,6 +36,7 @@ from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.methods.base import Context
 from alloykit.methods.registry import spec_of
 from alloykit.models.device import pick_device
+from alloykit.models.export import save_temperature
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
 from alloykit.rows import sample
@@ -124,6 +125,7 @@ def run_recipe(
         train_student(prepared, run, taught, context, validation)
     if report and run.has_student:
         metrics["student"] = student_view(prepared, run.student, source, context)
+        save_temperature(run.student, metrics["student"]["temperature"])
         metrics["models"] = sizes(prepared, run)
     training = run.read("training.json").get("seconds")
     seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.recipe import DistillRecipe, Recipe, parse
 
@@ -33,6 +34,11 @@ def from_python(
         tables[name] = load_texts(source, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
 
+    if isinstance(teachers, (str, Path, Mapping)) or not isinstance(teachers, Sequence):
+        raise _no_model("a list of teachers", teachers)
+    for given in (*teachers, student):
+        if given is not None and not isinstance(given, (str, Path, Mapping)):
+            raise _no_model("a folder, a hub id or a dictionary for each model", given)
     needs = create(method).needs
     want_labels = needs.labels or (needs.own_texts and blocks.get("generation") is None)
     values: dict[str, Any] = {
@@ -47,3 +53,13 @@ def from_python(
         if source is not None:
             values[name] = {"data": block(name, source, True)}
     return parse(values, kind, "the arguments"), tables
+
+
+def _no_model(expected: str, got: Any) -> AlloyError:
+    """The error for a model object, or one path where a list belongs."""
+    what = f"'{got}'" if isinstance(got, (str, Path)) else f"a {type(got).__name__}"
+    loaded = hasattr(got, "save_pretrained")
+    hint = "Save it and its tokenizer with save_pretrained(folder), and give the folder." if loaded else (
+        'For instance teachers=["teachers/billing", "teachers/tech"].'
+    )  # fmt: skip
+    return AlloyError(expected=expected, got=what, hint=hint)

@@ -19,7 +19,7 @@ from alloykit.files import write_json
 from alloykit.jobs.inputs import teachers_of
 from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import INPUTS, Run
+from alloykit.jobs.run import INPUTS, Run, folder_of
 from alloykit.jobs.texts import label_positions, read, salted
 from alloykit.knowledge.artifacts import read_tensors, refuse, what_differs
 from alloykit.knowledge.reader import StoredKnowledge
@@ -27,6 +27,7 @@ from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
+from alloykit.options import ModelSpec
 from alloykit.progress import say
 from alloykit.recipe import Recipe, read_recipe
 from alloykit.serving.predictor import Predictor
@@ -44,8 +45,7 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     answers = of_teachers(source, labels, method, context, names)
     if run.has_student:
-        classifier = Predictor.load(run.student, prepared.recipe.training.max_length)
-        answers.probabilities[STUDENT] = _probabilities(classifier, data)
+        answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
     answers.save(run.answers, list(data.table["id"]))
     temperature = (run.metrics.get("student") or {}).get("temperature")
     result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
@@ -55,21 +55,25 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
 
 
 def evaluate(
-    folder: str | Path,
+    folder: str | Path | Run,
     data: str | Path | TextsOptions | None = None,
     *,
     knowledge: str | Path | None = None,
+    trust_remote_code: bool = False,
     **columns: Any,
 ) -> dict[str, Any]:
-    """The `evaluate` command: a run folder (data: the recipe's, unless given) or a model folder (data needed).
+    """The `evaluate` command: a run, its folder (data: the recipe's, unless given) or a model folder (data needed).
 
-    A run's metrics.json is brought up to date; for a model folder the result is only returned.
+    A run's metrics.json is brought up to date; for a model folder the result is only returned. trust_remote_code: run the code
+    that models of the run bring with them. The run's own recipe cannot grant that: the folder may be a stranger's.
     """
-    folder = Path(folder)
+    folder = folder_of(folder)
     recipe_file = folder / "recipe.yaml"
     if not recipe_file.exists():
-        return _evaluate_model(folder, data, **columns)
+        return _evaluate_model(folder, data, trust_remote_code, **columns)
     recipe = read_recipe(recipe_file, Recipe)
+    if not trust_remote_code:
+        _refuse_code(recipe, recipe_file)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
@@ -112,8 +116,8 @@ def _state(folder: Path) -> dict[str, Tensor]:
     return found[1]
 
 
-def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
-    classifier = Predictor.load(folder)
+def _evaluate_model(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
+    classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
     if data is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
@@ -128,12 +132,25 @@ def _evaluate_model(folder: Path, data: Any, **columns: Any) -> dict[str, Any]:
     }
 
 
+def _refuse_code(recipe: Recipe, path: Path) -> None:
+    """AlloyError if any model of a run would run code of its own."""
+    specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
+    if recipe.student is not None:
+        specs["student"] = recipe.student
+    if trusted := [f"`{where}` ('{spec.model}')" for where, spec in specs.items() if spec.trust_remote_code]:
+        raise AlloyError(
+            expected="a run whose models need no code of their own",
+            got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
+            hint="If you have read and trust that code, add --trust-remote-code.",
+        )
+
+
 def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
     """What the recipe's `evaluate: {oracle: …}` says, its labels joined to the union by name. [n, C], or None without one."""
     block, space = prepared.recipe.evaluate, prepared.space
     if block is None or block.oracle is None:
         return None
-    classifier = Predictor.load(Path(block.oracle), prepared.recipe.training.max_length, prepared.device)
+    classifier = Predictor.load(block.oracle, prepared.recipe.training.max_length, prepared.device)
     if set(classifier.labels) != set(space.names):
         raise AlloyError(
             expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
@@ -145,8 +162,9 @@ def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
 
 
 def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
+    """At temperature 1: the report shows calibration without and with the temperature."""
     pairs = list(data.table["text_pair"]) if data.is_pair else None
-    return classifier.probabilities(data.table["text"], pairs)
+    return classifier.probabilities(data.table["text"], pairs, calibrated=False)
 
 
 def table(result: dict[str, Any]) -> Table:

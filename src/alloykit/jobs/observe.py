@@ -15,11 +15,10 @@ from alloykit.jobs.prepare import Prepared
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
-from alloykit.models.source import resolve
+from alloykit.models.dropout import dropout_rates
+from alloykit.models.loading import load_tokenizer
 from alloykit.rows import chunks, sample
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.dropout import dropout_rates
-from alloykit.teachers.teacher import load_tokenizer
 from alloykit.training.dataset import split_held_out
 
 LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
@@ -35,10 +34,7 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     found, pool = {}, sample(source, LOOKED_AT)
     for i, info in enumerate(prepared.infos):
         p = torch.cat([rows.teachers[i].probabilities() for rows in chunks(pool)])
-        spec = info.spec
-        tokenizer = load_tokenizer(
-            resolve(spec.model), spec.model, {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
-        )
+        tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
         ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False, verbose=False).input_ids]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
@@ -59,7 +55,7 @@ def student_view(prepared: Prepared, folder: Path, source: Any, context: Context
     more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
     asked = np.sort(np.concatenate([held_out, more])).tolist()
     unseen = set(held_out.tolist())
-    classifier = Predictor.load(folder, options.max_length, prepared.device)
+    classifier = prepared.predictor(folder)
     probabilities = answers(classifier, texts, asked, "student on the pool")
     supervision = prepared.method.supervise(source.rows(asked), context) if prepared.method.single_target else None
     new = torch.tensor([i in unseen for i in asked])
@@ -87,6 +83,7 @@ def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:
 
 
 def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:
-    """A classifier's probabilities for some texts of a table. [len(at), C] float32."""
+    """A classifier's probabilities for some texts of a table, at temperature 1. [len(at), C] float32."""
     table = texts.table.select(at)
-    return classifier.probabilities(table["text"], list(table["text_pair"]) if texts.is_pair else None, what)
+    pairs = list(table["text_pair"]) if texts.is_pair else None
+    return classifier.probabilities(table["text"], pairs, what, calibrated=False)

@@ -3,35 +3,36 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.recipe import Recipe, read_recipe
-from alloykit.serving.predictor import Predictor
+from alloykit.jobs.run import Run, folder_of
+from alloykit.serving.predictor import Predictor, check_texts
 
 
 def predict(
-    folder: str | Path,
-    source: str | Path | TextIO,
+    folder: str | Path | Run,
+    source: str | Path | TextIO | Sequence[str],
     *,
     all_probabilities: bool = False,
     text: str = "text",
     text_pair: str | None = None,
+    trust_remote_code: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
 
-    source: a file as in a recipe's `texts:`, or an open stream with one text per line. A row that holds no usable text gets
-    label null and says so in `error`.
+    folder: a run, its folder, or a model folder. source: a file as in a recipe's `texts:`, an open stream with one text per line,
+    or a list of texts. A row that holds no usable text gets label null and says so in `error`. Probabilities are calibrated by
+    the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
     """
-    folder = Path(folder)
+    folder = folder_of(folder)
     model_folder = folder / "student" if (folder / "recipe.yaml").exists() else folder
-    max_length = 128
-    if (folder / "recipe.yaml").exists():
-        max_length = read_recipe(folder / "recipe.yaml", Recipe).training.max_length
-    classifier = Predictor.load(model_folder, max_length)
+    if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
+        check_texts(source)
+    classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
     if isinstance(source, (str, Path)):
         texts = load_texts(source, text=text, text_pair=text_pair)
         rows, total = list(texts.table["source_row"]), texts.total

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -20,9 +19,11 @@ from alloykit.methods.base import Context, Method, Shape
 from alloykit.methods.checks import require
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.models.dropout import dropout_rates
+from alloykit.models.loading import load_config
 from alloykit.precision import choose_precision
 from alloykit.recipe import InMemory, LabelOptions, Recipe
-from alloykit.teachers.dropout import dropout_rates
+from alloykit.serving.predictor import Predictor
 from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
 from alloykit.training.student import layers_to_keep
@@ -75,6 +76,12 @@ class Prepared:
             folder or self.output / "knowledge", salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device]
         )
 
+    def predictor(self, folder: Path) -> Predictor:
+        """The student that this recipe made."""
+        student = self.recipe.student
+        trusted = student is not None and student.trust_remote_code
+        return Predictor.load(folder, self.recipe.training.max_length, self.device, trust_remote_code=trusted)
+
     @property
     def epochs(self) -> float:
         """How often the student sees each text, over all phases of the method."""
@@ -95,8 +102,12 @@ class Prepared:
         )
 
 
-TOKENS_PER_BATCH = {"cpu": 4096, "cuda": 65_536}  # what keeps the device busy and fits a small one
-SHARD_ROWS = {"cpu": 1024, "cuda": 8192}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
+TOKENS_PER_BATCH = {"cpu": 4096, "mps": 16_384, "cuda": 65_536}  # what keeps the device busy and fits a small one
+SHARD_ROWS = {
+    "cpu": 1024,
+    "mps": 4096,
+    "cuda": 8192,
+}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
@@ -185,23 +196,12 @@ def _check_student(recipe: Recipe) -> Shape:
             hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
         )
     spec = recipe.student
-    info = describe_encoder(
-        TeacherSpec(model=spec.model, revision=spec.revision, trust_remote_code=spec.trust_remote_code)
-    )
-    return Shape(info.hidden_size, len(layers_to_keep(info.num_hidden_layers, spec)))
-
-
-def describe_encoder(spec: TeacherSpec) -> Any:
-    """An encoder's configuration. AlloyError if there is none."""
-    from transformers import AutoConfig
-
-    from alloykit.models.source import resolve
-    from alloykit.teachers.teacher import check_weights, load_or_explain
-
-    folder = resolve(spec.model)
-    config = load_or_explain(
-        lambda: AutoConfig.from_pretrained(folder, revision=spec.revision, trust_remote_code=spec.trust_remote_code),
-        spec.model,
-    )
-    check_weights(folder, spec.model)
-    return config
+    config, _ = load_config(spec)
+    depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
+    if not isinstance(depth, int) or not isinstance(width, int):
+        raise AlloyError(
+            expected=f"an encoder of texts as student, with layers, in '{spec.model}'",
+            got=f"a model of the type '{config.model_type}'",
+            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
+        )
+    return Shape(width, len(layers_to_keep(depth, spec)))

@@ -16,8 +16,8 @@ import yaml
 from alloykit.errors import AlloyError
 from alloykit.files import is_left_over, read_json, write_atomic, write_json
 from alloykit.knowledge.artifacts import differences, record_made, refuse, what_differs
-from alloykit.recipe import Recipe, dump, read_recipe
-from alloykit.serving.predictor import Predictor
+from alloykit.recipe import Recipe, dump
+from alloykit.serving.predictor import Predictor, check_texts
 
 INPUTS = "inputs.json"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
@@ -36,6 +36,9 @@ class Run:
     """
 
     folder: Path
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "folder", folder_of(self.folder))
 
     @property
     def student(self) -> Path:
@@ -64,15 +67,31 @@ class Run:
     def has_student(self) -> bool:
         return (self.student / "config.json").exists()
 
-    def predict(self, texts: Sequence[str], pairs: Sequence[str] | None = None) -> list[dict[str, Any]]:
-        """The student's label and its probability for each text."""
-        max_length = read_recipe(self.folder / "recipe.yaml", Recipe).training.max_length
-        classifier = Predictor.load(self.student, max_length)
+    def predict(
+        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, *, trust_remote_code: bool = False
+    ) -> list[dict[str, Any]]:
+        """The student's label and its probability for each text. AlloyError for anything but a list of texts."""
+        check_texts(texts)
+        check_texts(pairs, "pairs", none_allowed=True)
+        classifier = Predictor.load(self.student, trust_remote_code=trust_remote_code)
         top = classifier.probabilities(texts, pairs).max(-1)
         return [
             {"label": classifier.labels[int(i)], "probability": float(p)}
             for i, p in zip(top.indices, top.values, strict=True)
         ]
+
+
+def folder_of(run: str | Path | Run) -> Path:
+    """A run's folder, or the folder that a path names. AlloyError for anything else."""
+    if isinstance(run, Run):
+        return run.folder
+    if isinstance(run, (str, Path)):
+        return Path(run)
+    raise AlloyError(
+        expected="a folder, or the run that `amalgamate` returned",
+        got=f"a {type(run).__name__}",
+        hint="For instance alloykit.Run('runs/tickets').",
+    )
 
 
 def check_output(folder: Path) -> None:

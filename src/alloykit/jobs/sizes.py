@@ -10,7 +10,6 @@ import torch
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.models.tokens import encode, pad
-from alloykit.serving.predictor import Predictor
 from alloykit.teachers.teacher import Teacher
 
 TEXTS, BATCH, ROUNDS = 32, 16, 2
@@ -27,7 +26,7 @@ def sizes(prepared: Prepared, run: Run) -> dict[str, dict[str, Any]]:
         teacher = Teacher.load(info, max_length=length, device=device)
         found[info.name] = _measure(teacher.model, teacher.tokenizer, teacher.max_length, shown)
     if run.has_student:
-        student = Predictor.load(run.student, length, device)
+        student = prepared.predictor(run.student)
         found["student"] = _measure(student.model, student.tokenizer, student.max_length, shown)
     return found
 

@@ -77,7 +77,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     accuracy = (
         _accuracy(model, tokenizer, options.max_length, check_source, checks, texts, recipe) if len(checks) else None
     )
-    install(model, tokenizer, folder)
+    install(model, tokenizer, folder, length)
     result = {"held_out_accuracy": accuracy, "held_out_texts": len(checks), "steps": fitted.steps}
     write_json(
         folder / "metrics.json",
@@ -154,10 +154,10 @@ def _accuracy(
     return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())
 
 
-def install(model: Any, tokenizer: Any, folder: Path) -> None:
+def install(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
     """Move the saved files into place, config.json last: with it the folder is a teacher."""
     ready = folder / ".ready"
-    save_classifier(model, tokenizer, ready)
+    save_classifier(model, tokenizer, ready, max_length)
     for file in sorted(ready.iterdir(), key=lambda path: path.name == "config.json"):
         os.replace(file, folder / file.name)
     ready.rmdir()

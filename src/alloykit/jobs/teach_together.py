@@ -64,7 +64,7 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
         model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
         folder / "training", check_collator=check_collator, device=pick_device(recipe.device),
     )  # fmt: skip
-    for one, tokenizer, place in zip(model.apart(), tokenizers, folders, strict=True):
+    for one, tokenizer, length, place in zip(model.apart(), tokenizers, lengths, folders, strict=True):
         accuracy = None
         if checks is not None and len(checks):
             held = shown.table.take(checks.positions)
@@ -73,7 +73,7 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
             )
             right = [space.names[int(i)] == y for i, y in zip(said.argmax(-1), held["label"], strict=True)]
             accuracy = sum(right) / len(right)
-        install(one, tokenizer, place)
+        install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
         write_json(place / "metrics.json", about | {"texts": len(positions)})
         say(f"teacher {place.name}: " + (f"{accuracy:.1%} right on held-out texts" if accuracy else "saved"))

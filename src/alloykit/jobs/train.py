@@ -75,12 +75,16 @@ def train_student(
             "notes": fitted.notes,
         },
     )
-    save_classifier(model, tokenizer, run.student)
+    save_classifier(model, tokenizer, run.student, length)
     shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
 
 
-def save_classifier(model: Any, tokenizer: Any, folder: Path) -> None:
-    """Save under another name, then rename: the folder is there only when it is whole."""
+def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
+    """Save under another name, then rename: the folder is there only when it is whole.
+
+    max_length: tokens per text in training; the folder's tokenizer cuts at the same place.
+    """
+    tokenizer.model_max_length = max_length
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:

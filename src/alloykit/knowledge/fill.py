@@ -11,11 +11,12 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.ahead import Behind, ahead
-from alloykit.knowledge.compute import Advance, Budget, plain_and_pooled, sampled_passes
+from alloykit.knowledge.compute import plain_and_pooled, sampled_passes
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import Sampler, check_varies, key
 from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit
 from alloykit.knowledge.work import ShardWork
+from alloykit.models.forward import Advance, Budget
 from alloykit.teachers.teacher import Teacher
 
 Encodings = list[dict[str, list[int]]]

@@ -17,7 +17,7 @@ class SweepOptions:
     max_length: int = 128
     seed: int = 0
     tokens_per_batch: int = 4096
-    device: str = "cpu"
+    device: str = "auto"
     part: tuple[int, int] = (0, 1)
     numbers: Numbers = field(default_factory=Numbers)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -10,8 +10,8 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.models.dropout import dropout_active
 from alloykit.progress import say
-from alloykit.teachers.dropout import dropout_active
 from alloykit.teachers.fast_dropout import FastMasks, all_caught
 from alloykit.teachers.teacher import Teacher
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import torch
 from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.knowledge.artifacts import cached_tensors
-from alloykit.models.batches import token_batches
-from alloykit.models.source import identity, resolve
-from alloykit.models.tokens import encode, pad, usable_length
+from alloykit.models.forward import Budget, over_texts
+from alloykit.models.loading import load_encoder
+from alloykit.models.source import identity
+from alloykit.models.tokens import encode, usable_length
+from alloykit.options import ModelSpec
 from alloykit.progress import bar
 from alloykit.rows import Rows, Source
-from alloykit.teachers.teacher import load_or_explain, load_tokenizer
 
 
 @dataclass(frozen=True)
@@ -50,26 +50,18 @@ def text_states(model: str, texts: Texts, path: Path, *, max_length: int, tokens
     return cached_tensors(path, made_of, compute)["states"]
 
 
-@torch.inference_mode()
 def _compute(model: str, texts: Texts, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
-    from transformers import AutoModel
-
-    folder = resolve(model)
-    encoder: Any = load_or_explain(
-        lambda: AutoModel.from_pretrained(folder, dtype=torch.float32, use_safetensors=True), model
-    )
-    encoder.eval().to(device)
-    tokenizer = load_tokenizer(folder, model, {})
-    length = usable_length(encoder, tokenizer, max_length)
-    out = torch.empty(len(texts), encoder.config.hidden_size, dtype=torch.float16)
-    done, columns = 0, ["text", "text_pair"] if texts.is_pair else ["text"]
+    encoder, tokenizer = load_encoder(ModelSpec(model=model))
+    encoder.to(device)
+    length, width = usable_length(encoder, tokenizer, max_length), encoder.config.hidden_size
+    found, columns = [], ["text", "text_pair"] if texts.is_pair else ["text"]
+    budget = Budget(tokens_per_batch)
     with bar("texts of the policy's encoder", len(texts)) as advance:
         for shown in texts.table.batches(columns):
             encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
-            for rows in token_batches([len(e["input_ids"]) for e in encodings], tokens_per_batch):
-                batch = {k: v.to(device) for k, v in pad(tokenizer, [encodings[i] for i in rows]).items()}
-                first = encoder(**batch).last_hidden_state[:, 0]
-                out[[done + i for i in rows]] = first.to("cpu", torch.float16)
-            done += len(encodings)
-            advance(len(encodings))
-    return out.clone()
+            states = over_texts(
+                lambda batch: encoder(**batch).last_hidden_state[None, :, 0], encodings, encoder, tokenizer,
+                device=encoder.device, width=width, budget=budget, who=f"'{model}'", advance=advance,
+            )  # fmt: skip
+            found.append(states[0].to(torch.float16))
+    return torch.cat(found)

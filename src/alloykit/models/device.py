@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import torch
 
 from alloykit.errors import AlloyError
-
-Device = Literal["auto", "cpu", "cuda", "mps"]
 
 
 def pick_device(wanted: str = "auto") -> str:

@@ -15,7 +15,6 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 from torch import Tensor, nn
-from transformers import AutoModelForSequenceClassification
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from alloykit.errors import AlloyError
@@ -61,6 +60,9 @@ class PooledClassifier(nn.Module):
         logits = self.head(self.to_shared(found.last_hidden_state), attention_mask)
         return SequenceClassifierOutput(logits=logits, hidden_states=found.get("hidden_states"))
 
+    def get_input_embeddings(self) -> Any:
+        return self.encoder.get_input_embeddings()
+
     def set_attn_implementation(self, name: str) -> None:
         self.encoder.set_attn_implementation(name)
 
@@ -78,27 +80,23 @@ def is_pooled(config: Any) -> bool:
     return getattr(config, MARK, None) is not None
 
 
-def load_pooled(folder: str, config: Any) -> PooledClassifier:
-    """The classifier of such a folder, in float32. AlloyError for a head that is missing, damaged, or of another size."""
-    sizes = getattr(config, MARK)
-    # The encoder as it stands under a classification head: by itself it might come with a pooler that nobody trained.
-    whole, report = AutoModelForSequenceClassification.from_pretrained(
-        folder, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True
-    )
-    prefix = f"{whole.base_model_prefix}."
-    if missing := [key for key in report["missing_keys"] if key.startswith(prefix)]:
-        raise AlloyError(
-            expected=f"a whole encoder in '{folder}'",
-            got=f"no weights for {missing[0]}",
-            hint="Copy the whole folder again.",
-        )
-    model = PooledClassifier(whole.base_model, PooledHead(sizes["width"], sizes["labels"]))
+def with_head(whole: Any, folder: Path) -> PooledClassifier:
+    """The encoder of `whole` under the head that lies in its folder. AlloyError for a head that is missing, damaged, or of another
+    size than the configuration says.
+
+    whole: the encoder as it stands under a classification head. By itself it might come with a pooler that nobody trained.
+    """
+    sizes = getattr(whole.config, MARK)
     try:
-        state = safetensors.torch.load_file(Path(folder) / FILE)
+        state = safetensors.torch.load_file(folder / FILE)
+        labels, width = state["head.out.weight"].shape
+        if sizes != {"width": width, "labels": labels} or whole.config.num_labels != labels:
+            raise ValueError("another size than the configuration describes")
+        model = PooledClassifier(whole.base_model, PooledHead(width, labels))
         own = {k: v for k, v in model.state_dict().items() if not k.startswith("encoder.")}
         if {k: v.shape for k, v in own.items()} != {k: v.shape for k, v in state.items()}:
             raise ValueError("other tensors than the configuration describes")
-    except (OSError, SafetensorError, ValueError) as error:
+    except (OSError, SafetensorError, ValueError, KeyError) as error:
         raise AlloyError(
             expected=f"the pooled head {FILE} in '{folder}'", got=f"'{error}'", hint="Copy the whole folder again."
         ) from error

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
+
+from alloykit.errors import AlloyError
+
+UNLIMITED = 100_000  # what a tokenizer's `model_max_length` is beyond this only says that nobody set it
+USUAL = 512
 
 
 def encode(
@@ -33,6 +38,8 @@ def pad(tokenizer: Any, encodings: Sequence[Mapping[str, list[int]]]) -> dict[st
         "attention_mask": 0,
         "token_type_ids": getattr(tokenizer, "pad_token_type_id", 0),
     }
+    if len(encodings) == 1:  # nothing to pad
+        return {key: torch.tensor([value], dtype=torch.int64) for key, value in encodings[0].items()}
     if tokenizer.pad_token_id is None or not encodings[0].keys() <= fills.keys():
         return dict(tokenizer.pad({key: [e[key] for e in encodings] for key in encodings[0]}, return_tensors="pt"))
     lengths = [len(e["input_ids"]) for e in encodings]
@@ -45,13 +52,33 @@ def pad(tokenizer: Any, encodings: Sequence[Mapping[str, list[int]]]) -> dict[st
     return found
 
 
-def usable_length(model: Any, tokenizer: Any, wanted: int) -> int:
-    """Tokens per text that both model and tokenizer can take, at most `wanted`.
+def usable_length(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
+    """Tokens per text that both model and tokenizer can take, at most `wanted`; 512 where nothing sets a limit.
 
     RoBERTa-style models count positions from padding_idx + 1, so that a table of 514 holds 512 tokens.
     """
-    limits = [wanted, tokenizer.model_max_length]
+    limits = [limit for limit in (wanted, tokenizer.model_max_length) if limit is not None and limit < UNLIMITED]
     for name, module in model.named_modules():
         if name.endswith("position_embeddings") and hasattr(module, "num_embeddings"):
             limits.append(module.num_embeddings - (0 if module.padding_idx is None else module.padding_idx + 1))
-    return int(min(limits))
+    return int(min(limits, default=USUAL))
+
+
+def check_tokens(ids: Iterable[int], model: Any, name: str) -> None:
+    """AlloyError for token ids that the model has no embedding of. ids: in any order."""
+    rows = getattr(_embeddings(model), "num_embeddings", None)
+    highest, lowest = max(ids := list(ids), default=0), min(ids, default=0)
+    if rows is not None and (highest >= rows or lowest < 0):
+        raise AlloyError(
+            expected=f"a tokenizer that fits the model '{name}', which has {rows:,} tokens",
+            got=f"one with a token of number {highest if highest >= rows else lowest:,}",
+            hint="Save the model's own tokenizer in its folder.",
+        )
+
+
+def _embeddings(model: Any) -> Any:
+    """The table of token embeddings; None for a model without one, as of characters."""
+    try:
+        return model.get_input_embeddings()
+    except (AttributeError, NotImplementedError):
+        return None

@@ -10,6 +10,7 @@ from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
 
+from alloykit.models.source import card_of
 from alloykit.report.verdict import verdict
 
 UNKNOWN = "unknown"
@@ -19,16 +20,12 @@ HUB_ID = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
 
 def licence(model: str) -> str:
     """The licence that a teacher's own model card states: from its folder, or from the hub; "unknown" where it says none."""
+    readme = card_of(model)
+    if readme is None:
+        return UNKNOWN
     try:
-        readme = Path(model) / "README.md"
-        if Path(model).exists() and not readme.exists():
-            return UNKNOWN
-        stated = (
-            ModelCard.load(readme if readme.exists() else model, ignore_metadata_errors=True)
-            .data.to_dict()
-            .get("license")
-        )
-    except Exception:  # no network, no such card, broken front matter: a card must not stop a run
+        stated = ModelCard.load(readme, ignore_metadata_errors=True).data.to_dict().get("license")
+    except Exception:  # broken front matter, no text: a card must not stop a run
         return UNKNOWN
     return ", ".join(map(str, stated)) if isinstance(stated, list) else str(stated or UNKNOWN)
 
@@ -61,6 +58,8 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
         "base": _shown(base) if base else "another model",
         "length": (recipe.get("training") or {}).get("max_length"),
         "agreed": agreed,
+        "pooled": (recipe.get("student") or {}).get("head") == "pooled",
+        "temperature": (metrics.get("student") or {}).get("temperature"),
     }
     path = files("alloykit.report").joinpath(TEMPLATE)
     return str(ModelCard.from_template(data, template_str=path.read_text(encoding="utf-8"), **values))

@@ -21,7 +21,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from alloykit.teachers.dropout import dropout_active
+from alloykit.models.dropout import dropout_active
 
 STREAMS = (
     4  # independent streams of bytes, so that several threads can draw; fixed, so that masks depend on no thread count

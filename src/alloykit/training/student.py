@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import copy
-import logging
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -14,22 +11,21 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.models.heads import MARK, PooledClassifier, PooledHead, is_pooled
-from alloykit.models.source import resolve
-from alloykit.teachers.dropout import set_dropout_rate
-from alloykit.teachers.teacher import load_or_explain, load_tokenizer
+from alloykit.models.dropout import set_dropout_rate
+from alloykit.models.export import TEMPERATURE
+from alloykit.models.heads import MARK, PooledClassifier, PooledHead
+from alloykit.models.loading import load_config, load_encoder
 from alloykit.training.options import StudentSpec
 
 
 def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:
     """The student in float32 with its head drawn from `seed`, and its tokenizer. AlloyError if it has too few layers."""
-    from transformers import AutoConfig, AutoModelForSequenceClassification, set_seed
+    from transformers import set_seed
 
-    folder = resolve(spec.model)
-    common = {"revision": spec.revision, "trust_remote_code": spec.trust_remote_code}
-    config = load_or_explain(lambda: AutoConfig.from_pretrained(folder, **common), spec.model)
-    if is_pooled(config):  # a head that the encoder brings along is not the student's
-        delattr(config, MARK)
+    config, revision = load_config(spec)
+    for own in (MARK, TEMPERATURE):  # a head that the encoder brings along is not the student's
+        if hasattr(config, own):
+            delattr(config, own)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
     if spec.dropout is not None:
         set_dropout_rate(config, spec.dropout)
@@ -38,25 +34,18 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
     config.problem_type = "single_label_classification"
     kept = layers_to_keep(config.num_hidden_layers, spec)
     set_seed(seed)
-    with quiet_transformers():
-        model = load_or_explain(
-            lambda: AutoModelForSequenceClassification.from_pretrained(
-                folder, config=config, dtype=torch.float32, use_safetensors=True, ignore_mismatched_sizes=True, **common
-            ),
-            spec.model,
-        )
-        tokenizer = load_tokenizer(folder, spec.model, common)
-        if not same_labels:  # a head of as many other classes would otherwise come along
-            for name, module in model.named_modules():
-                outside = not name.startswith(f"{model.base_model_prefix}.")
-                if outside and isinstance(module, nn.Linear) and module.out_features == space.size:
-                    nn.init.normal_(module.weight, std=getattr(config, "initializer_range", 0.02))
-                    if module.bias is not None:
-                        nn.init.zeros_(module.bias)
-        if len(kept) < config.num_hidden_layers:
-            model = keep_layers(model, kept)
-        if spec.head == "pooled":
-            model = PooledClassifier(model.base_model, PooledHead(config.hidden_size, space.size))
+    model, tokenizer = load_encoder(spec.model_copy(update={"revision": revision}), config, head=True)
+    if not same_labels:  # a head of as many other classes would otherwise come along
+        for name, module in model.named_modules():
+            outside = not name.startswith(f"{model.base_model_prefix}.")
+            if outside and isinstance(module, nn.Linear) and module.out_features == space.size:
+                nn.init.normal_(module.weight, std=getattr(config, "initializer_range", 0.02))
+                if module.bias is not None:
+                    nn.init.zeros_(module.bias)
+    if len(kept) < config.num_hidden_layers:
+        model = keep_layers(model, kept)
+    if spec.head == "pooled":
+        model = PooledClassifier(model.base_model, PooledHead(config.hidden_size, space.size))
     return model, tokenizer
 
 
@@ -78,8 +67,6 @@ def layers_to_keep(available: int, spec: StudentSpec) -> list[int]:
 
 def keep_layers(model: Any, kept: list[int]) -> Any:
     """A model of the same class with only the layers `kept`, everything else copied."""
-    from transformers import AutoModelForSequenceClassification
-
     depth = model.config.num_hidden_layers
     config = copy.deepcopy(model.config)
     for key, value in vars(config).items():  # settings that list one value per layer
@@ -89,7 +76,7 @@ def keep_layers(model: Any, kept: list[int]) -> Any:
         config.num_hidden_layers = len(kept)
     except NotImplementedError as error:
         raise _inseparable(model, str(error).splitlines()[0]) from error
-    small = AutoModelForSequenceClassification.from_config(config).to(torch.float32)
+    small = type(model)(config).to(torch.float32)
     shrunk = {n: len(m) for n, m in small.named_modules() if isinstance(m, nn.ModuleList)}
     stacks = [
         n
@@ -117,15 +104,3 @@ def _inseparable(model: Any, got: str) -> AlloyError:
         got=got,
         hint="Leave `layers` out, so that the whole encoder becomes the student.",
     )
-
-
-@contextmanager
-def quiet_transformers() -> Iterator[None]:
-    """A new head is what we asked for: keep transformers from warning about it."""
-    logger = logging.getLogger("transformers")
-    level = logger.level
-    logger.setLevel(logging.ERROR)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -18,6 +18,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import os_error
 from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Context, Method, Phase
+from alloykit.models.device import pick_device
 from alloykit.precision import choose_precision
 from alloykit.progress import bar, say
 from alloykit.training.checkpoints import last_complete_checkpoint
@@ -55,7 +56,7 @@ def train(
     check_collator: Collator | None = None,
     validation: Validation | None = None,
     supply: Supply | None = None,
-    device: str = "cpu",
+    device: str = "auto",
 ) -> Fitted:
     """Train `student` in place, phase by phase; leave the selected weights in it.
 
@@ -64,7 +65,7 @@ def train(
     `supply`: makes each phase's data anew, from the student as it then is. `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
     result as if it had never stopped.
     """
-    modules = method.modules(context)
+    modules, device = method.modules(context), pick_device(device)
     fitted = Fitted()
     for phase in method.phases():
         if supply is not None:

@@ -1,0 +1,35 @@
+"""What a finished classifier's folder carries beside its weights: how much of a text it reads, and its temperature."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from alloykit.files import write_atomic
+
+TEMPERATURE = "alloykit_temperature"
+"""Key of config.json: the logits divided by it give probabilities as sure as the student's supervision was."""
+
+
+def temperature_of(config: Any) -> float:
+    """The temperature in a model's configuration; 1 where there is none."""
+    return float(getattr(config, TEMPERATURE, None) or 1.0)
+
+
+def is_temperature(value: Any) -> bool:
+    """Whether it is a positive, finite number."""
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return number and math.isfinite(value) and value > 0
+
+
+def save_temperature(folder: Path, temperature: float | None) -> None:
+    """Write it into the config.json of a finished classifier, whole or not at all; None leaves the file as it is."""
+    path = folder / "config.json"
+    if temperature is None:
+        return
+    config = json.loads(path.read_text(encoding="utf-8"))
+    if config.get(TEMPERATURE) != temperature:
+        text = json.dumps(config | {TEMPERATURE: temperature}, indent=2, sort_keys=True, ensure_ascii=False)
+        write_atomic(path, text + "\n")

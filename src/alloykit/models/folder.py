@@ -1,0 +1,292 @@
+"""A model folder as others made it: what may be read of it, checked before any library sees it.
+
+A folder can come from a stranger, or be damaged. transformers follows what the files say: names of other weight files, pickled
+ones among them, names of classes, of kernels on the hub, of modules with code. So it is never shown the folder itself but a
+copy (`staged`), which holds only files of known kinds, and whose JSON files lack every key that names code or other files.
+The copy is made of links; only the small JSON files are written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.models.export import TEMPERATURE, is_temperature
+
+SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
+INDEX = ".safetensors.index.json"
+MOST_JSON = 64 * 2**20  # bytes of a configuration
+MOST_LAYERS = 1000
+DEEPEST = 50
+# Keys of config.json that choose code, other files or number formats. alloykit chooses these itself.
+CHOSEN = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
+          "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file"}  # fmt: skip
+# Keys of generation_config.json that are kept: token ids and penalties. How texts are drawn, the recipe says.
+GENERATION = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
+              "begin_suppress_tokens"}  # fmt: skip
+
+
+def loadable(folder: Path) -> list[Path]:
+    """The files of a folder that loading may read, by name."""
+    return sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file())
+
+
+@contextmanager
+def staged(folder: Path, model: str) -> Iterator[Path]:
+    """A temporary copy of a model folder that holds what may be read of it and nothing else. AlloyError for a folder that is no
+    model, is damaged, or asks for anything but safetensors. model: as the user named it, for messages."""
+    files = _checked_files(folder, model)
+    config = checked_config(folder, model)
+    with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
+        copy = Path(name)
+        for file in files:
+            if file.name == "config.json":
+                content: Any = config
+            elif file.name == "tokenizer_config.json":
+                content = _checked_tokenizer(_read(file, model))
+            elif file.name == "generation_config.json":
+                content = {
+                    key: value for key, value in _read(file, model).items() if key in GENERATION and _plain(value)
+                }
+            elif file.name.endswith(INDEX):
+                content = _checked_index(_read(file, model), file, model)
+            else:
+                (copy / file.name).symlink_to(file.resolve())
+                continue
+            (copy / file.name).write_text(json.dumps(content), encoding="utf-8")
+        yield copy
+
+
+def checked_config(folder: Path, model: str) -> dict[str, Any]:
+    """config.json without the keys of `CHOSEN`, its values checked as far as alloykit relies on them. AlloyError."""
+    from transformers import CONFIG_MAPPING
+
+    if not (folder / "config.json").is_file():
+        raise AlloyError(
+            expected="a model folder (config.json, model.safetensors, tokenizer files)",
+            got=f"'{model}' without a file config.json",
+            hint="Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
+        )
+    raw = _read(folder / "config.json", model)
+    kind = raw.get("model_type")
+    if not isinstance(kind, str) or kind not in CONFIG_MAPPING:
+        if raw.get("auto_map"):
+            raise needs_code(model)
+        raise _damaged("config.json", model, f"the model type {kind!r}", "one that transformers knows")
+    config: dict[str, Any] = _cleaned(raw, model)
+    if "quantization_config" in json.dumps(config):
+        raise AlloyError(
+            expected=f"weights of '{model}' that are not quantized",
+            got="a `quantization_config` in its config.json",
+            hint="Use the model that it was made from; `knowledge: {int8: true}` computes in 8 bits.",
+        )
+    _check_weights_name(config.get("transformers_weights"), folder, model)
+    heads = config.get("architectures")
+    if heads is not None and not (isinstance(heads, list) and all(isinstance(head, str) for head in heads)):
+        raise _damaged("config.json", model, f"`architectures: {heads!r}`", "a list of names")
+    if not isinstance(config.get("tokenizer_class", ""), str) or not _is_tokenizer(config.get("tokenizer_class", "")):
+        del config["tokenizer_class"]
+    if not is_temperature(config.get(TEMPERATURE, 1.0)):
+        raise _damaged("config.json", model, f"`{TEMPERATURE}: {config[TEMPERATURE]!r}`", "a positive number")
+    if "id2label" in config or "label2id" in config:
+        labels = _labels(config.pop("id2label", None), config.pop("label2id", None), model)
+        config.pop("num_labels", None)
+        config |= {"id2label": labels, "label2id": {label: int(i) for i, label in labels.items()}}
+    return config
+
+
+def needs_code(model: str) -> AlloyError:
+    """The error for a model that cannot be loaded without code of its own."""
+    return AlloyError(
+        expected="a model that needs no code of its own",
+        got=f"'{model}', whose config.json names such code",
+        hint="If you have read and trust its code, set `trust_remote_code: true` beside it in the recipe, or add "
+        "--trust-remote-code to `predict` or `evaluate`.",
+    )
+
+
+def check_weights(folder: Path, model: str) -> None:
+    """AlloyError, before any work, if a model folder holds no whole safetensors file."""
+    import safetensors
+
+    files = [file for file in _checked_files(folder, model) if file.suffix == ".safetensors"]
+    if not files:
+        raise AlloyError(
+            expected=f"weights in safetensors in '{model}'",
+            got="none",
+            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained.",
+        )
+    for file in files:
+        try:
+            with safetensors.safe_open(file, framework="pt"):
+                pass
+        except (safetensors.SafetensorError, OSError, ValueError) as error:
+            raise AlloyError(
+                expected=f"a whole file {file.name} in '{model}'",
+                got=f"'{str(error)[:200]}'",
+                hint="Copy or download it again.",
+            ) from error
+
+
+def _checked_files(folder: Path, model: str) -> list[Path]:
+    """The files that may be read. AlloyError for one that is no plain file of this folder, and for an adapter."""
+    root = folder.resolve()
+    # In the hub's cache, files are links into a folder beside.
+    inside = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
+    found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
+    for file in found:
+        if not file.is_file():
+            got = "a link that leads nowhere" if file.is_symlink() else "something else"
+            raise AlloyError(expected=f"a file {file.name} in '{model}'", got=got, hint="Copy the whole folder again.")
+        if not any(file.resolve().is_relative_to(place) for place in inside):
+            raise AlloyError(
+                expected=f"a file {file.name} in '{model}'",
+                got="a link to a file outside that folder",
+                hint="Copy the file into the folder if you trust it.",
+            )
+    if any(file.name == "adapter_config.json" for file in found):
+        raise AlloyError(
+            expected=f"a whole model in '{model}'",
+            got="an adapter (adapter_config.json)",
+            hint="Merge it into its model with PEFT's merge_and_unload(), and save that with save_pretrained.",
+        )
+    return found
+
+
+def _read(file: Path, model: str) -> dict[str, Any]:
+    """A JSON object. AlloyError for anything else."""
+    try:
+        if file.stat().st_size > MOST_JSON:
+            raise ValueError(f"{file.stat().st_size:,} bytes")
+        found = json.loads(file.read_text(encoding="utf-8"))
+    except (OSError, ValueError, RecursionError) as error:
+        raise _damaged(file.name, model, str(error) or type(error).__name__, "a JSON object") from error
+    if not isinstance(found, dict):
+        raise _damaged(file.name, model, f"a {type(found).__name__}", "a JSON object")
+    return found
+
+
+def _cleaned(value: Any, model: str, key: str = "", depth: int = 0) -> Any:
+    """The same value without the keys that alloykit chooses itself, at any depth."""
+    if depth > DEEPEST:
+        raise _damaged("config.json", model, "values nested too deeply", f"at most {DEEPEST} levels")
+    if isinstance(value, dict):
+        if key in ("id2label", "label2id"):  # their keys are labels
+            return value
+        kept = {k: v for k, v in value.items() if k not in CHOSEN and not k.startswith("_")}
+        kept = {k: v for k, v in kept.items() if k != "quantization_config" or v is not None}
+        return {k: _cleaned(v, model, k, depth + 1) for k, v in kept.items()}
+    if isinstance(value, list):
+        return [_cleaned(v, model, key, depth + 1) for v in value]
+    if isinstance(value, str) and not _is_text(value):
+        raise _damaged("config.json", model, f"`{key!a}: {value!a}`", "valid text")
+    whole = isinstance(value, int) and not isinstance(value, bool)
+    if whole and (abs(value) >= 2**31 or ("layer" in key and value > MOST_LAYERS)):
+        raise _damaged("config.json", model, f"`{key}: {str(value)[:40]}`", "a number of usual size")
+    return value
+
+
+def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
+    """The labels in the order of the logits, by position. AlloyError where there is not one name for each."""
+    if id2label is None and isinstance(label2id, dict):
+        id2label = {i: label for label, i in label2id.items()}
+    whole = isinstance(id2label, dict) and bool(id2label)
+    try:
+        labels = {int(i): label for i, label in id2label.items()} if whole else {}
+    except (ValueError, TypeError):
+        labels = {}
+    names = [labels.get(i) for i in range(len(labels))]
+    good = all(isinstance(n, (str, int)) and not isinstance(n, bool) and _is_text(str(n)) for n in names)
+    if not names or len(labels) != len(id2label) or not good:
+        raise _damaged(
+            "config.json",
+            model,
+            f"`id2label: {ascii(id2label)[:100]}`",
+            'a name for each label, {"0": "bug", "1": "login"}',
+        )
+    return {str(i): str(name) for i, name in enumerate(names)}
+
+
+def _check_weights_name(name: Any, folder: Path, model: str) -> None:
+    """AlloyError if config.json names another file of weights than a safetensors file of this folder."""
+    if name is None:
+        return
+    plain = isinstance(name, str) and Path(name).name == name
+    if not (plain and name.endswith((".safetensors", INDEX)) and (folder / name).is_file()):
+        raise AlloyError(
+            expected=f"weights in safetensors in '{model}'",
+            got=f"`transformers_weights: {ascii(name)[:100]}` in its config.json",
+            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained.",
+        )
+
+
+def _checked_index(index: dict[str, Any], file: Path, model: str) -> dict[str, Any]:
+    """Which shard holds which tensor. AlloyError for a shard that is no safetensors file of this folder."""
+    places = index.get("weight_map")
+    if not isinstance(places, dict) or not places:
+        raise _damaged(file.name, model, "no `weight_map`", "the file of each tensor")
+    for shard in {ascii(place): place for place in places.values()}.values():
+        plain = isinstance(shard, str) and Path(shard).name == shard and shard.endswith(".safetensors")
+        if not plain or not (file.parent / shard).is_file():
+            raise _damaged(file.name, model, f"the file {ascii(shard)[:100]}", "safetensors files of this folder")
+    metadata = index.get("metadata")
+    return {"metadata": metadata if isinstance(metadata, dict) else {}, "weight_map": places}
+
+
+def _checked_tokenizer(raw: dict[str, Any]) -> dict[str, Any]:
+    """tokenizer_config.json without keys that name code, files, or a class that is no tokenizer."""
+    kept = {
+        key: value
+        for key, value in raw.items()
+        if key not in CHOSEN and not key.startswith("_") and not key.endswith(("_file", "_files"))
+    }
+    for key in ("tokenizer_class", "backend"):
+        if key in kept and not isinstance(kept[key], str):
+            del kept[key]
+    if "tokenizer_class" in kept and not _is_tokenizer(kept["tokenizer_class"]):
+        del kept["tokenizer_class"]
+    length = kept.get("model_max_length")
+    number = isinstance(length, (int, float)) and not isinstance(length, bool)
+    if length is not None and not (number and not math.isnan(length) and length >= 1):
+        del kept["model_max_length"]
+    return kept
+
+
+def _is_tokenizer(name: str) -> bool:
+    """Whether transformers would take this name for a tokenizer of its own, or for one that it does not know.
+
+    It looks the name up among all that it exports: `RagRetriever` unpickles, `AutoModel` loads weights.
+    """
+    from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
+    from transformers.tokenization_utils_base import PreTrainedTokenizerBase
+
+    found: Any = tokenizer_class_from_name(name)
+    if found is None or type(found).__name__ == "DummyObject":  # which only says what must be installed
+        return True
+    return isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)
+
+
+def _plain(value: Any) -> bool:
+    """A number, or a list of whole numbers."""
+    if isinstance(value, list):
+        return all(isinstance(v, int) and not isinstance(v, bool) for v in value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_text(value: str) -> bool:
+    """Whether a string can be written as UTF-8; half of a pair of surrogates cannot."""
+    return not any(0xD800 <= ord(c) <= 0xDFFF for c in value)
+
+
+def _damaged(file: str, model: str, got: str, wanted: str) -> AlloyError:
+    return AlloyError(
+        expected=f"{wanted} in {file} of '{model}'",
+        got=got[:200],
+        hint="Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
+    )

@@ -1,0 +1,116 @@
+"""No folder of a model makes alloykit run code, unpickle, ask a question or open a connection."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+from pathlib import Path
+
+import pytest
+import tiny
+from hostile import HARMLESS, LABELS, REFUSED, edit, reached, unknown_model
+
+import alloykit
+from alloykit import AlloyError
+from alloykit.models.loading import load_classifier
+from alloykit.options import ModelSpec
+from alloykit.serving.predictor import Predictor
+from alloykit.teachers.teacher import TeacherSpec, describe
+
+__all__ = ["reached"]
+SOURCE = Path(alloykit.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def clean(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny.classifier(tmp_path_factory.mktemp("clean") / "model", LABELS)
+
+
+@pytest.fixture
+def folder(clean: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(clean, tmp_path / "model"))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_folder_that_asks_for_more_than_safetensors_is_refused(name: str, folder: Path, reached: list[str]) -> None:
+    spoil, words = REFUSED[name]
+    spoil(folder)
+    with pytest.raises(AlloyError, match=words):
+        Predictor.load(folder)
+    if name != "a huge model":  # which shows when it is built
+        with pytest.raises(AlloyError, match=words):
+            describe(TeacherSpec(model=str(folder)), "x")
+    assert reached == []
+    assert not (folder / "ran").exists()
+
+
+@pytest.mark.parametrize("name", HARMLESS)
+def test_what_names_code_is_ignored_where_the_model_needs_none(
+    name: str, folder: Path, clean: Path, reached: list[str]
+) -> None:
+    HARMLESS[name](folder)
+    found = Predictor.load(folder, device="cpu").probabilities(["refund the card", "y"])
+    assert reached == []
+    assert not (folder / "ran").exists()
+    if name != "a tokenizer that nobody registered":  # which is of another model
+        assert found.equal(Predictor.load(clean, device="cpu").probabilities(["refund the card", "y"]))
+
+
+def test_code_runs_only_when_it_is_trusted(folder: Path) -> None:
+    """The same folder, with and without the word: so the tests above could have found code that ran."""
+    unknown_model(folder)
+    with pytest.raises(AlloyError, match="--trust-remote-code"):
+        load_classifier(ModelSpec(model=str(folder)))
+    assert not (folder / "ran").exists()
+    with pytest.raises(AlloyError):  # its classes are empty
+        load_classifier(ModelSpec(model=str(folder), trust_remote_code=True))
+    assert (folder / "ran").exists()
+
+
+def test_a_file_is_no_model(folder: Path) -> None:
+    for file in ("config.json", "model.safetensors"):
+        with pytest.raises(AlloyError, match="which is a file"):
+            describe(TeacherSpec(model=str(folder / file)), "x")
+
+
+def test_links_within_the_hub_s_cache_are_followed(folder: Path, tmp_path: Path) -> None:
+    """Its snapshots are links to files in a folder beside them."""
+    blobs, snapshot = tmp_path / "models--o--n" / "blobs", tmp_path / "models--o--n" / "snapshots" / ("a" * 40)
+    blobs.mkdir(parents=True)
+    snapshot.mkdir(parents=True)
+    for file in folder.iterdir():
+        shutil.move(file, blobs / file.name)
+        (snapshot / file.name).symlink_to(blobs / file.name)
+    assert Predictor.load(snapshot).labels == LABELS
+
+
+def test_the_temporary_copy_leaves_no_trace(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    model, tokenizer = load_classifier(ModelSpec(model=str(folder)))
+    assert list(place.iterdir()) == []
+    assert model.config._name_or_path == model.name_or_path == str(folder)
+    tokenizer.save_pretrained(tmp_path / "saved")
+    assert str(place) not in (tmp_path / "saved" / "tokenizer_config.json").read_text()
+
+
+@pytest.mark.parametrize("sub", ["text_config", "vision_config"])
+def test_parts_of_a_configuration_are_cleaned_too(sub: str, folder: Path) -> None:
+    from alloykit.models.folder import checked_config
+
+    edit(folder, **{sub: {"auto_map": {"AutoModel": "own.Own"}, "_attn_implementation": "a/b", "width": 3}})
+    assert checked_config(folder, "x")[sub] == {"width": 3}
+
+
+def test_nothing_is_loaded_elsewhere() -> None:
+    """`from_pretrained` is called in one place; a model is built from a configuration nowhere without saying whose code may run."""
+    calls = []
+    for path in SOURCE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in ("from_pretrained", "from_config"):
+                calls.append((str(path.relative_to(SOURCE)), node.attr))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_config":
+                assert any(word.arg == "trust_remote_code" for word in node.keywords)
+            assert not (isinstance(node, ast.Attribute) and node.attr == "load" and ast.unparse(node) == "torch.load")
+    assert sorted(calls) == [("models/loading.py", "from_config"), ("models/loading.py", "from_pretrained")]
