@@ -50,7 +50,7 @@ def _body(found: Mapping[str, Any]) -> list[str]:
         f"{f['experiments']['bootstraps']:,} for the bootstraps (of {', '.join(map(str, BOOTSTRAP_TEXTS))} texts only). A rate of 5 % is thereby known "
         f"to ±{_error(f['experiments']['error']):.1f} points (95 %), for the bootstraps to ±{_error(f['experiments']['bootstraps']):.1f}.",
         "",
-        "**Wrong**: how often a 95 % interval excludes 0 where both are equally good, in %: the mean over all spreads, numbers of texts and kinds of answers, and behind it the "
+        "**Wrong**: how often a 95 % interval excludes 0 where both are equally good, in %: the mean over all spreads, numbers of texts and kinds of answers, and in brackets the "
         "largest rate of any combination. It should be 5 at most.",
         "",
         *rows(
@@ -68,7 +68,7 @@ def _body(found: Mapping[str, Any]) -> list[str]:
             ],
         ),
         "**Found**: how often the interval excludes 0 where one classifier is better, in %, mean over numbers of texts and kinds of answers. Only intervals that are wrong in at most "
-        f"{_limit(f):.1f} % of any combination.",
+        f"{_limit(f):.1f} % of every combination (5 %, and three standard errors of the simulation).",
         "",
         *(line for true in TRUE if true for line in _power(f, true)),
         "## Trainings that fail now and then",

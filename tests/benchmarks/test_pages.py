@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from benchmarks.harness import pictures
+
+INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 
 
 @pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed", "alloy", "significance"])
@@ -22,3 +25,19 @@ def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, m
     assert written == committed
     committed_files = {p.name for p in (page.RESULTS / paper).glob("*")}
     assert {p.name for p in (tmp_path / paper).iterdir()} <= committed_files
+
+
+@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "alloy"])
+def test_intervals_in_the_notes_are_of_the_tables(paper: str) -> None:
+    """What was written by hand does not keep an interval that the tables no longer have (or have the other way round)."""
+    page = import_module(f"benchmarks.{paper}.page")
+    lines = (page.RESULTS / f"{paper}.md").read_text(encoding="utf-8").splitlines()
+    there = set(INTERVAL.findall("\n".join(line for line in lines if line.startswith("|"))))
+    there |= {(swapped(high), swapped(low)) for low, high in there}
+    notes = {note.name: note.read_text(encoding="utf-8") for note in page.NOTES.glob("*.md")}
+    quoted = {(name, found) for name, text in notes.items() for found in INTERVAL.findall(" ".join(text.split()))}
+    assert {(name, " to ".join(found)) for name, found in quoted if found not in there} == set()
+
+
+def swapped(number: str) -> str:
+    return {"+": "−", "−": "+"}[number[0]] + number[1:]

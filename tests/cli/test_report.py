@@ -27,7 +27,7 @@ def test_amalgamate_leaves_a_report_and_a_card(finished: Finished) -> None:
     assert finished.result.out.splitlines()[-1] == f"report: {page}"
     metrics = json.loads((finished.folder / "metrics.json").read_text())
     accuracy = f"{100 * metrics['evaluation']['scores']['student']['accuracy']:.1f}"
-    assert f"The student names {accuracy}\u00a0% of 40 labelled texts right" in page.read_text(encoding="utf-8")
+    assert f"accuracy is {accuracy}\u00a0% on 40 labelled texts" in page.read_text(encoding="utf-8")
     card = (finished.folder / STUDENT).read_text(encoding="utf-8")
     assert card.startswith("---\n")
     assert f"| student | {accuracy} %" in card
@@ -88,12 +88,12 @@ def test_several_runs_are_compared(run: Path, tmp_path: Path, call: Call, monkey
 
 
 def test_evaluating_on_other_data_renews_the_report(run: Path, tmp_path: Path, call: Call) -> None:
-    assert "of 40 labelled texts right" in (run / "report.html").read_text(encoding="utf-8")
+    assert "on 40 labelled texts" in (run / "report.html").read_text(encoding="utf-8")
     data = labelled(tmp_path / "other.csv", 15, seed=33)
     result = call("evaluate", run, "--data", data, "--json")
     assert result.code == 0, result.err
     accuracy = f"{100 * json.loads(result.out)['scores']['student']['accuracy']:.1f}"
-    assert f"names {accuracy}\u00a0% of 15 labelled texts right" in (run / "report.html").read_text(encoding="utf-8")
+    assert f"accuracy is {accuracy}\u00a0% on 15 labelled texts" in (run / "report.html").read_text(encoding="utf-8")
     assert "Measured on 15 labelled texts." in (run / STUDENT).read_text(encoding="utf-8")
 
 

@@ -76,7 +76,10 @@ def test_the_best_is_strong_and_the_others_are_tested_against_it(runs: Runs) -> 
     found = scores(comparison)
     strong = [row.all("th")[0].words for row in comparison.all("tr") if row.attributes.get("class") == "ours"]
     assert strong == ["top"]
-    assert headline(comparison) == ("good", "top is clearly ahead of the others (p < 0.05 after Holm's correction).")
+    assert headline(comparison) == (
+        "good",
+        "top has a significantly higher accuracy than the others (p < 0.05 after Holm's correction).",
+    )
     expected = against({n: np.array(r) for n, r in right.items() if r}, "top")
     for name, t in expected.items():
         behind = f"{100 * t['difference']:.1f} ({100 * t['low']:.1f} to {100 * t['high']:.1f})"
@@ -95,12 +98,15 @@ def test_runs_that_the_texts_do_not_tell_apart(runs: Runs) -> None:
         "b": [n % 2 == 0 or n in (1, 3, 5) for n in range(60)],
         "c": [n == 0 for n in range(60)],
     }
-    assert headline(asked(runs, right)) == ("mixed", "b is ahead, but these texts do not tell it apart from a.")
+    assert headline(asked(runs, right)) == (
+        "mixed",
+        "b has the highest accuracy, but there is no significant difference to a.",
+    )
 
 
 def test_nobody_is_ahead_of_an_equal(runs: Runs) -> None:
     comparison = asked(runs, {"a": [True, False] * 30, "b": [False, True] * 30})
-    assert headline(comparison) == ("mixed", "a, b are right equally often; no other run is right more often.")
+    assert headline(comparison) == ("mixed", "a, b have the same accuracy; no other run has a higher one.")
 
 
 @pytest.mark.parametrize(

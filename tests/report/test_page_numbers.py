@@ -39,7 +39,7 @@ def test_the_score_table(page_of: Pages, runs: Runs, name: str) -> None:
     found = read(runs.root / name)["evaluation"]
     head, *body = table_of(page_of(name), "Who is right how often")
     assert head[:6] == ["answered by", "accuracy", "95 % interval", "macro-F1", "billing", "delivery"]
-    assert head[6:] == ["right teacher", "student is ahead by", "p (Holm)", "p (McNemar, Holm)"]
+    assert head[6:] == ["right teacher", "student less this one", "p (Holm)", "p (McNemar, Holm)"]
     expected = []
     for who, s in found["scores"].items():
         interval = " to ".join(percent(end) for end in s["interval"]) if "interval" in s else "–"

@@ -22,13 +22,11 @@ from alloykit.report.verdict import verdict
     ],
 )
 def test_how_many_are_wrong(accuracy: float, wrong: str) -> None:
-    assert verdict(case(accuracy, ensemble=BETTER)).points[0].endswith(f", so about {wrong}.")
+    assert verdict(case(accuracy, ensemble=BETTER)).points[0].endswith(f": about {wrong}.")
 
 
 def test_wrong_more_often_than_right() -> None:
-    found = check(
-        case(0.49, ensemble=BETTER), "poor", "The student is better than anything you could serve without it."
-    )
+    found = check(case(0.49, ensemble=BETTER), "poor", "The student is better than every alternative.")
     assert "Better is not good: it is wrong more often than right." in found.points
     found = check(
         case(0.49, ensemble=rival(0.0, -0.01, 0.01, 1.0)), "mixed", "The student is about as good as the ensemble."

@@ -28,15 +28,15 @@ def paired_interval(a: Right, b: Right) -> dict[str, float]:
 
     a, b: [n] bool, was the answer right? Or [S, n] for S seeds over the same n texts. With x[s, t] = a − b, the difference is d = mean(x):
 
-        A = var over seeds(mean over texts of x) / S,    B = var over texts(mean over seeds of x) / n,
-        half-width² = t²(S − 1) · A + t²(n − 1) · B,
+        A = var over seeds(mean over texts of x) / S,    B = var over texts(mean over seeds of x) / (n + 2),
+        half-width² = t²(S − 1) · A + t²(n + 1) · B,
 
     where t(df) is the 97.5 % quantile of Student's t. A covers the luck of training. B covers the luck of the test texts: all seeds share them,
     so more seeds do not make it smaller. Each part has the quantile of its own degrees of freedom. For normal means Banerjee proves that such an
     interval misses the true difference in at most 5 % of all cases, whatever the ratio of the parts. `python -m benchmarks significance`
     shows the same by simulation.
 
-    B counts two texts more than there are, one that a gains and one that b gains (as Bonett and Price, 2012, do), so n + 2 texts. Without them
+    The n + 2 texts of B are the n of the test, one more that a wins and one more that b wins (as Bonett and Price, 2012, add them). Without these
     two classifiers that are right on the same texts would have an interval of no width.
 
     With one seed A is missing: the interval then speaks of these two trained classifiers only, and not of other trainings.

@@ -86,7 +86,7 @@ def _same_texts(answers: Sequence[Mapping[str, Any] | None]) -> bool:
 def _sentence(
     order: Sequence[str], accuracies: Mapping[str, float], tests: Mapping[str, Any], same: bool
 ) -> tuple[str, str]:
-    """Mood and sentence. `tests`: of those that have answers to compare; a run without them is not told apart."""
+    """Mood and sentence. `tests`: of those that have answers to compare; a run without them counts as not different."""
     if not order:
         return "unknown", "None of these runs was tested on labelled texts."
     if len(order) == 1:
@@ -95,11 +95,14 @@ def _sentence(
         return "unknown", "The runs were tested on different texts: their accuracies cannot be compared fairly."
     level = [name for name in order if accuracies[name] == accuracies[order[0]]]
     if len(level) > 1:
-        return "mixed", f"{', '.join(level)} are right equally often; no other run is right more often."
+        return "mixed", f"{', '.join(level)} have the same accuracy; no other run has a higher one."
     near = [name for name in order[1:] if name not in tests or tests[name]["p_holm"] >= 0.05]
     if near:
-        return "mixed", f"{order[0]} is ahead, but these texts do not tell it apart from {', '.join(near)}."
-    return "good", f"{order[0]} is clearly ahead of the others (p < 0.05 after Holm's correction)."
+        return (
+            "mixed",
+            f"{order[0]} has the highest accuracy, but there is no significant difference to {', '.join(near)}.",
+        )
+    return "good", f"{order[0]} has a significantly higher accuracy than the others (p < 0.05 after Holm's correction)."
 
 
 def _pictures(tested: Mapping[str, Any], order: Sequence[str]) -> list[Picture]:

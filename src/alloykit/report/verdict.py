@@ -11,6 +11,7 @@ from alloykit.report.figures import percent
 CLEARLY = 0.05  # p after Holm's correction
 HARDLY, ENOUGH = 0.1, 10  # a label found less often than this, on at least so many test texts, was not learned
 SAME = 0.01  # a difference that nobody will notice
+CLOSE = 0.02  # two classifiers are about equally good if the whole interval of their difference is within this
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,8 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     rivals = {name: s for name, s in found["significance"].items() if name in scores}
     best = max(rivals, key=lambda name: scores[name]["accuracy"]) if rivals else None
     points = [
-        f"{who} names {percent(accuracy)} of {found['texts']:,} labelled texts right (95 % interval {percent(low)} to "
-        f"{percent(high)}), so about {_wrong(1 - accuracy)}."
+        f"{who}'s accuracy is {percent(accuracy)} on {found['texts']:,} labelled texts (95 % interval {percent(low)} to "
+        f"{percent(high)}): about {_wrong(1 - accuracy)}."
     ]
     mood, headline = "good", f"{who} was tested, with nothing to compare it to."
     if best is not None:
@@ -50,21 +51,32 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
         if clear and gain["difference"] > 0 and not everywhere:
             mood, headline = (
                 "mixed",
-                f"{who} is better than {called}, but these texts do not tell it apart from all others.",
+                f"{who} is better than {called}, but not significantly better than every alternative.",
             )
         elif clear and gain["difference"] > 0:
-            mood, headline = "good", f"{who} is better than anything you could serve without it."
+            mood, headline = "good", f"{who} is better than every alternative."
         elif clear:
-            mood, headline = "poor", f"Not yet: {called} is better than {who.lower()}."
-        elif abs(gain["difference"]) <= SAME or gain["low"] > -2 * SAME:
-            mood, headline = "mixed", f"{who} is about as good as {called}."
+            mood, headline = "poor", f"{called[0].upper()}{called[1:]} is better than {who.lower()}."
+        elif gain["low"] > -CLOSE:
+            mood = "mixed"
+            headline = f"{who} is about as good as {called}{'' if gain['high'] < CLOSE else ', or better'}."
         else:
-            mood, headline = "mixed", f"These texts do not decide whether {who.lower()} or {called} is better."
+            mood = "mixed"
+            headline = (
+                f"{who} has {percent(accuracy)}, {called} {percent(scores[best]['accuracy'])}: no significant difference on "
+                f"{found['texts']:,} texts."
+            )
+        n = len(rivals)
         points.append(
-            f"The best alternative, {called}, names {percent(scores[best]['accuracy'])}: a difference of "
+            f"The accuracy of the best alternative, {called}, is {percent(scores[best]['accuracy'])}. Difference: "
             f"{_points(gain['difference'])} points (95 % interval {_points(gain['low'])} to {_points(gain['high'])}, "
-            f"p {_p(gain['p_holm'])} after Holm's correction over {len(rivals)} comparisons)."
+            f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
         )
+        if ours == "student":
+            points.append(
+                "Intervals and p come from the test texts alone. They are about this one training: with another seed the student "
+                "would differ."
+            )
     lost = _lost(metrics, found)
     if lost and mood == "good":
         mood, headline = (
