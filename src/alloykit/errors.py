@@ -1,6 +1,13 @@
 """The one exception for problems that the user can fix."""
 
 
+MAX_PART = 8_000  # characters of each part of a message
+
+
+def _cut(part: str) -> str:
+    return part if len(part) <= MAX_PART else f"{part[:MAX_PART]}…" + ("\n" if part.endswith("\n") else "")
+
+
 class AlloyError(Exception):
     """Says what was expected, what came instead, and what to do about it.
 
@@ -9,6 +16,8 @@ class AlloyError(Exception):
     """
 
     def __init__(self, *, expected: str, got: str, hint: str = "") -> None:
+        # Whoever words a message cuts long names and values; this only keeps one that was missed off the screen.
+        expected, got, hint = (_cut(part) for part in (expected, got, hint))
         self.expected = expected
         self.got = got
         self.hint = hint

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
+import reprlib
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -31,17 +32,32 @@ def short(name: object) -> str:
     return str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…"
 
 
+class _Shown(reprlib.Repr):
+    def __init__(self) -> None:
+        super().__init__()
+        self.maxlevel, self.maxdict, self.maxlist, self.maxtuple, self.maxset, self.maxfrozenset = 3, 4, 6, 6, 6, 6
+        self.maxstring, self.maxother = 80, 80
+
+    def repr_int(self, x: int, level: int) -> str:
+        return repr(x) if abs(x) < 10**30 else f"an integer of {x.bit_length():,} bits"  # Python refuses to print large ones
+
+
+def shown(value: object) -> str:
+    """Any value in a message: its repr, at most 200 characters of it, in little time however large the value is."""
+    return (text := _Shown().repr(value))[:200] + ("…" if len(text) > 200 else "")
+
+
 def unknown(expected: str, got: str, known: Sequence[str]) -> AlloyError:
     """The error for a name that is not among the known ones, with the nearest of them."""
     guess = near(got, known)
     hint = f"Did you mean '{guess}'? " if guess else ""
-    return AlloyError(expected=expected, got=f"'{got}'", hint=f"{hint}There are: {quoted(known)}.")
+    return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(known)}.")
 
 
 def clean(names: Sequence[str], who: str) -> tuple[str, ...]:
     """The names without outer spaces. Raises AlloyError for what is not a list of different, non-empty names."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise AlloyError(expected=f"a list of label names for {who}", got=repr(names))
+        raise AlloyError(expected=f"a list of label names for {who}", got=shown(names))
     cleaned = tuple(name.strip() for name in names)
     if "" in cleaned:
         got = f"an empty one at position {cleaned.index('')}"
@@ -81,7 +97,7 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
             # YAML reads unquoted yes, no, on, off as true and false, and 1 as a number.
             raise AlloyError(
                 expected=f"names in `labels:` of teacher '{teacher}'",
-                got=f"{key!r}: {value!r}",
+                got=f"{shown(key)}: {shown(value)}",
                 hint="Put quotes around names such as 'yes', 'no' and '1'.",
             )
         word = str(key).strip()
@@ -91,7 +107,7 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
         place = old.index(word) if word in old else number
         if place in new:
             wanted = f"each label of teacher '{teacher}' once in `labels:`"
-            raise AlloyError(expected=wanted, got=f"'{old[place]}' again, as {key!r}")
+            raise AlloyError(expected=wanted, got=f"{quoted([old[place]])} again, as {shown(key)}")
         new[place] = value
     result = clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
     if is_anonymous(result):

@@ -1,26 +1,81 @@
-"""What the blocks of a recipe have in common."""
+"""What the blocks of a recipe have in common, and the limits that every value in them keeps."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+MAX_INTEGER = 2**32 - 1  # the largest seed of numpy
+MAX_FLOAT, MIN_FLOAT = 1e9, 1e-15  # far beyond what any option means; products and quotients of them are still finite
+MAX_CHARACTERS = 20_000  # of a string
+
+Seed = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
+"""A seed that Python, numpy and torch all accept."""
+
+
+def _possible_path(value: str) -> str:
+    if not value.strip():
+        raise ValueError("give a name or a path, not an empty one")
+    data = value.encode("utf-8", "surrogatepass")
+    if len(data) > 4095 or any(len(part) > 255 for part in data.split(b"/")):
+        raise ValueError("give a path that a file system can hold: at most 255 bytes in each part, 4,095 in all")
+    return value
+
+
+PathText = Annotated[str, AfterValidator(_possible_path)]
+"""A path or the id of a model: neither empty nor longer than a path can be."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """Where models run; auto: the accelerator that this machine has, else the CPU."""
 
 
 class Block(BaseModel):
-    """A block of a recipe: unknown keys are errors, and nothing changes it."""
+    """A block of a recipe: unknown keys are errors, nothing changes it, and its numbers and strings are within limits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+    @field_validator("*", mode="after")
+    @classmethod
+    def _within_limits(cls, value: Any) -> Any:
+        _check(value)
+        return value
+
+
+def _check(value: Any) -> None:
+    """ValueError for a number or a string, also within lists and mappings, that libraries below could not take."""
+    if isinstance(value, bool | BaseModel):
+        return  # a block has checked itself
+    if isinstance(value, int) and abs(value) > MAX_INTEGER:
+        raise ValueError(f"give a whole number of at most {MAX_INTEGER:,}")
+    if isinstance(value, float) and not (value == 0 or MIN_FLOAT <= abs(value) <= MAX_FLOAT):
+        raise ValueError(f"give 0 or a number between {MIN_FLOAT:g} and {MAX_FLOAT:g}, instead of {value:g}")
+    if isinstance(value, str):
+        _check_string(value)
+    if isinstance(value, list | tuple):
+        for item in value:
+            _check(item)
+    if isinstance(value, dict):
+        for item in (*value, *value.values()):
+            _check(item)
+
+
+def _check_string(value: str) -> None:
+    if len(value) > MAX_CHARACTERS:
+        raise ValueError(f"give at most {MAX_CHARACTERS:,} characters, instead of {len(value):,}")
+    if "\0" in value:
+        raise ValueError("give text without NUL characters")
+    try:
+        value.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(f"give valid Unicode text: there is half of a surrogate pair at {error.start}") from error
 
 
 class ModelSpec(Block):
     """A model of transformers; a plain string stands for `{model: …}`."""
 
-    model: str
+    model: PathText
     """A folder or a hub id."""
     revision: str | None = None
     trust_remote_code: bool = False

@@ -13,10 +13,11 @@ from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.options import GenerationOptions
 from alloykit.methods import registry
-from alloykit.options import Block, Device
-from alloykit.recipe_problems import explain
+from alloykit.options import Block, Device, PathText, Seed
+from alloykit.recipe_problems import explain, listed
 from alloykit.teachers.teacher import TeacherSpec
 from alloykit.training.options import StudentSpec, TrainingOptions
+from alloykit.yaml_files import read_yaml
 
 GENERATE = "generate"
 
@@ -36,7 +37,7 @@ class LabelOptions(Block):
 
 
 class KnowledgeOptions(Block):
-    seed: int = 0
+    seed: Seed = 0
     """Seed of the Monte-Carlo passes."""
     tokens_per_batch: int | None = Field(None, gt=0)
     """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
@@ -64,7 +65,7 @@ class DataBlock(Block):
 
 
 class EvaluateBlock(DataBlock):
-    oracle: str | None = None
+    oracle: PathText | None = None
     """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
 
 
@@ -91,7 +92,7 @@ class Recipe(Block):
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()
     device: Device = "auto"
-    output: str
+    output: PathText
 
     @field_validator("texts", mode="before")
     @classmethod
@@ -133,7 +134,7 @@ class _LabelledTexts(Block):
     """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
     training: TrainingOptions
     device: Device = "auto"
-    output: str
+    output: PathText
 
     @field_validator("data", mode="before")
     @classmethod
@@ -159,7 +160,7 @@ class TogetherRecipe(_LabelledTexts):
     """`teach --together`: several encoders fine-tuned under one head. Defaults are MT-BERT's (§3.1): 2e-6, batch 64."""
 
     models: list[StudentSpec] = Field(min_length=2)
-    names: list[str] | None = None
+    names: list[PathText] | None = None
     """Folders under `output`, one per model; the last part of each model's path if not given."""
     width: int | None = Field(None, gt=0)
     """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
@@ -193,7 +194,7 @@ class GenerateRecipe(Block):
     max_length: int = Field(128, gt=1)
     """Tokens per text that a teacher reads."""
     device: Device = "auto"
-    output: str
+    output: PathText
 
 
 class DistillRecipe(Recipe):
@@ -213,14 +214,7 @@ def read_recipe(path: Path, kind: type[Kind]) -> Kind:
         raise AlloyError(
             expected="a recipe file", got=f"'{path}', which does not exist", hint="Check the path; it is a YAML file."
         )
-    try:
-        values = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        got = f"{getattr(error, 'problem', error)}" + (
-            f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        )
-        raise AlloyError(expected=f"YAML in {path}", got=got, hint="Mind indentation, brackets and colons.") from error
+    values = read_yaml(path)
     if values is None:
         raise AlloyError(expected=f"`key: value` lines in {path}", got="an empty file", hint="Start with `teachers:`.")
     if not isinstance(values, dict):
@@ -238,7 +232,7 @@ def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe
         lines = explain(error, kind)
         raise AlloyError(
             expected=f"a valid recipe in {source}",
-            got=f"{len(lines)} problem(s):\n" + "\n".join(f"  - {line}" for line in lines) + "\n",
+            got=listed(lines),
             hint="The README and `alloykit methods NAME` show the keys.",
         ) from error
 

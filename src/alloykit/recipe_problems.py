@@ -9,6 +9,10 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from alloykit.names import shown, short
+
+LISTED = 30  # problems in one message
+
 
 def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
     """One line per problem: where, what, and the nearest known key where a key is unknown."""
@@ -19,13 +23,13 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
         path = [p for p in path if not p.startswith(("literal[", "constrained-"))]
         if any(str(p).startswith("literal[") for p in problem["loc"]):
             continue  # one member of a union; the others say what is wrong
-        where = ".".join(path)
+        where = ".".join(map(short, path))
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             if any(str(p) == "InMemory" for p in problem["loc"]):
                 continue
             known = _known_keys(kind, path[:-1], str(error.title))
-            near = difflib.get_close_matches(path[-1], known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(path[-1][:100], known, n=1, cutoff=0.5)
             message = "unknown key" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}")
         elif problem["type"] == "missing":
             if path[-1] == "in_memory":
@@ -34,9 +38,15 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
         elif "instance of" in problem["msg"]:
             message = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
         elif problem["type"] not in ("value_error",):
-            message = f"{message}, got {problem['input']!r}"
+            message = f"{message}, got {shown(problem['input'])}"
         lines.append(f"{where}: {message}" if where else message)
     return list(dict.fromkeys(lines))
+
+
+def listed(lines: list[str]) -> str:
+    """Problems as the `got` of an AlloyError: their number, then one in a line."""
+    more = [f"… and {len(lines) - LISTED} more"] if len(lines) > LISTED else []
+    return f"{len(lines)} problem(s):\n" + "\n".join(f"  - {line}" for line in [*lines[:LISTED], *more]) + "\n"
 
 
 def _known_keys(kind: type[BaseModel], path: list[str], title: str) -> list[str]:
