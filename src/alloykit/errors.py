@@ -1,6 +1,5 @@
 """The one exception for problems that the user can fix."""
 
-
 MAX_PART = 8_000  # characters of each part of a message
 
 

@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.names import clean, quoted, refuse_repeats, unknown
+from alloykit.names import clean, quoted, refuse_repeats, shown, unknown
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ def _prefixed(
     sets: list[tuple[str, ...]], keep_apart: bool | Collection[str], teachers: Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     if isinstance(keep_apart, str):
-        raise AlloyError(expected="true or a list of label names to keep apart", got=repr(keep_apart))
+        raise AlloyError(expected="true or a list of label names to keep apart", got=shown(keep_apart))
     counts = Counter(chain(*sets))
     chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
     for name in sorted(chosen - set(counts)):

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from alloykit.names import shown, short
+from alloykit.names import short, shown
 
 LISTED = 30  # problems in one message
 

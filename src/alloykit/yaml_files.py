@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.names import shown
 
 MAX_BYTES = 1_000_000  # of a file
-MAX_VALUES = 50_000  # keys and values of a file, each alias counted as everything that it stands for
+MAX_VALUES = 20_000  # keys and values of a file, each alias counted as everything that it stands for
 MAX_DEPTH = 50  # lists and mappings inside each other
 MAX_NUMBER = 100  # characters of a number
 PLAIN = ("null", "bool", "int", "float", "str", "seq", "map", "merge")

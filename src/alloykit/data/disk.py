@@ -12,6 +12,7 @@ import numpy as np
 from alloykit.files import scratch
 
 BATCH = 1000  # rows that are read at a time
+MAX_BLOCK = 16_000_000  # characters that are written together; Arrow's arrays hold 2 GiB
 
 
 class DiskTable:
@@ -21,8 +22,15 @@ class DiskTable:
     `select` is the same table with fewer rows. The file has no name on the disk, so that nothing of it outlives the process.
     """
 
-    def __init__(self, reader: Any, lock: threading.Lock, positions: np.ndarray[Any, Any] | None = None) -> None:
-        self._reader, self._lock, self._positions = reader, lock, positions
+    def __init__(
+        self,
+        reader: Any,
+        lock: threading.Lock,
+        starts: np.ndarray[Any, Any],
+        positions: np.ndarray[Any, Any] | None = None,
+    ) -> None:
+        """starts: the first row of each block of the file, then the number of rows."""
+        self._reader, self._lock, self._starts, self._positions = reader, lock, starts, positions
         self.schema = reader.schema
 
     @property
@@ -30,12 +38,7 @@ class DiskTable:
         return list(self.schema.names)
 
     def __len__(self) -> int:
-        return self._rows if self._positions is None else len(self._positions)
-
-    @property
-    def _rows(self) -> int:
-        last = self._reader.num_record_batches - 1
-        return int(last * BATCH + self._batch(last).num_rows) if last >= 0 else 0
+        return int(self._starts[-1]) if self._positions is None else len(self._positions)
 
     def __getitem__(self, which: str | int) -> Any:
         if isinstance(which, str):
@@ -56,10 +59,10 @@ class DiskTable:
         at = at if self._positions is None else self._positions[at]
         found: dict[str, list[Any]] = {name: [None] * len(at) for name in names}
         order = np.argsort(at, kind="stable")
-        blocks = at[order] // BATCH
+        blocks = np.searchsorted(self._starts, at[order], side="right") - 1
         for part in np.split(order, np.flatnonzero(np.diff(blocks)) + 1) if len(at) else []:
-            batch = self._batch(int(at[part[0]] // BATCH))
-            picked = batch.take((at[part] % BATCH).tolist())
+            block = int(np.searchsorted(self._starts, at[part[0]], side="right")) - 1
+            picked = self._batch(block).take((at[part] - self._starts[block]).tolist())
             for name in names:
                 for place, value in zip(part.tolist(), picked.column(name).to_pylist(), strict=True):
                     found[name][place] = value
@@ -67,7 +70,8 @@ class DiskTable:
 
     def select(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> DiskTable:
         at = np.asarray(positions, dtype=np.int64)
-        return DiskTable(self._reader, self._lock, at if self._positions is None else self._positions[at])
+        at = at if self._positions is None else self._positions[at]
+        return DiskTable(self._reader, self._lock, self._starts, at)
 
     def _batch(self, number: int) -> Any:
         with self._lock:  # the file has one position, and texts are read ahead in another thread
@@ -80,14 +84,15 @@ class DiskWriter:
     def __init__(self, schema: Any) -> None:
         import pyarrow as pa
 
-        self.schema, self.buffer = schema, list[tuple[Any, ...]]()
+        self.schema, self.buffer, self.characters, self.starts = schema, list[tuple[Any, ...]](), 0, [0]
         with scratch("the texts"):
             self.file = tempfile.TemporaryFile(prefix="alloykit-texts-")  # noqa: SIM115 - it lives as long as its table
             self.writer = pa.ipc.new_file(pa.PythonFile(self.file, mode="w"), schema)
 
     def add(self, row: tuple[Any, ...]) -> None:
         self.buffer.append(row)
-        if len(self.buffer) >= BATCH:
+        self.characters += sum(len(value) for value in row if isinstance(value, str))
+        if len(self.buffer) >= BATCH or self.characters >= MAX_BLOCK:
             self._flush()
 
     def table(self) -> DiskTable:
@@ -97,7 +102,8 @@ class DiskWriter:
         with scratch("the texts"):
             self.writer.close()
             self.file.flush()
-        return DiskTable(pa.ipc.open_file(pa.PythonFile(self.file, mode="r")), threading.Lock())
+        reader = pa.ipc.open_file(pa.PythonFile(self.file, mode="r"))
+        return DiskTable(reader, threading.Lock(), np.array(self.starts, dtype=np.int64))
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -108,4 +114,5 @@ class DiskWriter:
         arrays = [pa.array(values, type=field.type) for values, field in zip(columns, self.schema, strict=True)]
         with scratch("the texts"):
             self.writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-        self.buffer = []
+        self.starts.append(self.starts[-1] + len(self.buffer))
+        self.buffer, self.characters = [], 0

@@ -7,11 +7,12 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import Field, field_validator
 
 from alloykit.data.readers import FORMATS, format_of
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
+from alloykit.options import Block, PathText
 
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
@@ -20,7 +21,7 @@ class OptionError(AlloyError, ValueError):
     """An AlloyError that pydantic collects beside other problems, since it is a ValueError."""
 
 
-class ColumnOptions(BaseModel, extra="forbid", frozen=True):
+class ColumnOptions(Block):
     """How to read a table of texts, wherever it comes from."""
 
     text: str = "text"
@@ -45,10 +46,10 @@ class ColumnOptions(BaseModel, extra="forbid", frozen=True):
             raise OptionError(expected="different columns for text, text_pair and label", got=quoted(columns))
 
 
-class TextsOptions(ColumnOptions, extra="forbid", frozen=True):
+class TextsOptions(ColumnOptions):
     """The recipe's `texts:` or `evaluate.data:` block: exactly one of `path` and `dataset` (a hub id)."""
 
-    path: str | None = None
+    path: PathText | None = None
     dataset: str | None = None
     config: str | None = None
     split: str = "train"

@@ -11,7 +11,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
+from pydantic import TypeAdapter
+
+from alloykit.data.limits import MAX_LINE, MAX_TEXT, cells_of, lines_of, too_long
 from alloykit.errors import AlloyError
+from alloykit.names import short
 
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 
@@ -35,15 +39,11 @@ def format_of(path: Path) -> str:
 def file_part(path: Path, wanted: list[str]) -> Part:
     where, kind = f"'{path}'", format_of(path)
     if kind == ".parquet":
-        import datasets
         import pyarrow.parquet as pq
 
         with reading(path):
-            file = pq.ParquetFile(path)
-            schema = file.schema_arrow
-            features = datasets.Features.from_arrow_schema(schema) if schema.metadata else {}
-        names = {name: list(f.names) for name, f in features.items() if hasattr(f, "names")}
-        return Part(where, schema.names, _parquet_rows(path, file, wanted), names)
+            schema = pq.read_schema(path)
+        return Part(where, schema.names, _parquet_rows(path, wanted), _class_names(schema, wanted, where))
     if kind in (".csv", ".tsv"):
         lines = _csv_lines(path, "\t" if kind == ".tsv" else ",")
         header = [name.strip() for name in next(lines, [])]
@@ -69,26 +69,71 @@ def keys_of(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) ->
     return list(seen)
 
 
-def _parquet_rows(path: Path, file: Any, wanted: list[str]) -> Iterator[Sequence[Any]]:
+def _parquet_rows(path: Path, wanted: list[str]) -> Iterator[Sequence[Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    where, first = f"'{path}'", 0
     with reading(path):
+        schema = pq.read_schema(path)
+    # As dictionaries, since a small file may hold one long string for many rows, which would all be copies of it.
+    strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
+    with reading(path), pq.ParquetFile(path, read_dictionary=strings) as file:
+        _refuse_large_cells(file.metadata, wanted, where)
         for batch in file.iter_batches(batch_size=1000, columns=wanted):
-            yield from zip(*(batch.column(name).to_pylist() for name in wanted), strict=True)
+            yield from zip(*(cells_of(batch.column(name), where, first) for name in wanted), strict=True)
+            first += batch.num_rows
+
+
+def _refuse_large_cells(metadata: Any, wanted: list[str], where: str) -> None:
+    """AlloyError, before any cell is decompressed, if the mean of a column's cells is over the limit."""
+    for n in range(metadata.num_row_groups):
+        group = metadata.row_group(n)
+        for column in (group.column(k) for k in range(group.num_columns)):
+            room = (4 * MAX_TEXT + 100) * max(column.num_values, 1)  # bytes; UTF-8 takes at most 4 for a character
+            if column.path_in_schema in wanted and column.total_uncompressed_size > room:
+                raise too_long("text", f"column '{short(column.path_in_schema)}', row group {n} of {where}")
+
+
+def _class_names(schema: Any, wanted: list[str], where: str) -> dict[str, list[str]]:
+    """The names of labels that are stored as positions, which `datasets` writes into the metadata of a Parquet file."""
+    stored = (schema.metadata or {}).get(b"huggingface")
+    if stored is None:
+        return {}
+    found = {}
+    try:
+        features = json.loads(stored).get("info", {}).get("features") or {}
+        for name in wanted:
+            feature = features.get(name)
+            if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
+                found[name] = TypeAdapter(list[str]).validate_python(feature["names"], strict=True)
+    except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
+        raise AlloyError(
+            expected=f"the names of the labels in the `huggingface` metadata of {where}",
+            got=f"metadata that is damaged ({type(error).__name__})",
+            hint="Write the file again, or leave the metadata out: `table.replace_schema_metadata(None)` in pyarrow.",
+        ) from error
+    return found
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[list[str]]:
     # The module's own limit of 131,072 characters per cell is too small for documents.
-    csv.field_size_limit(max(csv.field_size_limit(), 2**31 - 1))
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
     with reading(path), _open(path, newline="") as file:
-        reader = csv.reader(file, delimiter=delimiter, strict=True)
+        row = _RowOfLines(lines_of(file, f"'{path}'"), f"'{path}'")
+        reader = csv.reader(row, delimiter=delimiter, strict=True)
         width = None
         try:
             for cells in reader:
+                row.characters = 0
                 width = width or len(cells)
                 if cells and len(cells) != width:
                     raise csv.Error(f"{len(cells)} cells where the first line has {width}")
                 if cells:
                     yield cells
         except csv.Error as error:
+            if "field limit" in str(error):
+                raise too_long("text", f"line {reader.line_num} of '{path}'") from error
             raise AlloyError(
                 expected=f"well-formed {'tsv' if delimiter == chr(9) else 'csv'} in '{path}'",
                 got=f"'{error}' at line {reader.line_num}",
@@ -96,9 +141,26 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[list[str]]:
             ) from error
 
 
+class _RowOfLines:
+    """Lines for the csv module, which joins those of one row. AlloyError when they are too long together."""
+
+    def __init__(self, lines: Iterator[str], where: str) -> None:
+        self.lines, self.where, self.characters = lines, where, 0
+
+    def __iter__(self) -> _RowOfLines:
+        return self
+
+    def __next__(self) -> str:
+        line = next(self.lines)
+        self.characters += len(line)
+        if self.characters > MAX_LINE:
+            raise too_long("line", self.where)
+        return line
+
+
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
     with reading(path), _open(path) as file:
-        for number, line in enumerate(file, start=1):
+        for number, line in enumerate(lines_of(file, f"'{path}'"), start=1):
             if not line.strip():
                 continue
             try:
@@ -114,7 +176,7 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
 
 def _txt_rows(path: Path) -> Iterator[Sequence[Any]]:
     with reading(path), _open(path) as file:
-        yield from ((line.removesuffix("\n"),) for line in file)
+        yield from ((line.removesuffix("\n"),) for line in lines_of(file, f"'{path}'", MAX_TEXT))
 
 
 def _open(path: Path, newline: str | None = None) -> IO[str]:

@@ -7,8 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from alloykit.data.limits import cells_of
 from alloykit.data.options import HUB_ID, ColumnOptions, TextsOptions
-from alloykit.data.readers import FORMATS, Part, file_part, format_of, keys_of, pick, reading
+from alloykit.data.readers import FORMATS, Part, file_part, format_of, keys_of, pick
 from alloykit.errors import AlloyError
 from alloykit.names import near, quoted, short
 
@@ -48,9 +49,7 @@ def parts_of(given: Any, options: ColumnOptions, wanted: list[str], skipped: lis
         if isinstance(options, TextsOptions) and (given / "dataset_dict.json").is_file():
             given = given / options.split
         if (given / "state.json").is_file():  # written by Dataset.save_to_disk
-            with reading(given):
-                saved = datasets.load_from_disk(str(given))
-            yield _dataset_part(saved, wanted, f"'{given}'")
+            yield _dataset_part(_saved(given), wanted, f"'{given}'")
             return
         for path in _files(given, skipped) if given.is_dir() else [given]:
             yield file_part(path, wanted)
@@ -80,10 +79,25 @@ def _from_hub(options: TextsOptions) -> Any:
         ) from error
 
 
+def _saved(folder: Path) -> Any:
+    import datasets
+
+    try:
+        return datasets.load_from_disk(str(folder))
+    except Exception as error:  # damaged metadata raises whatever its first reader raises
+        raise AlloyError(
+            expected=f"a data set that `save_to_disk` wrote, in '{folder}'",
+            got=f"{type(error).__name__}: {str(error).strip()[:200] or 'no details'}",
+            hint="Copy the whole folder again.",
+        ) from error
+
+
 def _dataset_part(data: Any, wanted: list[str], where: str) -> Part:
     def rows() -> Iterator[Sequence[Any]]:
-        for batch in data.select_columns(wanted).with_format(None).iter(batch_size=1000):
-            yield from zip(*(batch[name] for name in wanted), strict=True)
+        first = 0
+        for batch in data.select_columns(wanted).with_format("arrow").iter(batch_size=1000):
+            yield from zip(*(cells_of(batch[name], where, first) for name in wanted), strict=True)
+            first += batch.num_rows
 
     names = {name: list(f.names) for name, f in data.features.items() if hasattr(f, "names")}
     return Part(where, list(data.column_names), rows(), names)

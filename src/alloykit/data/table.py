@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 
 from alloykit.data.disk import DiskTable, DiskWriter
+from alloykit.data.limits import MAX_TEXT, too_long
 from alloykit.data.options import ColumnOptions
 from alloykit.data.readers import Part
 from alloykit.errors import AlloyError
-from alloykit.names import quoted
+from alloykit.names import quoted, shown
 
 SHOWN = 5  # row numbers of unusable rows in a message
 
@@ -100,6 +101,9 @@ class Collector:
 
     def add(self, part: Part, row: Sequence[Any]) -> None:
         values = dict(zip(self.columns, row, strict=True))
+        for value in row:
+            if isinstance(value, str) and len(value) > MAX_TEXT:
+                raise too_long("text", f"row {self.total} of {part.where}", len(value))
         text, pair = values["text"], values.get("text_pair")
         reason = _fault("text", text) or ("" if text.strip() else "empty text")
         if not reason and pair is not None:  # a row without a pair is a single text; an empty pair is a pair
@@ -167,7 +171,7 @@ def _label(value: Any, given: Sequence[str], own: Sequence[str], where: str) -> 
             return value
         # A csv has only strings: its "1" is a position, unless there are label names that are numbers.
         if not (value.isascii() and value.isdecimal()) or any(name.isdecimal() for name in given):
-            raise AlloyError(expected=f"a label among {quoted(given)}", got=f"{value!r} in {where}")
+            raise AlloyError(expected=f"a label among {quoted(given)}", got=f"{shown(value)} in {where}")
         value = int(value)
     if isinstance(value, float) and value.is_integer():  # how integers look beside missing values
         value = int(value)

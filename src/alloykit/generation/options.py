@@ -6,7 +6,7 @@ from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, model_validator
 
-from alloykit.options import Block, ModelSpec
+from alloykit.options import Block, ModelSpec, PathText, Seed
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -16,7 +16,7 @@ Count = Annotated[int, Field(ge=0)]
 class LanguageModel(ModelSpec):
     """Any causal language model of transformers."""
 
-    model: str
+    model: PathText
     """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt)."""
 
 
@@ -49,7 +49,7 @@ class GenerationOptions(Block):
     """Texts written at once; the teacher reads batch_size × candidates continuations together."""
     attempts: int = Field(4, gt=0)
     """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
-    seed: int = 0
+    seed: Seed = 0
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:

@@ -17,12 +17,14 @@ from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_tokenizer
+from alloykit.models.tokens import whole
 from alloykit.rows import chunks, sample
 from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import split_held_out
 
 LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
 READ = 2_000  # texts that each tokenizer is shown
+LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
 
 
@@ -31,11 +33,12 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     texts = prepared.texts
     shown = texts.table.select(sample(source, READ).positions.numpy())
     pieces = [list(shown["text"])] + ([[p for p in shown["text_pair"] if p]] if texts.is_pair else [])
+    pieces = [[text[:LOOKED_INTO] for text in part] for part in pieces]
     found, pool = {}, sample(source, LOOKED_AT)
     for i, info in enumerate(prepared.infos):
         p = torch.cat([rows.teachers[i].probabilities() for rows in chunks(pool)])
         tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
-        ids = [list(e) for part in pieces for e in tokenizer(part, add_special_tokens=False, verbose=False).input_ids]
+        ids = [e for part in pieces for e in whole(tokenizer, part)]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
             **health.behaviour(p, source.pass_variance(info.name), info.labels),

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from alloykit.data import load_texts
+from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
 from alloykit.jobs.run import Run, folder_of
 from alloykit.serving.predictor import Predictor, check_texts
@@ -40,7 +41,7 @@ def predict(
         pairs = list(texts.table["text_pair"]) if texts.is_pair else None
     else:
         try:
-            lines = [line.rstrip("\r\n") for line in source]
+            lines = [line.rstrip("\r\n") for line in lines_of(source, "standard input", MAX_TEXT)]
         except UnicodeDecodeError as error:
             raise AlloyError(
                 expected="UTF-8 text on standard input",

@@ -11,13 +11,12 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 from alloykit.errors import AlloyError
 from alloykit.files import is_left_over, read_json, write_atomic, write_json
 from alloykit.knowledge.artifacts import differences, record_made, refuse, what_differs
 from alloykit.recipe import Recipe, dump
 from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.yaml_files import read_yaml
 
 INPUTS = "inputs.json"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
@@ -153,7 +152,7 @@ def _something_to_lose(folder: Path) -> bool:
 
 
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
-    old = yaml.safe_load((folder / "recipe.yaml").read_text(encoding="utf-8")) or {}
+    old = read_yaml(folder / "recipe.yaml") or {}
     new = recipe.model_dump(mode="json")
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
     refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))

@@ -13,7 +13,7 @@ from rich.table import Table
 from alloykit.errors import AlloyError
 from alloykit.methods.base import MethodOptions
 from alloykit.methods.registry import create, methods
-from alloykit.names import near
+from alloykit.names import near, shown
 from alloykit.recipe import Recipe
 
 
@@ -32,7 +32,7 @@ def method_details(name: str) -> dict[str, Any]:
         guess = near(name, known)
         raise AlloyError(
             expected="a method's name",
-            got=repr(name),
+            got=shown(name),
             hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
     method = known[name]

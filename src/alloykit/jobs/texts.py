@@ -14,6 +14,7 @@ from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Method
+from alloykit.names import quoted
 from alloykit.recipe import InMemory, Recipe
 
 GENERATED = "texts.parquet"
@@ -64,8 +65,8 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
         unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
     if unknown:
         raise AlloyError(
-            expected=f"labels of the union ({', '.join(space.names)})",
-            got=", ".join(repr(name) for name in sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
+            expected=f"labels of the union ({quoted(space.names)})",
+            got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
             hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
         )
     return torch.cat(found)

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.models.beginning import beginning
 
 Span = tuple[int, int, int]
 """Which text of a pair, first character, character after the last; (-1, 0, 0) for a token of no text."""
@@ -39,7 +40,7 @@ def spans_of(tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] |
         )
     found = []
     for n, text in enumerate(texts):
-        pair = pairs[n] if pairs is not None else None
+        text, pair = beginning(tokenizer, text, pairs[n] if pairs is not None else None, max_length)
         encoded = tokenizer(text, pair, truncation=True, max_length=max_length, return_offsets_mapping=True)
         whose = encoded.sequence_ids()
         spans = tuple(

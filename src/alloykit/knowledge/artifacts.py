@@ -20,6 +20,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.files import read_json, replace_atomic, write_json, writing
+from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
@@ -46,7 +47,7 @@ def differences(where: str, before: Any, now: Any) -> list[str]:
 def _line(where: str, before: Any, now: Any) -> str:
     if any(isinstance(value, str) and _FINGERPRINT.fullmatch(value) for value in (before, now)):
         return f"{where} differ in content"
-    return f"{where}: was {before!r}, now {now!r}"
+    return f"{where}: was {shown(before)}, now {shown(now)}"
 
 
 def what_differs(record: Path, made_of: MadeOf) -> list[str]:

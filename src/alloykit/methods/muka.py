@@ -25,7 +25,7 @@ from alloykit.uncertainty.margin import margin
 class MukaOptions(MethodOptions):
     mode: Literal["soft", "hard"] = "soft"
     """hard: the most confident teacher alone (Eq. 10); soft: a weighted sum of all (Eqs. 11–12)."""
-    passes: int = Field(16, ge=0)
+    passes: int = Field(16, ge=0, le=10_000)
     """K of Eq. 3: Monte-Carlo dropout passes. 0 takes the entropy of the plain pass instead."""
     dropout: float | None = Field(None, gt=0, lt=1)
     """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""

@@ -37,7 +37,7 @@ from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.tinybert import TinyBert
 from alloykit.methods.uhc import UHC
 from alloykit.methods.vanilla_kd import VanillaKD
-from alloykit.names import near
+from alloykit.names import near, shown
 
 BUILT_IN: tuple[type[Method], ...] = (
     Muka,
@@ -98,7 +98,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
         guess = near(str(name), known)
         raise AlloyError(
             expected="a method's name",
-            got=repr(name),
+            got=shown(name),
             hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
     method = known[name]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,25 +10,54 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.models.beginning import beginning
 
 UNLIMITED = 100_000  # what a tokenizer's `model_max_length` is beyond this only says that nobody set it
 USUAL = 512
+TOGETHER = 2_000_000  # characters that a tokenizer is given at once; it takes about 75 bytes for each
 
 
 def encode(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
 ) -> list[dict[str, list[int]]]:
-    """Token ids of each text, truncated, not padded. A text whose pair is None is read alone, whatever stands beside it."""
+    """Token ids of each text, truncated, not padded. A text whose pair is None is read alone, whatever stands beside it.
+
+    Of long texts the tokenizer sees only a beginning, if that does not change the tokens.
+    """
     found: list[dict[str, list[int]]] = [{} for _ in texts]
-    seconds = list(pairs) if pairs is not None else [None] * len(texts)
+    shown = [
+        beginning(tokenizer, text, pair, max_length)
+        for text, pair in zip(texts, pairs or [None] * len(texts), strict=True)
+    ]
     for alone in (True, False):
-        at = [i for i, second in enumerate(seconds) if (second is None) == alone]
-        if at:
-            second = None if alone else [seconds[i] for i in at]
-            encoded = tokenizer([texts[i] for i in at], second, truncation=True, max_length=max_length)
+        places = [i for i, (_, second) in enumerate(shown) if (second is None) == alone]
+        for at in portions(places, [len(first) + len(second or "") for first, second in shown]):
+            firsts, seconds = zip(*(shown[i] for i in at), strict=True)
+            encoded = tokenizer(list(firsts), None if alone else list(seconds), truncation=True, max_length=max_length)
             for n, i in enumerate(at):
                 found[i] = {key: encoded[key][n] for key in encoded}
     return found
+
+
+def portions(places: Sequence[int], lengths: Sequence[int]) -> Iterator[list[int]]:
+    """Places in order, in lists of at most TOGETHER characters, or of one text. lengths: characters of the text at each place."""
+    portion: list[int] = []
+    size = 0
+    for place in places:
+        if portion and size + lengths[place] > TOGETHER:
+            yield portion
+            portion, size = [], 0
+        portion.append(place)
+        size += lengths[place]
+    if portion:
+        yield portion
+
+
+def whole(tokenizer: Any, texts: Sequence[str]) -> Iterator[np.ndarray[Any, np.dtype[np.int32]]]:
+    """Token ids of each whole text, without special tokens: int32 [tokens]."""
+    for at in portions(range(len(texts)), [len(text) for text in texts]):
+        encoded = tokenizer([texts[i] for i in at], add_special_tokens=False, verbose=False)
+        yield from (np.asarray(ids, dtype=np.int32) for ids in encoded["input_ids"])
 
 
 def pad(tokenizer: Any, encodings: Sequence[Mapping[str, list[int]]]) -> dict[str, Tensor]:

@@ -9,7 +9,6 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
@@ -17,6 +16,7 @@ from alloykit.files import read_json
 from alloykit.report import figures
 from alloykit.report.figures import Picture, percent
 from alloykit.report.verdict import verdict
+from alloykit.yaml_files import parse_yaml
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -27,7 +27,7 @@ def load(folder: Path) -> dict[str, Any]:
         found[key] = read_json(path) if path.exists() else {}
     path = folder / "recipe.yaml"
     found["recipe_text"] = path.read_text(encoding="utf-8") if path.exists() else ""
-    found["recipe"] = yaml.safe_load(found["recipe_text"]) or {}
+    found["recipe"] = parse_yaml(found["recipe_text"], str(path)) or {}
     return found
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from pydantic import Field
 from torch import Tensor
 
 from alloykit.errors import AlloyError
@@ -27,7 +28,7 @@ from alloykit.teachers.numbers import Numbers, in_numbers
 class TeacherSpec(ModelSpec):
     """One entry of the recipe's `teachers:`."""
 
-    name: str | None = None
+    name: str | None = Field(None, max_length=100)
     """How reports call it; the last part of `model` if not given."""
     labels: dict[str, str] | None = None
     """Real names for anonymous labels, {LABEL_0: bug}."""

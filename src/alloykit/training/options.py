@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from alloykit.options import Block, ModelSpec
+from alloykit.options import Block, ModelSpec, PathText, Seed
 
 Tracker = Literal[
     "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
@@ -14,7 +14,7 @@ Tracker = Literal[
 
 
 class StudentSpec(ModelSpec):
-    model: str
+    model: PathText
     """A folder, a hub id, or bundled:minilm."""
     layers: int | None = Field(None, gt=0)
     """How many of the encoder's layers to keep; all if not given."""
@@ -30,8 +30,8 @@ class StudentSpec(ModelSpec):
 class TrainingOptions(Block):
     """Defaults are MUKA's settings (§4.1)."""
 
-    epochs: float = Field(3.0, gt=0)
-    learning_rate: float = Field(2e-5, gt=0)
+    epochs: float = Field(3.0, gt=0, le=10_000)
+    learning_rate: float = Field(2e-5, gt=0, le=10)
     batch_size: int = Field(32, gt=0)
     """Texts per optimiser step and device, before accumulation."""
     accumulate: int = Field(1, gt=0)
@@ -43,7 +43,7 @@ class TrainingOptions(Block):
     weight_decay: float = Field(0.01, ge=0)
     max_grad_norm: float = Field(1.0, gt=0)
     scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
-    seed: int = 0
+    seed: Seed = 0
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto: bfloat16 (weights stay in float32) on a GPU and on CPUs that multiply in it natively, else float32."""
     compile: bool = False

@@ -1,0 +1,79 @@
+"""How long a text may be, and readers that stop there: what is larger is refused before it fills the memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+from alloykit.errors import AlloyError
+
+MAX_TEXT = 1_000_000  # characters of one text, or of any other cell that is read; a long novel
+MAX_LINE = 16 * MAX_TEXT  # characters of one line of JSON or one row of csv: escapes and other columns come on top
+
+
+def too_long(what: str, where: str, length: int | None = None) -> AlloyError:
+    """The error for a text over the limit. what: "text", "line"; where: "row 3 of 'a.csv'"; length: in characters, if known."""
+    limit = MAX_TEXT if what == "text" else MAX_LINE
+    got = f"{length:,} characters" if length is not None else "more"
+    return AlloyError(
+        expected=f"at most {limit:,} characters in each {what}",
+        got=f"{got} in {where}",
+        hint="Cut it before: a model reads only the first few thousand characters. Is a line break or a quote missing?",
+    )
+
+
+def lines_of(file: IO[str], where: str, limit: int = MAX_LINE) -> Iterator[str]:
+    """The lines of a text file, each with its line break. AlloyError at the first with more than `limit` characters."""
+    number = 0
+    while line := file.readline(limit + 2):  # a line break may have two characters
+        number += 1
+        if len(line.rstrip("\r\n")) > limit:
+            raise too_long("text" if limit == MAX_TEXT else "line", f"line {number} of {where}")
+        yield line
+
+
+def cells_of(column: Any, where: str, first: int) -> list[Any]:
+    """The values of an Arrow array or chunked array as Python's. Equal strings of a dictionary are one object.
+
+    where: the file or data set; first: the number of the first row, for messages. AlloyError for a string over the limit,
+    which is found by its length in Arrow, before Python has a copy of it; and for columns of lists, structs or bytes.
+    """
+    import pyarrow as pa
+
+    found: list[Any] = []
+    for chunk in column.chunks if isinstance(column, pa.ChunkedArray) else [column]:
+        if isinstance(chunk, pa.ExtensionArray):
+            chunk = chunk.storage
+        if isinstance(chunk, pa.DictionaryArray):
+            found += _dictionary_cells(chunk, where, first + len(found))
+        else:
+            if (long := _over_limit(chunk, where)) is not None:
+                raise too_long("text", f"row {first + len(found) + long} of {where}")
+            found += chunk.to_pylist()
+    return found
+
+
+def _dictionary_cells(chunk: Any, where: str, first: int) -> list[Any]:
+    indices = chunk.indices
+    used = indices.unique().drop_null()  # a dictionary may hold much more than these rows
+    place = {index: n for n, index in enumerate(used.to_pylist())}
+    rows = indices.to_pylist()
+    values = chunk.dictionary.take(used)
+    if (long := _over_limit(values, where)) is not None:
+        raise too_long("text", f"row {first + rows.index(used[long].as_py())} of {where}")
+    words = values.to_pylist()
+    return [None if i is None else words[place[i]] for i in rows]
+
+
+def _over_limit(values: Any, where: str) -> int | None:
+    """The position of the longest string, if it is over the limit. AlloyError for an array of lists, structs or bytes."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if pa.types.is_nested(values.type) or pa.types.is_binary(values.type) or pa.types.is_large_binary(values.type):
+        raise AlloyError(expected=f"columns of text or numbers in {where}", got=f"one of type {values.type}")
+    if not (pa.types.is_string(values.type) or pa.types.is_large_string(values.type)):
+        return None
+    lengths = pc.utf8_length(values)
+    longest = pc.max(lengths).as_py() or 0
+    return int(pc.index(lengths, longest).as_py()) if longest > MAX_TEXT else None
