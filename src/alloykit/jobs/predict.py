@@ -41,7 +41,8 @@ def predict(
         pairs = list(texts.table["text_pair"]) if texts.is_pair else None
     else:
         try:
-            lines = [line.rstrip("\r\n") for line in lines_of(source, "standard input", MAX_TEXT)]
+            given = lines_of(source, "standard input", MAX_TEXT) if hasattr(source, "readline") else source
+            lines = [line.rstrip("\r\n") for line in given]
         except UnicodeDecodeError as error:
             raise AlloyError(
                 expected="UTF-8 text on standard input",
