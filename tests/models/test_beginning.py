@@ -91,7 +91,9 @@ def tokenizers() -> dict[str, PreTrainedTokenizerFast]:
 
 
 def full(tokenizer: Any, text: str, pair: str | None, max_length: int) -> dict[str, list[int]]:
-    return dict(tokenizer(text, pair, truncation=True, max_length=max_length))
+    # As lists: an empty second text by itself would count as none.
+    found = tokenizer([text], None if pair is None else [pair], truncation=True, max_length=max_length)
+    return {key: found[key][0] for key in found}
 
 
 PIECES = st.one_of(
