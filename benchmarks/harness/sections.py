@@ -150,7 +150,7 @@ def how_to_read(page: Sequence[str]) -> list[str]:
         "differences in its group. A group is a column of a table, or the row of one method where the table says so. Without bold a difference may be real, "
         "but these seeds and texts do not show it: with two or three seeds only large differences can be certain. "
         f"This page has {len(found):,} differences, {sum(found)} of them bold. The correction is made in each group, not over the page: "
-        "if no method differed from any other, about one group in twenty would still have a bold difference.",
+        "if no method differed from any other, up to one group in twenty would still have a bold difference.",
         "",
     ]
 
