@@ -53,6 +53,10 @@ TABLES = {
     "significance": {
         "coverage": "how often an interval of a difference is wrong, by seeds and their spread, and what it finds",
     },
+    "defaults": {
+        "choice": "students by which the default learning rate and number of steps were chosen",
+        "grid": "the default against a grid of learning rates and epochs, on five other sets",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",

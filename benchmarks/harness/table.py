@@ -120,10 +120,10 @@ class Table:
                 traceback.print_exc()
                 told = str(error).replace(f"{work}/", "")  # published: no path of this machine
                 found = {"status": "failed", "error": f"{type(error).__name__}: {told}"}
-            record.add(cell.key, found | {"environment": _machine()})
+            record.add(cell.key, found | {"environment": machine()})
 
 
-def _machine() -> dict[str, Any]:
+def machine() -> dict[str, Any]:
     about = environment()
     return {"python": about["python"], "torch": about["packages"]["torch"], "transformers": about["packages"]["transformers"],
             "threads": about["threads"], "gpu": about["gpu"]}  # fmt: skip

@@ -55,7 +55,7 @@ def _once(data: Path, folder: Path, texts: int, teachers: int) -> float:
         "texts": {"path": str(data / AG_NEWS.name / "train.parquet"), "limit": texts},
         "student": {"model": "bundled:minilm", "layers": 1},
         "method": {"name": "muka", "passes": 8},
-        "training": {"epochs": 1, "max_length": 64},
+        "training": {"epochs": 1, "learning_rate": 2e-5, "max_length": 64},
         "output": str(folder / "run"),
     }
     parsed, begun = parse(recipe, Recipe), time.perf_counter()

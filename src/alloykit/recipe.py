@@ -150,21 +150,21 @@ class _LabelledTexts(Block):
 
 
 class TeachRecipe(_LabelledTexts):
-    """`teach`: an encoder and labelled texts in, a teacher out. Defaults are MUKA's (§4.1): 3 epochs, 2e-5, batch 64."""
+    """`teach`: an encoder and labelled texts in, a teacher out."""
 
     model: StudentSpec
-    training: TrainingOptions = TrainingOptions(batch_size=64, select="labelled")
+    training: TrainingOptions = TrainingOptions(select="labelled")
 
 
 class TogetherRecipe(_LabelledTexts):
-    """`teach --together`: several encoders fine-tuned under one head. Defaults are MT-BERT's (§3.1): 2e-6, batch 64."""
+    """`teach --together`: several encoders fine-tuned under one head."""
 
     models: list[StudentSpec] = Field(min_length=2)
     names: list[PathText] | None = None
     """Folders under `output`, one per model; the last part of each model's path if not given."""
     width: int | None = Field(None, gt=0)
     """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
-    training: TrainingOptions = TrainingOptions(batch_size=64, learning_rate=2e-6)
+    training: TrainingOptions = TrainingOptions()
 
     @model_validator(mode="after")
     def _check(self) -> TogetherRecipe:

@@ -21,14 +21,23 @@ def listed(*values):
     return [Check(step, mean, error) for step, mean, error in values]
 
 
-def test_unlabelled_takes_the_earliest_within_one_standard_error_of_the_lowest():
-    checks = listed((10, 1.0, 0.5), (20, 0.60, 0.01), (30, 0.58, 0.2), (40, 0.5, 0.1), (50, 0.55, 0.9))
-    assert choose(checks, "unlabelled").step == 20  # 0.60 ≤ 0.5 + 0.1; its own error does not count
-    assert choose(checks[:4] + listed((50, 0.45, 0.05)), "unlabelled").step == 40
-    assert choose(listed((1, 2.0, 0.0), (2, 1.0, 0.0), (3, 1.0, 0.0)), "unlabelled").step == 2
+def test_unlabelled_takes_the_lowest():
+    """A loss that falls to the end is followed to the end, however far texts differ from each other."""
+    checks = listed((47, 2.1, 0.1), (94, 1.89, 0.1), (141, 1.821, 0.1))
+    assert choose(checks, "unlabelled").step == 141
     assert choose(listed((1, 1.0, 0.1), (2, 1.2, 0.1)), "unlabelled").step == 1
+    assert choose(listed((1, 2.0, 0.0), (2, 1.0, 0.0), (3, 1.0, 0.0)), "unlabelled").step == 2, (
+        "of equal ones the first"
+    )
+
+
+def test_a_tolerance_takes_the_earliest_within_so_many_standard_errors_of_the_lowest():
+    checks = listed((10, 1.0, 0.5), (20, 0.60, 0.01), (30, 0.58, 0.2), (40, 0.5, 0.1), (50, 0.55, 0.9))
+    assert choose(checks, "unlabelled", 1.0).step == 20  # 0.60 ≤ 0.5 + 0.1; its own error does not count
+    assert choose(checks, "unlabelled", 0.7).step == 40
+    assert choose(checks[:4] + listed((50, 0.45, 0.05)), "unlabelled", 1.0).step == 40
     # Of equal lowest ones the first one's standard error counts.
-    assert choose(listed((1, 1.1, 0.0), (2, 1.0, 0.05), (3, 1.0, 0.5)), "unlabelled").step == 2
+    assert choose(listed((1, 1.1, 0.0), (2, 1.0, 0.05), (3, 1.0, 0.5)), "unlabelled", 1.0).step == 2
 
 
 def test_labelled_takes_the_earliest_of_the_highest():
@@ -57,10 +66,13 @@ def kept(folder):
 
 
 def test_out_of_reach_checks_are_pruned(tmp_path):
-    selection = Selection(tmp_path, "unlabelled")
+    selection = Selection(tmp_path, "unlabelled", 1.0)
     feed(selection, [(2.0, 0.1), (1.0, 0.1), (1.15, 0.1), (1.9, 0.1)])
     assert kept(tmp_path) == [20, 30]
     assert [c["step"] for c in read_json(tmp_path / "checks.json")] == [10, 20, 30, 40]
+    lowest = Selection(tmp_path / "lowest", "unlabelled")
+    feed(lowest, [(2.0, 0.1), (1.0, 0.1), (1.01, 0.1), (1.9, 0.1)])
+    assert kept(tmp_path / "lowest") == [20]
     labelled = Selection(tmp_path / "labelled", "labelled")
     feed(labelled, [(0.2, 0.1), (0.9, 0.1), (0.9, 0.1), (0.5, 0.1)])
     assert kept(tmp_path / "labelled") == [20]
@@ -71,18 +83,22 @@ def test_out_of_reach_checks_are_pruned(tmp_path):
 def test_the_chosen_weights_are_never_pruned(tmp_path_factory, values):
     """As long as standard errors differ by no more than a factor of two."""
     folder = tmp_path_factory.mktemp("kept")
-    for rule in ("unlabelled", "labelled"):
-        selection = Selection(folder / rule, rule)
+    for name, rule, tolerance in (
+        ("one", "unlabelled", 1.0),
+        ("lowest", "unlabelled", 0.0),
+        ("labelled", "labelled", 0.0),
+    ):
+        selection = Selection(folder / name, rule, tolerance)
         model = feed(selection, values)
-        wanted = choose(selection.checks, rule)
-        assert wanted.step in kept(folder / rule)
+        wanted = choose(selection.checks, rule, tolerance)
+        assert wanted.step in kept(folder / name)
         assert selection.restore(model) == wanted
         assert model.weight.item() == wanted.step
 
 
 def test_resuming_forgets_later_checks_and_their_weights(tmp_path):
-    feed(Selection(tmp_path, "unlabelled"), [(1.0, 0.1), (0.95, 0.1), (0.9, 0.1)])
-    selection = Selection(tmp_path, "unlabelled")
+    feed(Selection(tmp_path, "unlabelled", 1.0), [(1.0, 0.1), (0.95, 0.1), (0.9, 0.1)])
+    selection = Selection(tmp_path, "unlabelled", 1.0)
     selection.resume(20)
     assert [c.step for c in selection.checks] == [10, 20]
     assert kept(tmp_path) == [10, 20]

@@ -27,9 +27,12 @@ def pool_confidence(
     if supervision is not None and int(unseen.sum()) >= 2:
         target, v = supervision.targets[unseen], supervision.weights[unseen].double()
         found["temperature"] = fit_temperature(probabilities[unseen], target, v)
-        same = (probabilities[unseen].argmax(-1) == target.argmax(-1)).double()
         found["unseen_texts"] = int(unseen.sum())
-        found["same_as_supervision"] = float((v * same).sum() / v.sum()) if float(v.sum()) > 0 else None
+        found["same_as_supervision"] = same_answers(probabilities[unseen], target, v)
+    if supervision is not None and not bool(unseen.all()):
+        seen = ~unseen
+        target, v = supervision.targets[seen], supervision.weights[seen]
+        found["same_as_supervision_seen"] = same_answers(probabilities[seen], target, v)
     calibrated = tempered(probabilities, found["temperature"] or 1.0)
     top = calibrated.max(-1).values
     found["mean_confidence"] = float(top.mean())
@@ -47,3 +50,10 @@ def pool_confidence(
         for i in order
     ]
     return found
+
+
+def same_answers(probabilities: Tensor, targets: Tensor, weights: Tensor) -> float | None:
+    """The share of the weight of some texts on which the student gives the target's label; None where no text has any weight."""
+    v = weights.double()
+    same = (probabilities.argmax(-1) == targets.argmax(-1)).double()
+    return float((v * same).sum() / v.sum()) if float(v.sum()) > 0 else None

@@ -15,7 +15,7 @@ from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.generate import SUMMARY
 from alloykit.jobs.inputs import fitted_to, inputs_of, knowledge_of_teachers, teachers_of
-from alloykit.jobs.observe import LOOKED_AT, fit_view, student_view, teachers_health
+from alloykit.jobs.observe import LOOKED_AT, fit_view, learning_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, check_run, note_inputs, open_run
@@ -127,6 +127,12 @@ def run_recipe(
         metrics["student"] = student_view(prepared, run.student, source, context)
         save_temperature(run.student, metrics["student"]["temperature"])
         metrics["models"] = sizes(prepared, run)
+    if run.has_student:
+        metrics["learning"] = learning_view(prepared, run, metrics.get("student"))
+        late = metrics["learning"].pop("warnings")
+        for warning in late:
+            say(f"warning: {warning}")
+        warnings += late
     training = run.read("training.json").get("seconds")
     seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}
     metrics |= {"warnings": warnings, "seconds": seconds | {"this call": round(time.perf_counter() - begun, 1)}}

@@ -10,8 +10,9 @@ import torch
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.evaluation import health, student
+from alloykit.evaluation import health, learning, student
 from alloykit.jobs.prepare import Prepared
+from alloykit.jobs.run import Run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
@@ -21,6 +22,7 @@ from alloykit.models.tokens import whole
 from alloykit.rows import chunks, sample
 from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import split_held_out
+from alloykit.training.schedule import Schedule, decided, known
 
 LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
 READ = 2_000  # texts that each tokenizer is shown
@@ -72,6 +74,30 @@ def student_view(prepared: Prepared, folder: Path, source: Any, context: Context
             if row.get("text_pair"):
                 entry["text_pair"] = row["text_pair"]
     return view
+
+
+def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> dict[str, Any]:
+    """Whether the student has learned for long enough: `late_fall`, `advice` and `warnings` (evaluation/learning.py).
+
+    view: what `student_view` found; None if nobody looked.
+    """
+    options, shape, trained = prepared.recipe.training, prepared.student_shape, run.read("training.json")
+    assert shape is not None
+    usual = options.model_copy(update={"learning_rate": None, "epochs": None})
+    usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
+    *earlier, last = prepared.method.phases()
+    plan = learning.Plan(
+        last.epochs or known(options.epochs, "epochs"),
+        last.learning_rate or known(options.learning_rate, "learning_rate"),
+        known(usual.epochs, "epochs"),
+        known(usual.learning_rate, "learning_rate"),
+    )
+    fall = None
+    if options.select == "unlabelled" and last.select is None:
+        begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
+        own = [e | {"step": e["step"] - begin} for e in trained.get("history", []) if e["phase"] == last.name]
+        fall = learning.late_fall(own, trained.get("steps", 0) - begin)
+    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.cautions(view, fall, plan)}
 
 
 def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from alloykit.knowledge.work import bytes_needed
 from alloykit.methods.base import Context
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
+from alloykit.training.options import TrainingOptions
 from alloykit.training.schedule import Schedule
 
 
@@ -31,7 +32,7 @@ def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
         generation = {}
     prepared = prepare(recipe)
     check_labelled(prepared)
-    return describe_plan(prepared, probe=probe) | generation
+    return describe_plan(prepared, recipe.training, probe=probe) | generation
 
 
 def _generation(prepared: Prepared) -> dict[str, Any]:
@@ -46,7 +47,8 @@ def _generation(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
+def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
+    """`asked`: the training as the recipe has it, where the rule may have decided nothing yet."""
     recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
     n, begun = len(prepared.texts), time.perf_counter()
     distinct = n - prepared.texts.duplicates
@@ -66,7 +68,8 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
             entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
         teachers.append(entry)
     trains = bool(prepared.method.phases()) and recipe.student is not None
-    steps = sum(Schedule.of(n, recipe.training, p.epochs).total for p in prepared.method.phases()) if trains else 0
+    phases = prepared.method.phases() if trains else ()
+    steps = sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases)
     seconds: dict[str, float] | None = None
     if probe:
         if trains:
@@ -86,6 +89,13 @@ def describe_plan(prepared: Prepared, *, probe: bool = True) -> dict[str, Any]:
         "teachers": teachers,
         "knowledge_bytes": _knowledge_bytes(prepared, distinct, passes) if use_teachers else 0,
         "student_steps": steps,
+        "student_training": {
+            "learning_rate": recipe.training.learning_rate,
+            "epochs": recipe.training.epochs,
+            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(asked, key) is None],
+        }
+        if trains
+        else None,
         "seconds": seconds,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
         "cautions": prepared.method.cautions(Context(space)),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from torch import Tensor
@@ -26,6 +26,9 @@ from alloykit.recipe import InMemory, LabelOptions, Recipe
 from alloykit.serving.predictor import Predictor
 from alloykit.teachers.numbers import Numbers
 from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe, unique_names
+from alloykit.training.dataset import held_out_size
+from alloykit.training.options import StudentSpec
+from alloykit.training.schedule import decided, known
 from alloykit.training.student import layers_to_keep
 
 
@@ -85,7 +88,13 @@ class Prepared:
     @property
     def epochs(self) -> float:
         """How often the student sees each text, over all phases of the method."""
-        return sum(phase.epochs or self.recipe.training.epochs for phase in self.method.phases())
+        own = self.recipe.training.epochs
+        return sum(phase.epochs or known(own, "epochs") for phase in self.method.phases())
+
+    @property
+    def examples(self) -> int:
+        """How many texts, or other examples, each phase of the training has; those that it is checked by are not among them."""
+        return _examples(self.recipe, self.method, self.space, len(self.texts))
 
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
         recipe, needs = self.recipe, self.method.needs
@@ -114,7 +123,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     """Check a recipe against the world. `texts` replaces what the recipe's `texts:` names. AlloyError."""
     method = create(recipe.method)
     infos, space = described(recipe.teachers, recipe.labels)
-    student_shape = _check_student(recipe) if method.phases() else None
+    student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     try:
         texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
@@ -148,7 +157,18 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             got=f"device {device}",
             hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
         )
+    if student_shape is not None:
+        n = _examples(recipe, method, space, len(texts))
+        training = decided(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
+        recipe = recipe.model_copy(update={"training": training})
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
+    checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.pseudo_embeddings
+    return method.examples(space, n_texts) - (
+        held_out_size(n_texts, recipe.training.held_out) if checked_by_texts else 0
+    )
 
 
 def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
@@ -165,12 +185,12 @@ def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[li
 
 def rehearse(recipe: Recipe) -> Prepared:
     """`prepare` and `check_labelled` with one text for every label, in place of those that are still to be written, which takes hours: so
-    whatever can be refused is refused first. AlloyError."""
+    whatever can be refused is refused first. How long the student learns is not decided by these few texts. AlloyError."""
     _, space = described(recipe.teachers, recipe.labels)
     shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
     prepared = prepare(recipe, shown)
     check_labelled(prepared)
-    return prepared
+    return replace(prepared, recipe=recipe)
 
 
 def check_labelled(prepared: Prepared) -> None:
@@ -187,15 +207,20 @@ def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None
     return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
 
 
-def _check_student(recipe: Recipe) -> Shape:
-    """The student's shape. AlloyError where there is none, or too few layers."""
+def _student(recipe: Recipe) -> StudentSpec:
+    """AlloyError where there is none."""
     if recipe.student is None:
         raise AlloyError(
             expected=f"a `student:` for method '{recipe.method['name']}'",
             got="none",
             hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
         )
-    spec = recipe.student
+    return recipe.student
+
+
+def encoder_shape(spec: StudentSpec) -> Shape:
+    """The shape of what `build_student` builds, from the encoder's configuration alone. AlloyError for what is no encoder, and for too
+    few layers."""
     config, _ = load_config(spec)
     depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
     if not isinstance(depth, int) or not isinstance(width, int):

@@ -18,7 +18,7 @@ from alloykit.models.tokens import encode, usable_length
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 from alloykit.training.dataset import split_held_out
 from alloykit.training.sampler import LengthSampler
-from alloykit.training.schedule import Schedule
+from alloykit.training.schedule import Schedule, known
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 
@@ -85,8 +85,10 @@ def probe_student(prepared: Prepared) -> float:
     held_out = len(split_held_out(n, options.held_out, options.seed)[1]) if options.select == "unlabelled" else 0
     seconds = 0.0
     for phase in prepared.method.phases():
-        checks = Schedule.of(n - held_out, options, phase.epochs).checks
-        seconds += step * (n - held_out) * (phase.epochs or options.epochs) + check * held_out * checks
+        checks = Schedule.of(prepared.examples, options, phase.epochs).checks
+        seconds += (
+            step * prepared.examples * (phase.epochs or known(options.epochs, "epochs")) + check * held_out * checks
+        )
     return seconds
 
 

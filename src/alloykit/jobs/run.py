@@ -20,6 +20,7 @@ from alloykit.yaml_files import read_yaml
 
 INPUTS = "inputs.json"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
+DECIDED = ("epochs", "learning_rate")  # what prepare() decides by the texts, where the recipe does not say
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
 
@@ -154,6 +155,7 @@ def _something_to_lose(folder: Path) -> bool:
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
     old = read_yaml(folder / "recipe.yaml") or {}
     new = recipe.model_dump(mode="json")
+    new["training"] |= undecided(old, new)
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
     refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))
 
@@ -163,6 +165,12 @@ def _refusal(folder: Path) -> dict[str, str]:
         "expected": f"the recipe that made {folder}",
         "hint": "Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)",
     }
+
+
+def undecided(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """An older recipe's values for what the texts will decide in a newer one: before they are there, nothing says that it will differ."""
+    before = old.get("training") or {}
+    return {key: before.get(key) for key in DECIDED if new["training"][key] is None}
 
 
 def environment() -> dict[str, Any]:

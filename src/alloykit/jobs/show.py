@@ -105,7 +105,10 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
+        how = plan["student_training"]
+        rule = " (set them in `training:` for others)" if how["by_rule"] else ""
         lines.append(f"student: {plan['student_steps']:,} steps{about}")
+        lines.append(f"  {how['epochs']:g} epochs, learning rate {how['learning_rate']:g}{rule}")
     if plan["seconds"]:
         total = duration(sum(plan["seconds"].values()))
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")

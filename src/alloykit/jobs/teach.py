@@ -6,7 +6,7 @@ import os
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import torch
@@ -14,8 +14,9 @@ from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, write_atomic, write_json
-from alloykit.jobs.run import check_output
+from alloykit.files import is_left_over, read_json, write_atomic, write_json
+from alloykit.jobs.prepare import encoder_shape
+from alloykit.jobs.run import check_output, undecided
 from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
 from alloykit.knowledge.artifacts import check_made, record_made
@@ -26,14 +27,16 @@ from alloykit.models.device import pick_device
 from alloykit.models.source import identity
 from alloykit.models.tokens import usable_length
 from alloykit.progress import say
-from alloykit.recipe import TeachRecipe, dump
+from alloykit.recipe import TeachRecipe, TogetherRecipe, dump
 from alloykit.rows import LabelsOnly
 from alloykit.serving.predictor import Predictor
-from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
+from alloykit.training.dataset import Collator, Tokens, held_out_size, split_held_out, tokenize
 from alloykit.training.options import StudentSpec
+from alloykit.training.schedule import decided, known
 from alloykit.training.student import build_student
 
 MADE, MADE_OF = "teach.yaml", "made_of.json"
+Teaching = TypeVar("Teaching", TeachRecipe, TogetherRecipe)
 
 
 def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
@@ -47,6 +50,8 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     if recipe.validation is not None:
         validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
     check_texts(folder, texts, validation)
+    recipe = with_training(recipe, texts, [recipe.model])
+    check_folder(folder, recipe, [recipe.model])
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():
         say(f"{folder} is finished already")
         return folder
@@ -88,6 +93,15 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     return folder
 
 
+def with_training(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec]) -> Teaching:
+    """The recipe with a learning rate and a number of epochs, by the rule where it has none: of several encoders the lowest rate."""
+    options, labels = recipe.training, len(set(texts.table["label"]))
+    n = len(texts) - (held_out_size(len(texts), options.held_out) if recipe.validation is None else 0)
+    shapes = [encoder_shape(spec) for spec in encoders]
+    each = [decided(options, n, labels, shape.layers, shape.hidden_size) for shape in shapes]
+    return recipe.model_copy(update={"training": min(each, key=lambda o: known(o.learning_rate, "learning_rate"))})
+
+
 def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec]) -> None:
     """AlloyError if the folder holds anything that another recipe or other encoders made, or other files."""
     check_output(folder)
@@ -95,7 +109,10 @@ def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec
         raise AlloyError(
             expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
         )
-    _check(folder, _settings(recipe, encoders))
+    settings = _settings(recipe, encoders)
+    if (folder / MADE_OF).exists():
+        settings["training"] |= undecided(read_json(folder / MADE_OF), settings)
+    _check(folder, settings)
 
 
 def check_texts(folder: Path, texts: Texts, validation: Texts | None) -> None:

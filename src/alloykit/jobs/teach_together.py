@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.data import Texts
 from alloykit.files import write_json
-from alloykit.jobs.teach import check_folder, check_texts, install, record, restrict
+from alloykit.jobs.teach import check_folder, check_texts, install, record, restrict, with_training
 from alloykit.jobs.texts import label_positions, read
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
@@ -30,16 +30,19 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
     """Fine-tune and return the teachers' folders, in the recipe's order. Finished ones are left as they are. AlloyError."""
     from alloykit.training.trainer import train
 
-    folder, options = Path(recipe.output), recipe.training
+    folder = Path(recipe.output)
     folders = [folder / name for name in recipe.model_names]
     check_folder(folder, recipe, recipe.models)
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     held = None if recipe.validation is None else read(recipe.validation.data, want_labels=True)
     validation = None if held is None else restrict(held, recipe.labels)
     check_texts(folder, texts, validation)
+    recipe = with_training(recipe, texts, recipe.models)
+    check_folder(folder, recipe, recipe.models)
     if all((f / "metrics.json").exists() for f in folders):
         say(f"{folder} is finished already")
         return folders
+    options = recipe.training
     space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[folder.name])
     built = [build_student(spec, space, options.seed) for spec in recipe.models]
     tokenizers = [tokenizer for _, tokenizer in built]

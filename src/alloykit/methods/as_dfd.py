@@ -19,6 +19,7 @@ import torch
 from pydantic import Field
 from torch import Tensor, nn
 
+from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits
@@ -64,6 +65,9 @@ class AsDfd(Method):
 
     def phases(self) -> tuple[Phase, ...]:
         return tuple(Phase(f"round{n + 1}") for n in range(self.options.rounds))
+
+    def examples(self, space: LabelSpace, n_texts: int) -> int:
+        return self.options.per_class * sum(map(len, space.teachers))
 
     def modules(self, context: Context) -> nn.ModuleDict:
         width = context.student_shape.hidden_size

@@ -206,6 +206,10 @@ class Method:
         """The stretches of training, in order. None at all: the method has no student."""
         return (Phase(),)
 
+    def examples(self, space: LabelSpace, n_texts: int) -> int:
+        """How many training examples each phase has: the recipe's texts, unless the method makes others."""
+        return n_texts
+
     def fit(self, pool: Source, context: Context) -> State:
         """Whatever needs the whole pool before training (percentiles, Gaussians, gates), as named tensors."""
         return {}

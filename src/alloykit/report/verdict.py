@@ -86,9 +86,8 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     if accuracy < 0.5:
         points.append(("Better is not good: it" if mood == "good" else "It") + " is wrong more often than right.")
         mood = "poor" if mood == "good" else mood
-    return Verdict(
-        mood, headline, points + _labels(metrics, found) + _trust(found, ours) + _routing(scores) + _warned(metrics)
-    )
+    limits = _training(metrics, scores, ours) + _routing(scores)
+    return Verdict(mood, headline, points + _labels(metrics, found) + _trust(found, ours) + limits + _warned(metrics))
 
 
 def _recalls(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[tuple[float, str, int]]:
@@ -124,14 +123,40 @@ def _trust(found: Mapping[str, Any], ours: str) -> list[str]:
     ]
 
 
+def _training(metrics: Mapping[str, Any], scores: Mapping[str, Any], ours: str) -> list[str]:
+    """What the student is short of the targets that it learned from, where that is more than anybody would overlook."""
+    routing = scores.get("routing")
+    if ours != "student" or not routing:
+        return []
+    short = routing["accuracy"] - scores[ours]["accuracy"]
+    if short <= SAME:
+        return []
+    ceiling = scores.get("oracle routing")
+    left = None if ceiling is None else ceiling["accuracy"] - routing["accuracy"]
+    beside = (
+        ""
+        if left is None
+        else f" Training costs more than routing, which is {100 * left:.1f} points below the best possible."
+        if short > left
+        else f" Routing costs more: it is {100 * left:.1f} points below the best possible."
+    )
+    advice = (metrics.get("learning") or {}).get("advice")
+    return [
+        f"The student is {100 * short:.1f} points less accurate than its routing ({percent(routing['accuracy'])}), which is what it "
+        f"learned from: that is lost in training.{beside}"
+        + (f" {advice}" if advice and (left is None or short > left) else "")
+    ]
+
+
 def _routing(scores: Mapping[str, Any]) -> list[str]:
     routing, ceiling = scores.get("routing"), scores.get("oracle routing")
     if not routing or not ceiling or "right_teacher" not in routing:
         return []
+    left = ceiling["accuracy"] - routing["accuracy"]
     return [
         f"The method gave the most weight to a teacher that knows the label on {percent(routing['right_teacher'], 0)} of the "
-        f"texts. Had it always, the teachers' own answers would be right on {percent(ceiling['accuracy'])}: the rest of the "
-        "way is routing."
+        f"texts. Had it always, the teachers' own answers would be right on {percent(ceiling['accuracy'])}, "
+        f"{100 * left:.1f} points more than its routing."
     ]
 
 

@@ -103,11 +103,16 @@ class Collator:
         return pad(self.tokenizer, tokens) | {"row": rows, "rows": self.source.rows(rows).to_batch()}
 
 
+def held_out_size(n: int, share: float) -> int:
+    """How many of n texts `split_held_out` keeps for checking."""
+    return min(max(round(n * share), 50), n // 5, MOST_HELD_OUT) if share else 0
+
+
 def split_held_out(n: int, share: float, seed: int) -> tuple[Positions, Positions]:
     """Positions for training and for checking, disjoint, ascending, [.] int64. At least 50 to check by, but never over a
     fifth, and at most 2,000."""
-    if share == 0:
+    size = held_out_size(n, share)
+    if size == 0:
         return np.arange(n), np.arange(0)
-    size = min(max(round(n * share), 50), n // 5, MOST_HELD_OUT)
     order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
     return np.sort(order[size:]), np.sort(order[:size])

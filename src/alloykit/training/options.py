@@ -28,10 +28,12 @@ class StudentSpec(ModelSpec):
 
 
 class TrainingOptions(Block):
-    """Defaults are MUKA's settings (§4.1)."""
+    """Batch size, warm-up and weight decay are MUKA's (§4.1); learning rate and epochs follow the rule of training/schedule.py."""
 
-    epochs: float = Field(3.0, gt=0, le=10_000)
-    learning_rate: float = Field(2e-5, gt=0, le=10)
+    epochs: float | None = Field(None, gt=0, le=10_000)
+    """How often each text is learned from; if not given, three times, and so often that there are enough steps."""
+    learning_rate: float | None = Field(None, gt=0, le=10)
+    """The highest rate, after the warm-up; if not given, by the encoder's depth and width."""
     batch_size: int = Field(32, gt=0)
     """Texts per optimiser step and device, before accumulation."""
     accumulate: int = Field(1, gt=0)
@@ -49,8 +51,10 @@ class TrainingOptions(Block):
     compile: bool = False
     """The student through torch.compile: worth its first minute on a GPU and many texts."""
     select: Literal["unlabelled", "labelled", "last"] = "unlabelled"
-    """Which checkpoint becomes the student: the earliest within one standard error of the lowest loss on held-out texts
-    without labels; the most accurate on labelled validation texts; or simply the last."""
+    """Which checkpoint becomes the student: the one of the lowest loss on held-out texts without labels; the most accurate on
+    labelled validation texts; or the last."""
+    tolerance: float = Field(0.0, ge=0, le=100)
+    """With `select: unlabelled`, the earliest checkpoint whose loss is at most so many standard errors above the lowest."""
     held_out: float = Field(0.05, ge=0, lt=0.5)
     """Share of the texts kept out of training to select by; at least 50 (never over a fifth), at most 2,000."""
     check_every: int | None = Field(None, gt=0)

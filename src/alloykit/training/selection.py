@@ -1,4 +1,4 @@
-"""Which checkpoint becomes the student (methods.md calls this ours: the paper selects on labels)."""
+"""Which checkpoint becomes the student (ours: MUKA §4.1 selects by labels)."""
 
 from __future__ import annotations
 
@@ -23,15 +23,18 @@ class Check:
     standard_error: float
 
 
-def choose(checks: list[Check], rule: Literal["unlabelled", "labelled", "last"]) -> Check:
-    """unlabelled: the earliest whose mean loss is within one standard error of the lowest (the standard error of that
-    lowest one); labelled: the earliest of the highest mean accuracy; last: the last."""
+Rule = Literal["unlabelled", "labelled", "last"]
+
+
+def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
+    """unlabelled: the earliest whose mean loss is within `tolerance` standard errors of the lowest (those of that lowest one);
+    labelled: the earliest of the highest mean accuracy; last: the last."""
     if rule == "last":
         return checks[-1]
     if rule == "labelled":
         return max(checks, key=lambda c: (c.mean, -c.step))
     lowest = min(checks, key=lambda c: (c.mean, c.step))
-    return next(c for c in checks if c.mean <= lowest.mean + lowest.standard_error)
+    return next(c for c in checks if c.mean <= lowest.mean + tolerance * lowest.standard_error)
 
 
 class Selection(TrainerCallback):
@@ -40,8 +43,8 @@ class Selection(TrainerCallback):
     A check that is out of reach of the best so far is dropped at once, so that few weights lie on the disk.
     """
 
-    def __init__(self, folder: Path, rule: Literal["unlabelled", "labelled", "last"]) -> None:
-        self.folder, self.rule = folder, rule
+    def __init__(self, folder: Path, rule: Rule, tolerance: float = 0.0) -> None:
+        self.folder, self.rule, self.tolerance = folder, rule, tolerance
         self.checks: list[Check] = []
 
     def resume(self, step: int) -> None:
@@ -64,7 +67,7 @@ class Selection(TrainerCallback):
 
     def restore(self, model: nn.Module) -> Check:
         """Load the chosen check's weights into the model."""
-        chosen = choose([c for c in self.checks if self._file(c).exists()], self.rule)
+        chosen = choose([c for c in self.checks if self._file(c).exists()], self.rule, self.tolerance)
         safetensors.torch.load_model(model, self._file(chosen))
         return chosen
 
@@ -79,7 +82,7 @@ class Selection(TrainerCallback):
             return [choose(self.checks, self.rule)] if self.checks else []
         lowest = min(self.checks, key=lambda c: (c.mean, c.step))
         # Twice the distance, because a later and lower best may come with a larger standard error.
-        return [c for c in self.checks if c.mean <= lowest.mean + 2 * lowest.standard_error]
+        return [c for c in self.checks if c.mean <= lowest.mean + 2 * self.tolerance * lowest.standard_error]
 
     def _file(self, check: Check) -> Path:
         return self.folder / f"step-{check.step:07d}.safetensors"

@@ -26,7 +26,7 @@ from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import Amalgam
 from alloykit.training.options import TrainingOptions
 from alloykit.training.phase_trainer import PhaseTrainer, Progress, Validation, summarise_checks
-from alloykit.training.schedule import Schedule
+from alloykit.training.schedule import Schedule, known
 from alloykit.training.selection import Selection
 
 Supply = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
@@ -121,7 +121,7 @@ class _Phase:
         wanted = self.phase.select or options.select
         total, rule = schedule.total, wanted if self.checks is not None and len(self.checks) else "last"
         args = self._arguments(options, schedule, rule)
-        selection = Selection(self.folder / "checks", rule)
+        selection = Selection(self.folder / "checks", rule, options.tolerance)
         trainer = PhaseTrainer(
             model=self.model,
             args=args,
@@ -175,7 +175,7 @@ class _Phase:
             per_device_eval_batch_size=max(64, options.batch_size),
             gradient_accumulation_steps=options.accumulate,
             max_steps=schedule.total,
-            learning_rate=self.phase.learning_rate or options.learning_rate,
+            learning_rate=self.phase.learning_rate or known(options.learning_rate, "learning_rate"),
             warmup_steps=math.ceil(options.warmup * schedule.total),
             weight_decay=options.weight_decay,
             max_grad_norm=options.max_grad_norm,

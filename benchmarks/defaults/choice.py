@@ -1,0 +1,25 @@
+"""The students by which the rule was chosen: three sets, and nothing of the sets of the report."""
+
+from __future__ import annotations
+
+from benchmarks.defaults.study import Cell, Study
+from benchmarks.defaults.world import Set
+
+SETS = (
+    Set("banking77", "Banking77", 32, taught=2000, epochs=10),
+    Set("ag_news", "AG News", 16, taught=1000),
+    Set("abstracts5", "5Abstracts", 16, taught=1000),
+)
+CELLS = (
+    *(Cell("banking77", 1500, 3, 0, rate, 6) for rate in (3e-4, 1e-3)),
+    *(Cell("ag_news", 1500, 3, 0, rate, 6, watch=True) for rate in (1e-3, 3e-4)),
+    Cell("banking77", 1500, 3, 0, 1e-3, 12, watch=True),
+    Cell("abstracts5", 500, 3, 0, 1e-3, 20, watch=True),
+    Cell("banking77", 1500, 3, 0, 5e-4, 12, watch=True),
+    Cell("abstracts5", 500, 3, 0, 5e-4, 20, watch=True),
+    Cell("ag_news", 1500, 3, 0, 2e-5, 3, watch=True),
+    Cell("ag_news", 1500, 6, 0, 1e-3, 6, watch=True),
+    Cell("ag_news", 1500, 6, 0, 5e-4, 6, watch=True),
+    Cell("banking77", 1500, 3, 0, 1e-3, 24, watch=True),
+)
+TABLE = Study("choice", "How the rule was chosen", SETS, CELLS)

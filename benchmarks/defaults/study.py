@@ -1,0 +1,86 @@
+"""A list of students to train, and the loop that trains those that have no outcome yet."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from alloykit.progress import say
+from benchmarks.defaults.students import student
+from benchmarks.defaults.world import TEACHER, TEACHING, TEST, Set, World
+from benchmarks.harness.profiles import Profile
+from benchmarks.harness.results import Record, commit
+from benchmarks.harness.table import machine
+
+DEFAULT = "default"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A student; without `rate` and `epochs` it is trained as a recipe that says nothing of either."""
+
+    name: str
+    size: int
+    layers: int
+    seed: int
+    rate: float | None = None
+    epochs: float | None = None
+    watch: bool = False
+
+    @property
+    def key(self) -> str:
+        how = DEFAULT if self.rate is None else f"{self.rate:g} x {self.epochs:g}"
+        return f"{self.name}/{self.size}/{self.layers}/{self.seed}/{how}"
+
+    @property
+    def training(self) -> dict[str, Any]:
+        own = {} if self.rate is None else {"learning_rate": self.rate, "epochs": self.epochs}
+        return {"seed": self.seed, **own}
+
+
+@dataclass(frozen=True)
+class Study:
+    """`fill` trains the students in the order in which they are listed."""
+
+    name: str
+    title: str
+    sets: Sequence[Set]
+    cells: Sequence[Cell]
+    paper: str = "defaults"
+
+    def record(self) -> Record:
+        about = {
+            "test": TEST,
+            "teacher": TEACHER,
+            "teaching": TEACHING,
+            "settings": {s.name: s.described() for s in self.sets},
+        }
+        return Record(self.paper, self.name, about)
+
+    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
+        """Train every student that has no outcome yet (with `retry`, failed ones too). A failure is an outcome."""
+        torch.set_num_threads(1)
+        record = self.record()
+        kept = {"name": only.get("setting"), "seed": only.get("seed")}
+        cells = [c for c in self.cells if all(getattr(c, key) in values for key, values in kept.items() if values)]
+        worlds = {s.name: World(data, work, s) for s in self.sets}
+        for n, cell in enumerate(cells, 1):
+            done = record.cells().get(cell.key)
+            if done is not None and not (retry and done["status"] == "failed"):
+                continue
+            say(f"[{n}/{len(cells)}] {cell.key}")
+            try:
+                found = student(worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch)
+                found = {"status": "done", "commit": commit(), **found}
+            except Exception as error:  # a failure is published, and the other cells go on
+                traceback.print_exc()
+                found = {"status": "failed", "error": f"{type(error).__name__}: {str(error).replace(f'{work}/', '')}"}
+            record.add(cell.key, found | {"environment": machine()})
+            say(
+                f"{cell.key}: {found.get('balanced_accuracy')} of {found.get('balanced_routing')}, {found.get('seconds')} s"
+            )

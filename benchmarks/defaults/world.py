@@ -1,0 +1,153 @@
+"""What all students of a set share: texts, an encoder, two trained teachers, and what the method makes of their answers."""
+
+from __future__ import annotations
+
+import json
+import random
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.jobs.prepare import Prepared, prepare, stored
+from alloykit.jobs.sources import knowledge_of
+from alloykit.jobs.teach import teach
+from alloykit.methods.base import Context
+from alloykit.progress import say
+from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.rows import Source, chunks
+from benchmarks.defaults.trimmed import trimmed
+from benchmarks.harness.data import read, write
+
+
+@dataclass(frozen=True)
+class Set:
+    """A labelled set, cut in two teachers: the first knows the first half of the labels, the second the others; with `shared` both know
+    all labels. `tokens`: of each text, at most. `taught`: texts from which the teachers learn; the pool is drawn from the others."""
+
+    name: str
+    title: str
+    tokens: int
+    taught: int = 1500
+    pairs: bool = False
+    shared: bool = False
+    epochs: int = 6  # of the teachers
+
+    def described(self) -> dict[str, Any]:
+        about = {"tokens": self.tokens, "taught": self.taught, "epochs": self.epochs, "shared": self.shared}
+        return about | {"pairs": self.pairs}
+
+
+TEST = 600
+TEACHING = {
+    "learning_rate": 3e-4,
+    "batch_size": 32,
+    "select": "last",
+    "held_out": 0.0,
+    "precision": "float32",
+    "seed": 0,
+}
+TEACHER = {"layers": 3, "keep": "even"}
+
+
+class World:
+    """One set's files under `work`; they are kept between calls."""
+
+    def __init__(self, data: Path, work: Path, about: Set) -> None:
+        self.data, self.about, self.folder = data / about.name, about, work / "defaults" / about.name
+        self._known: dict[int, tuple[Prepared, Source, Context]] = {}
+
+    @cached_property
+    def labels(self) -> list[str]:
+        info = json.loads((self.data / "info.json").read_text(encoding="utf-8"))
+        return [str(name) for name in info["label_names"]]
+
+    @cached_property
+    def rows(self) -> list[int]:
+        """All rows of the training file in an order of this study's own: first the teachers', then the pool's."""
+        n = len(read(self.data / "train.parquet"))
+        return random.Random("defaults").sample(range(n), n)
+
+    def part(self, name: str, size: int) -> Path:
+        """`taught`, `pool` or `test`, written once."""
+        path = self.folder / f"{name}-{size}.parquet"
+        if not path.exists():
+            table = read(self.data / ("test.parquet" if name == "test" else "train.parquet"))
+            if name == "test":
+                rows = random.Random("test").sample(range(len(table)), min(size, len(table)))
+            else:
+                rows = self.rows[:size] if name == "taught" else self.rows[self.about.taught :][:size]
+            shown = table.select(rows)
+            columns: dict[str, list[str | None]] = {"text": list(shown["text"])}
+            if self.about.pairs:
+                columns["text_pair"] = list(shown["text_pair"])
+            write(columns | {"label": [self.labels[i] for i in shown["label"]]}, path)
+        return path
+
+    @cached_property
+    def encoder(self) -> Path:
+        texts = [t for file in ("train", "test") for t in read(self.data / f"{file}.parquet")["text"]]
+        if self.about.pairs:
+            texts += [t for file in ("train", "test") for t in read(self.data / f"{file}.parquet")["text_pair"]]
+        return trimmed([t[:2000] for t in texts], self.folder / "encoder")
+
+    @cached_property
+    def teachers(self) -> list[Path]:
+        half = len(self.labels) // 2
+        groups = [self.labels, self.labels] if self.about.shared else [self.labels[:half], self.labels[half:]]
+        found = []
+        for i, labels in enumerate(groups):
+            training = TEACHING | {"epochs": self.about.epochs, "max_length": self.about.tokens, "seed": i}
+            recipe = {
+                "model": {"model": str(self.encoder), **TEACHER},
+                "data": self._block(self.part("taught", self.about.taught), label=True),
+                "labels": labels,
+                "training": training,
+                "output": str(self.folder / f"teacher{i + 1}"),
+            }
+            found.append(teach(parse(recipe, TeachRecipe)))
+        return found
+
+    def recipe(self, size: int, student: dict[str, Any], training: dict[str, Any], output: Path) -> Recipe:
+        values = {
+            "teachers": [str(t) for t in self.teachers],
+            "texts": self._block(self.part("pool", size)),
+            "student": {"model": str(self.encoder), "keep": "even", **student},
+            "method": "alloy",
+            "training": {"max_length": self.about.tokens, "precision": "float32", **training},
+            "knowledge": {"precision": "float32"},
+            "output": str(output),
+        }
+        return parse(values, Recipe)
+
+    def known(self, size: int) -> tuple[Prepared, Source, Context]:
+        """The teachers' answers to a pool, and what the method fitted to them; the recipe in it is to be replaced."""
+        if size not in self._known:
+            prepared = prepare(self.recipe(size, {"layers": 1}, {}, self.folder / "unused"))
+            store = prepared.store(self.folder / "knowledge")
+            source = knowledge_of(prepared, store, prepared.texts)
+            context = replace(prepared.context, state=prepared.method.fit(source, prepared.context))
+            say(f"{self.about.name}: fitted to {len(prepared.texts):,} texts")
+            self._known[size] = prepared, source, context
+        return self._known[size]
+
+    @cached_property
+    def test(self) -> Texts:
+        return load_texts(TextsOptions(**self._block(self.part("test", TEST), label=True)), want_labels=True)
+
+    def targets(self, size: int) -> Tensor:
+        """The method's target of every test text, which says its routing. [n, C]"""
+        prepared, _, context = self.known(size)
+        store = prepared.store(self.folder / "knowledge")
+        knowledge_of(prepared, store, self.test)
+        source = stored(prepared, store, self.test, None)
+        parts = [prepared.method.supervise(rows, context) for rows in chunks(source)]
+        return torch.cat([p.targets for p in parts if p is not None])
+
+    def _block(self, path: Path, *, label: bool = False) -> dict[str, Any]:
+        block = {"path": str(path)} | ({"text_pair": "text_pair"} if self.about.pairs else {})
+        return block | ({"label": "label"} if label else {})
