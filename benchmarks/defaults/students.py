@@ -18,10 +18,11 @@ from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.jobs.train import train_student
 from alloykit.methods.base import Context, Method, Step
+from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import encode, pad
+from alloykit.options import ModelSpec
 from alloykit.rows import Source
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.teacher import load_tokenizer
 from alloykit.training.dataset import held_out_size, split_held_out
 from alloykit.training.schedule import Schedule, decided
 from benchmarks.defaults.world import World
@@ -83,7 +84,7 @@ def watched(prepared: Prepared, world: World, source: Source, context: Context, 
     positions, held = split_held_out(n, options.held_out, options.seed)
     every = Schedule.of(len(positions), options).every
     total = Schedule.of(len(positions), options).total
-    tokenizer = load_tokenizer(str(world.encoder), str(world.encoder), {})
+    tokenizer = load_tokenizer(ModelSpec(model=str(world.encoder)))
     tests = world.test.table.select(list(range(min(WATCHED, len(world.test)))))
     own = prepared.texts.table.select(held.tolist())
     asked = [_encoded(tokenizer, part, world) for part in (own, tests)]
@@ -125,7 +126,7 @@ def _some(texts: Texts, at: np.ndarray[Any, Any]) -> Texts:
 
 def _answers(classifier: Predictor, texts: Texts) -> Tensor:
     pairs = list(texts.table["text_pair"]) if texts.is_pair else None
-    return classifier.probabilities(texts.table["text"], pairs)
+    return classifier.probabilities(texts.table["text"], pairs, calibrated=False)
 
 
 def _scores(answers: Tensor, targets: Tensor, labels: Tensor) -> dict[str, float]:

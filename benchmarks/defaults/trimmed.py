@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
 
-from alloykit.models.source import BUNDLED, resolve
+from alloykit.models.source import bundled_minilm
 
 FIRST = 104  # [PAD], [UNK], [CLS], [SEP], [MASK] and unused pieces keep their numbers
 
@@ -23,9 +23,9 @@ def trimmed(texts: Iterable[str], folder: Path) -> Path:
     """
     if (folder / "config.json").exists():
         return folder
-    tokenizer = AutoTokenizer.from_pretrained(resolve(BUNDLED))
+    tokenizer = AutoTokenizer.from_pretrained(bundled_minilm())
     kept = sorted({i for ids in tokenizer(list(texts)).input_ids for i in ids} | set(range(FIRST)))
-    model = AutoModel.from_pretrained(resolve(BUNDLED), dtype=torch.float32)
+    model = AutoModel.from_pretrained(bundled_minilm(), dtype=torch.float32)
     table = model.get_input_embeddings().weight.data[kept].clone()
     model.set_input_embeddings(nn.Embedding.from_pretrained(table, freeze=False, padding_idx=0))
     model.config.vocab_size = len(kept)
