@@ -27,5 +27,9 @@ def test_what_counts_as_a_citation() -> None:
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))
 def test_a_file_of_the_package_cites_only_files_of_the_package(path: Path) -> None:
-    missing = {name for name in citations(path.read_text(encoding="utf-8")) if not any((f / name).exists() for f in (PACKAGE, path.parent))}
+    missing = {
+        name
+        for name in citations(path.read_text(encoding="utf-8"))
+        if not any((f / name).exists() for f in (PACKAGE, path.parent))
+    }
     assert not missing, f"{path.relative_to(PACKAGE)} cites {missing}"
