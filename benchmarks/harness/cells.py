@@ -58,7 +58,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
         if "right_teacher" in scores.get(ROUTING, {}):
             found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
         found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
-        training = run.read("training.json")
+        training = run.training
         found["training"] = {k: training[k] for k in ("steps", "selected_step")}
         if selection := training["notes"].get("selection"):
             found["selection"] = selection

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,7 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from alloykit import terminal
 from alloykit.errors import AlloyError
+from alloykit.escape import to_json
 from alloykit.explained import explained
 from alloykit.interrupt import heard
 
@@ -77,11 +78,11 @@ def teach(
         from alloykit.jobs.teach_together import teach_together
 
         for folder in teach_together(read_recipe(recipe, TogetherRecipe)):
-            typer.echo(f"teacher: {folder}")
+            terminal.echo(f"teacher: {folder}")
         return
     from alloykit.jobs.teach import teach as run
 
-    typer.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe))}")
+    terminal.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe))}")
 
 
 @app.command()
@@ -90,7 +91,7 @@ def generate(recipe: RecipeFile) -> None:
     from alloykit.jobs.generate import generate as run
     from alloykit.recipe import GenerateRecipe, read_recipe
 
-    typer.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe))}")
+    terminal.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe))}")
 
 
 @app.command()
@@ -120,7 +121,10 @@ def plan(
     from alloykit.recipe import Recipe, read_recipe
 
     found = run(read_recipe(recipe, Recipe), probe=probe)
-    typer.echo(json.dumps(found, indent=2, ensure_ascii=False) if as_json else "\n".join(plan_lines(found)))
+    if as_json:
+        terminal.echo_json(found)
+    else:
+        terminal.echo_lines(plan_lines(found))
 
 
 @app.command()
@@ -141,9 +145,9 @@ def evaluate(
     columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
     result = job(run, data, knowledge=knowledge, trust_remote_code=trust, **columns)
     if as_json:
-        typer.echo(json.dumps(result, indent=2, ensure_ascii=False))
+        terminal.echo_json(result)
     else:
-        _print(table(result))
+        terminal.show(table(result))
 
 
 @app.command()
@@ -156,7 +160,7 @@ def report(
     """One page that says whether to trust a run's student; for several runs, one that compares them."""
     from alloykit.jobs.report import report as job
 
-    typer.echo(f"report: {job(runs, output)}")
+    terminal.echo(f"report: {job(runs, output)}")
 
 
 @app.command()
@@ -171,18 +175,23 @@ def predict(
 ) -> None:
     """Answer texts with the student: one JSON line per input row, in order."""
     from alloykit.files import write_atomic
+    from alloykit.jobs.output_folder import check_file
     from alloykit.jobs.predict import predict as job
 
+    source = texts if texts != "-" else sys.stdin
+    if source is None:
+        raise AlloyError(expected="texts on standard input", got="a closed one", hint="Pipe texts, or name a file.")
+    if output is not None:
+        check_file(output)
     answers = job(
-        run, sys.stdin if texts == "-" else texts,
-        all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust,
+        run, source, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust
     )  # fmt: skip
-    lines = (json.dumps(answer, ensure_ascii=False) + "\n" for answer in answers)
+    lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
         write_atomic(output, "".join(lines))
     else:
         for line in lines:
-            sys.stdout.write(line)
+            terminal.write(line)
 
 
 @app.command()
@@ -195,9 +204,9 @@ def methods(
 
     shown = method_details(name) if name else method_table()
     if as_json:
-        typer.echo(json.dumps(shown, indent=2, ensure_ascii=False))
+        terminal.echo_json(shown)
     else:
-        _print(method_view(shown))
+        terminal.show(method_view(shown))
 
 
 def _show(run: Any) -> None:
@@ -205,16 +214,9 @@ def _show(run: Any) -> None:
     from alloykit.jobs.evaluate import table
 
     if "evaluation" in run.metrics:
-        _print(table(run.metrics["evaluation"]))
-    typer.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
-    typer.echo(f"report: {run.report}")
-
-
-def _print(renderable: Any) -> None:
-    from rich.console import Console
-
-    wide = None if sys.stdout.isatty() else 140
-    Console(width=wide, highlight=False).print(renderable)
+        terminal.show(table(run.metrics["evaluation"]))
+    terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
+    terminal.echo(f"report: {run.report}")
 
 
 def _part(text: str) -> tuple[int, int]:
@@ -232,11 +234,12 @@ def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    terminal.open_streams()
     with explained(), heard():
         code = app(standalone_mode=False)  # not standalone, so that an interrupt is ours to explain
         if code == 130:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt
-        sys.exit(code)
+    sys.exit(code)
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.escape import visible
 
 _ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
@@ -28,8 +29,8 @@ def quoted(names: Iterable[object] | None) -> str:
 
 
 def short(name: object) -> str:
-    """A name cut to 40 characters: the header of a file without one is a text, and messages must not leak texts."""
-    return str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…"
+    """A name on one line, cut to 40 characters: the header of a file without one is a text, and messages must not leak texts."""
+    return visible(str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…")
 
 
 class _Shown(reprlib.Repr):

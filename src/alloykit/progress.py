@@ -9,7 +9,9 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
+from alloykit.escape import visible
 from alloykit.interrupt import heed
+from alloykit.terminal import complain
 
 _quiet = False
 
@@ -25,7 +27,9 @@ def set_quiet(quiet: bool) -> None:
 
 
 def say(text: str) -> None:
-    console().print(text, markup=False)
+    """One line. Text of others is in it, so control characters are written out."""
+    if not _quiet:
+        complain(visible(text))
 
 
 @contextmanager
@@ -41,11 +45,11 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
     out, start, done = console(), time.perf_counter(), 0
     left = TextColumn("left:")
     progress = Progress(
-        TextColumn("{task.description}"), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), Rate(), left,
+        TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), Rate(), left,
         TimeRemainingColumn(), console=out, transient=True, disable=not out.is_terminal or _quiet,
     )  # fmt: skip
     with progress:
-        task = progress.add_task(what, total=total)
+        task = progress.add_task(visible(what), total=total)
 
         def advance(n: int) -> None:
             nonlocal done

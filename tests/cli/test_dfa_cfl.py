@@ -45,7 +45,7 @@ def test_a_student_comes_out_and_its_blocks_stay_behind(
 ) -> None:
     run = alloykit.amalgamate(**recipe(teachers, models, tmp_path / "run", method))
     assert run.metrics["labels"] == ["refund", "charge", "track", "late", "lost"]
-    losses = [entry["loss"] for entry in run.read("training.json")["history"] if "loss" in entry]
+    losses = [entry["loss"] for entry in run.training["history"] if "loss" in entry]
     assert losses
     assert all(0 < loss < 100 for loss in losses)
     weights = {p.name for p in run.student.iterdir()}

@@ -73,7 +73,7 @@ def test_the_default_is_mt_bert(teachers: list[Path], models: dict[str, Path], t
     del values["method"]
     run = alloykit.distill(**values)
     assert run.metrics["method"]["name"] == "mt_bert"
-    logged = [h["mapped_size"] for h in run.read("training.json")["history"] if "mapped_size" in h]
+    logged = [h["mapped_size"] for h in run.training["history"] if "mapped_size" in h]
     assert logged
     assert all(size > 0 for size in logged)
 
@@ -81,7 +81,7 @@ def test_the_default_is_mt_bert(teachers: list[Path], models: dict[str, Path], t
 def test_rl_kd_shows_whom_it_selected(teachers: list[Path], models: dict[str, Path], tmp_path: Path) -> None:
     values = arguments(teachers, models, tmp_path, {"name": "rl_kd", "policy_epochs": 1})
     run = alloykit.distill(**values | {"training": TRAINING | {"select": "last"}})
-    training = run.read("training.json")
+    training = run.training
     assert {h["phase"] for h in training["history"]} == {"pretrain", "joint"}
     steps = [h["step"] for h in training["history"]]
     assert steps == sorted(steps), "steps count on through the phases"
@@ -125,7 +125,7 @@ def test_killed_and_started_again_it_gives_the_same_student(
     cut = alloykit.distill(**arguments(teachers, models, tmp_path / "b", method))
     one, other = (AutoModelForSequenceClassification.from_pretrained(run.student).state_dict() for run in (whole, cut))
     assert all(torch.equal(one[key], other[key]) for key in one)
-    assert whole.read("training.json")["notes"] == cut.read("training.json")["notes"]
+    assert whole.training["notes"] == cut.training["notes"]
 
 
 def test_what_is_refused(teachers: list[Path], models: dict[str, Path], tmp_path: Path) -> None:

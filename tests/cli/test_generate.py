@@ -150,7 +150,7 @@ def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path]
     assert (run.folder / "generated" / "texts.parquet").exists()
     assert run.metrics["texts"]["used"] == 32
     assert {"student", "routing", "ensemble"} <= set(run.metrics["evaluation"]["scores"])
-    logged = [h for h in run.read("training.json")["history"] if "amalgam_rank" in h]
+    logged = [h for h in run.training["history"] if "amalgam_rank" in h]
     assert logged
     assert all(-1 <= h["amalgam_cosine"] <= 1 and h["amalgam_rank"] >= 1 for h in logged)
     page = run.report.read_text(encoding="utf-8")

@@ -117,7 +117,7 @@ def test_a_student_comes_out_in_rounds(folder: Path, tmp_path: Path) -> None:
         {"name": "as_dfd", "rounds": 2, "per_class": 8, "steps": 5, "length": 8},
         training={"epochs": 1, "batch_size": 8, "max_length": 32, "learning_rate": 1e-3}, output=tmp_path / "run",
     )  # fmt: skip
-    training = run.read("training.json")
+    training = run.training
     assert {h["phase"] for h in training["history"]} == {"round1", "round2"}
     assert training["steps"] == 2 * 5, "40 embeddings in each round"
     assert run.predict(["late parcel"])[0]["label"] in {"refund", "charge", "late", "lost", "track"}

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 import yaml
 from huggingface_hub import ModelCard
-from toyruns import Runs
+from toyruns import Runs, copied
 
+from alloykit.escape import markdown_sentence
 from alloykit.jobs.report import report
 from alloykit.methods.registry import methods
 from alloykit.report import page
 from alloykit.report.card import card, licence
+from alloykit.report.recipes import shown
 from alloykit.report.verdict import verdict
+from alloykit.run_files import recipe_of
 
 LABELS = ["refund", "charge", "invoice", "track", "damaged"]
 METHOD = {"name": "muka", "title": "A title", "citation": "Somebody. Some paper. 2021."}
@@ -44,7 +47,7 @@ def test_the_metadata_says_what_the_hub_wants_to_know(runs: Runs) -> None:
     assert {"alloykit", "knowledge-amalgamation", "muka"} <= set(data.tags)
     assert data.license is None
     assert data.base_model is None, "a folder on this machine is no model of the hub"
-    assert data.model_name.endswith("/soft")
+    assert data.model_name == "soft"
     found = {result.metric_type: result for result in data.eval_results}
     assert {kind: r.metric_value for kind, r in found.items()} == pytest.approx(
         {"accuracy": scores["accuracy"], "f1": scores["macro_f1"]}, abs=5e-5
@@ -76,10 +79,10 @@ def test_it_names_labels_teachers_method_recipe_and_verdict(runs: Runs) -> None:
     assert "The student began as encoder, and reads 32 tokens of a text." in text
     recipe = re.search(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
     assert recipe is not None
-    assert recipe[1].strip() == (runs.soft / "recipe.yaml").read_text().strip()
+    assert yaml.safe_load(recipe[1]) == shown(recipe_of(runs.soft))
     judged = verdict(json.loads((runs.soft / "metrics.json").read_text()))
     assert f"**{judged.headline}**" in text
-    assert all(f"- {point}\n" in text for point in judged.points)
+    assert all(f"- {markdown_sentence(point)}\n" in text for point in judged.points)
 
 
 def test_the_scores_are_those_of_the_run(runs: Runs) -> None:
@@ -165,9 +168,12 @@ def test_teachers_that_agree_give_the_student_their_licence(runs: Runs, tmp_path
 
 
 @pytest.mark.parametrize(("model", "stated"), [("org/encoder", "org/encoder"), ("/gone/encoder", None), (None, None)])
-def test_the_base_model_is_one_of_the_hub(runs: Runs, model: str | None, stated: str | None) -> None:
-    run = page.load(runs.untested)
-    run["recipe"]["student"]["model"] = model
+def test_the_base_model_is_one_of_the_hub(runs: Runs, tmp_path: Path, model: str | None, stated: str | None) -> None:
+    folder = copied(runs.untested, tmp_path / "run")
+    recipe = yaml.safe_load((folder / "recipe.yaml").read_text())
+    recipe["student"] = None if model is None else recipe["student"] | {"model": model}
+    (folder / "recipe.yaml").write_text(yaml.safe_dump(recipe))
+    run = page.load(folder)
     assert ModelCard(card(run, [teacher("t", "mit")], METHOD)).data.to_dict().get("base_model") == stated
 
 

@@ -7,10 +7,13 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
+import yaml
 from htmltree import Node, rows, section
 from toyruns import Runs
 
 from alloykit.jobs.report import report
+from alloykit.report.recipes import shown
+from alloykit.run_files import recipe_of
 
 Pages = Callable[[str], Node]
 NAMES = ("soft", "vanilla", "untested", "half", "one teacher", "uhc", "supervised", "ensemble", "thirty")
@@ -149,7 +152,7 @@ def test_every_run_has_its_recipe(page_of: Pages, runs: Runs, name: str) -> None
     folder = runs.soft if name == "half" else runs.root / name
     text = section(page_of(name), "The recipe, every default written out")[0]
     assert text.tag == "pre"
-    assert text.text == (folder / "recipe.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(text.text) == shown(recipe_of(folder))
 
 
 def test_rendering_twice_gives_the_same_bytes(runs: Runs) -> None:

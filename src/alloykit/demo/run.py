@@ -6,21 +6,25 @@ import csv
 import io
 import random
 import time
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import yaml
-from rich.console import Console
+from rich.markup import escape
 
 from alloykit.data import load_texts
+from alloykit.escape import visible
 from alloykit.files import write_atomic
 from alloykit.jobs.amalgamate import run_recipe
 from alloykit.jobs.evaluate import table
-from alloykit.jobs.run import Run, check_output
+from alloykit.jobs.output_folder import check_output
+from alloykit.jobs.run import Run
 from alloykit.jobs.teach import teach
 from alloykit.models.source import BUNDLED
 from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.terminal import show
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
@@ -38,10 +42,9 @@ def demo(output: Path) -> Run:
     """Fine-tune three teams' teachers, forget the labels, melt the teachers into one student, and test it."""
     begun = time.perf_counter()
     check_output(output)
-    out = Console(highlight=False, soft_wrap=True)
     train, test = messages("train"), messages("test")
     labels = {team: list(dict.fromkeys(m["label"] for m in train if m["team"] == team)) for team in TEAMS}
-    out.print(
+    tell(
         f"\n[bold]1. Three teams, three classifiers.[/] A shop's three teams have each fine-tuned a classifier of customer\n"
         f"messages, but only for their own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"
         "Nobody has one model that knows all twelve, and shown a foreign message each of them is wrong."
@@ -54,30 +57,42 @@ def demo(output: Path) -> Run:
     test_file = output / "data" / "test.csv"
     write_csv(test_file, [{"text": m["text"], "label": m["label"]} for m in test])
     recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
-    out.print(
+    tell(
         f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
         "Shown a foreign message, a teacher answers all the same, and often it is sure: whoever is loudest would win. So every\n"
         "teacher reads every message once, and what its early layers see in it is kept beside its answer. There, messages about\n"
         "the same thing lie together, and whose they are shows: a message among billing's is billing's to answer.\n"
     )
     run = run_recipe(recipe)
-    result = run.metrics["evaluation"]
-    out.print("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
-    out.print(table(result))
-    out.print(explanation(result["scores"]))
-    out.print("\n[bold]4. Try it.[/]\n")
+    metrics = run.metrics
+    assert metrics is not None
+    result = metrics["evaluation"]
+    tell("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
+    show(table(result))
+    tell(explanation(result["scores"]))
+    tell("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
-        out.print(f'  "{question}"\n      → [bold]{answer["label"]}[/] ({answer["probability"]:.0%})')
+        tell(f'  "{question}"\n      → [bold]{safe(answer["label"])}[/] ({answer["probability"]:.0%})')
     write_atomic(
         output / "demo-recipe.yaml", yaml.safe_dump(recipe_values(output, texts_file, test_file), sort_keys=False)
     )
-    out.print(f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{run.report}[/]")
-    out.print(
-        f"\nThe student is a plain Hugging Face model in {run.student}. The recipe that made it is {output / 'demo-recipe.yaml'};\n"
-        f"it runs again with: alloykit amalgamate {output / 'demo-recipe.yaml'}\n"
+    tell(f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{safe(run.report)}[/]")
+    tell(
+        f"\nThe student is a plain Hugging Face model in {safe(run.student)}. The recipe that made it is {safe(output / 'demo-recipe.yaml')};\n"
+        f"it runs again with: alloykit amalgamate {safe(output / 'demo-recipe.yaml')}\n"
         f"[dim]{time.perf_counter() - begun:.0f} seconds in all.[/]"
     )
     return run
+
+
+def tell(text: str) -> None:
+    """Print words with rich's markup in them."""
+    show(text, soft_wrap=True)
+
+
+def safe(foreign: object) -> str:
+    """A path or a label among such words."""
+    return escape(visible(foreign))
 
 
 def messages(part: str) -> list[dict[str, str]]:
@@ -120,7 +135,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
     }
 
 
-def explanation(scores: dict[str, Any]) -> str:
+def explanation(scores: Mapping[str, Any]) -> str:
     """The table in words."""
     best = max((n for n in scores if n.startswith("teacher ")), key=lambda n: scores[n]["accuracy"])
     student, ensemble, routing = (scores[n]["accuracy"] for n in ("student", "ensemble", "routing"))

@@ -39,6 +39,8 @@ class Answers:
     probabilities: dict[str, Tensor] = field(default_factory=dict)
     teacher_weights: Tensor | None = None
     weights: Tensor | None = None
+    ids: Tensor | None = None
+    """Which texts these are, [n, 16] uint8; only of answers that were read back."""
 
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
         """accuracy, macro-F1 and accuracy per teacher's texts of every way; for the routing also how often the teacher
@@ -68,22 +70,42 @@ class Answers:
 
     @classmethod
     def load(cls, path: Path) -> Answers:
-        """Read them back. AlloyError if the file is damaged."""
+        """Read them back. AlloyError if the file is damaged, or holds something else."""
         try:
             with safetensors.safe_open(path, framework="pt") as file:
                 ways = json.loads((file.metadata() or {})["ways"])
             tensors = safetensors.torch.load_file(path)
-            return cls(
+            found = cls(
                 tensors["labels"],
                 tensors["confidence"],
-                {way: tensors[f"probabilities.{way}"] for way in ways},
+                {str(way): tensors[f"probabilities.{way}"] for way in ways},
                 tensors.get("teacher_weights"),
                 tensors.get("weights"),
+                tensors["ids"],
             )
-        except (safetensors.SafetensorError, KeyError, ValueError) as error:
+            found._check()
+        except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
             raise AlloyError(
                 expected=f"a whole file {path}", got=f"'{error}'", hint="Run `alloykit evaluate` on this run again."
             ) from error
+        return found
+
+    def _check(self) -> None:
+        """ValueError where shapes do not fit."""
+        n, widths = len(self.labels), {p.shape[1:] for p in self.probabilities.values()}
+        shapes = [
+            self.labels.dim() == 1,
+            self.confidence.dim() == 2,
+            self.labels.dtype == torch.int64,
+            len(widths) == 1,
+        ]
+        shapes += [len(p) == n and p.dim() == 2 and p.is_floating_point() for p in self.probabilities.values()]
+        shapes += [len(t) == n for t in (self.confidence, self.teacher_weights, self.weights) if t is not None]
+        shapes += [self.ids is not None and self.ids.shape == (n, 16) and self.ids.dtype == torch.uint8]
+        if not all(shapes):
+            raise ValueError("tensors of other shapes or types")
+        if n and not 0 <= int(self.labels.min()) <= int(self.labels.max()) < next(iter(widths))[0]:
+            raise ValueError("labels that are no positions in the union")
 
 
 def of_teachers(source: Source, labels: Tensor, method: Method, context: Context, teachers: list[str]) -> Answers:

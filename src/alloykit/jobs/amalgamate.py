@@ -10,15 +10,15 @@ from typing import Any
 
 from alloykit.data import Texts
 from alloykit.evaluation import health, supervision
-from alloykit.files import read_json, write_json
+from alloykit.files import write_json
 from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
-from alloykit.jobs.generate import SUMMARY
 from alloykit.jobs.inputs import fitted_to, inputs_of, knowledge_of_teachers, teachers_of
+from alloykit.jobs.lock import locked
 from alloykit.jobs.observe import LOOKED_AT, fit_view, learning_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import Run, check_run, note_inputs, open_run
+from alloykit.jobs.run import Run, check_run, check_run_folder, note_inputs, open_run
 from alloykit.jobs.sizes import sizes
 from alloykit.jobs.sources import (
     knowledge_of,
@@ -40,6 +40,7 @@ from alloykit.models.export import save_temperature
 from alloykit.progress import say
 from alloykit.recipe import GENERATE, Recipe
 from alloykit.rows import sample
+from alloykit.run_files import METRICS, read_summary
 
 
 def amalgamate(
@@ -79,7 +80,21 @@ def run_recipe(
     tables: the texts that are in memory, by `texts`, `evaluate` and `validation`. check: more to hold before anything is written.
     report: False leaves out what only the report shows, for many short runs: the student on the pool, sizes, and the page.
     """
-    begun, tables = time.perf_counter(), dict(tables or {})
+    check_run_folder(Path(recipe.output))
+    with locked(Path(recipe.output)):
+        return _run(recipe, dict(tables or {}), knowledge, overwrite, check, report)
+
+
+def _run(
+    recipe: Recipe,
+    tables: dict[str, Texts],
+    knowledge: str | Path | None,
+    overwrite: bool,
+    check: Callable[[Prepared], None] | None,
+    report: bool,
+) -> Run:
+    """`run_recipe`, in a folder of its own."""
+    begun = time.perf_counter()
     if writes(recipe):
         rehearsed = rehearse(recipe)
         _check(rehearsed, check, tables)
@@ -111,8 +126,8 @@ def run_recipe(
     context = replace(bare, state=state)
     metrics = describe(prepared) | {"fit": fit_view(prepared, context)}
     warnings += metrics["fit"].pop("warnings", [])
-    if own_texts is not None:
-        metrics["generated"] = read_json(generated(recipe) / SUMMARY)["teachers"]
+    if own_texts is not None and (summary := read_summary(generated(recipe))) is not None:
+        metrics["generated"] = summary["teachers"]
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
         pool = sample(source, LOOKED_AT)
@@ -133,10 +148,10 @@ def run_recipe(
         for warning in late:
             say(f"warning: {warning}")
         warnings += late
-    training = run.read("training.json").get("seconds")
+    training = run.training["seconds"] if run.training is not None else None
     seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}
     metrics |= {"warnings": warnings, "seconds": seconds | {"this call": round(time.perf_counter() - begun, 1)}}
-    write_json(run.folder / "metrics.json", metrics)
+    write_json(run.folder / METRICS, metrics)
     if recipe.evaluate is not None:
         test = tables.get("evaluate")
         data = test if test is not None else read(salted(recipe.evaluate.data, recipe), want_labels=True)

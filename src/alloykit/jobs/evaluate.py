@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,9 +18,10 @@ from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
 from alloykit.files import write_json
 from alloykit.jobs.inputs import teachers_of
+from alloykit.jobs.lock import locked
 from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
-from alloykit.jobs.run import INPUTS, Run, folder_of
+from alloykit.jobs.run import Run, folder_of
 from alloykit.jobs.texts import label_positions, read, salted
 from alloykit.knowledge.artifacts import read_tensors, refuse, what_differs
 from alloykit.knowledge.reader import StoredKnowledge
@@ -29,8 +31,10 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.options import ModelSpec
 from alloykit.progress import say
-from alloykit.recipe import Recipe, read_recipe
+from alloykit.recipe import Recipe
+from alloykit.run_files import INPUTS, METRICS, RECIPE, STATE
 from alloykit.serving.predictor import Predictor
+from alloykit.terminal import plain
 
 
 def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
@@ -47,10 +51,12 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     if run.has_student:
         answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
     answers.save(run.answers, list(data.table["id"]))
-    temperature = (run.metrics.get("student") or {}).get("temperature")
+    metrics = run.metrics
+    assert metrics is not None
+    temperature = metrics["student"]["temperature"] if "student" in metrics else None
     result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
-    write_json(run.folder / "metrics.json", run.metrics | {"evaluation": result})
+    write_json(run.folder / METRICS, metrics | {"evaluation": result})
     return result
 
 
@@ -68,29 +74,37 @@ def evaluate(
     that models of the run bring with them. The run's own recipe cannot grant that: the folder may be a stranger's.
     """
     folder = folder_of(folder)
-    recipe_file = folder / "recipe.yaml"
-    if not recipe_file.exists():
+    if not (folder / RECIPE).exists():
         return _evaluate_model(folder, data, trust_remote_code, **columns)
-    recipe = read_recipe(recipe_file, Recipe)
+    with locked(folder):
+        return _evaluate_run(Run(folder), data, knowledge, trust_remote_code, **columns)
+
+
+def _evaluate_run(
+    run: Run, data: Any, knowledge: str | Path | None, trust_remote_code: bool, **columns: Any
+) -> dict[str, Any]:
+    recipe = run.recipe
     if not trust_remote_code:
-        _refuse_code(recipe, recipe_file)
+        _refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
         )
+    run.check()
+    if run.metrics is None:
+        raise _unfinished(run.folder)
     source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
     if isinstance(source, (str, Path)):
         source = TextsOptions.from_string(source, **columns)
     test = read(salted(source, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
-    run = Run(folder)
-    state = _state(folder)
+    state = _state(run.folder)
     refuse(
-        what_differs(folder / INPUTS, {"teachers": teachers_of(prepared)}),
-        expected=f"the teachers that {folder} was made with",
+        what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
+        expected=f"the teachers that {run.folder} was made with",
         hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
     )
-    store = prepared.store(knowledge or folder / "knowledge")
+    store = prepared.store(knowledge or run.folder / "knowledge")
     result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
     write_report(run)
     return result
@@ -98,7 +112,7 @@ def evaluate(
 
 def _state(folder: Path) -> dict[str, Tensor]:
     """What the run's fit found. AlloyError if it is not there or damaged."""
-    path = folder / "state.safetensors"
+    path = folder / STATE
     try:
         found = read_tensors(path)
     except SafetensorError as error:
@@ -108,12 +122,16 @@ def _state(folder: Path) -> dict[str, Tensor]:
             hint="Delete it and run `alloykit amalgamate` again.",
         ) from error
     if found is None:
-        raise AlloyError(
-            expected=f"a finished run in {folder}",
-            got="one that was stopped early",
-            hint="Run `alloykit amalgamate` first.",
-        )
+        raise _unfinished(folder)
     return found[1]
+
+
+def _unfinished(folder: Path) -> AlloyError:
+    return AlloyError(
+        expected=f"a finished run in {folder}",
+        got="one that was stopped early",
+        hint="Run `alloykit amalgamate` first.",
+    )
 
 
 def _evaluate_model(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
@@ -167,16 +185,16 @@ def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
     return classifier.probabilities(data.table["text"], pairs, calibrated=False)
 
 
-def table(result: dict[str, Any]) -> Table:
+def table(result: Mapping[str, Any]) -> Table:
     """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows."""
     scores = result["scores"]
     groups = list(next(iter(scores.values()))["groups"])
     caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
     out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
     for heading in ("", "all", "macro-F1", *groups, "right teacher"):
-        out.add_column(heading, justify="left" if not heading else "right", no_wrap=not heading)
+        out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
         cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]
         style = "bold" if name == "student" else None
-        out.add_row(name, *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
+        out.add_row(plain(name), *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
     return out

@@ -10,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import datasets
+from pydantic import TypeAdapter, ValidationError
 
 from alloykit.errors import AlloyError
 from alloykit.files import replace_atomic, write_atomic, write_json
 from alloykit.generation.options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer, Written
+from alloykit.jobs.lock import locked
+from alloykit.jobs.output_folder import refuse_others
 from alloykit.jobs.prepare import described
-from alloykit.jobs.run import check_output
 from alloykit.jobs.texts import GENERATED
 from alloykit.knowledge.artifacts import check_made, record_made
 from alloykit.knowledge.sampling import key
@@ -25,9 +27,11 @@ from alloykit.models.device import pick_device
 from alloykit.models.source import identity
 from alloykit.progress import bar, library_bars_off, say
 from alloykit.recipe import GenerateRecipe, LabelOptions
+from alloykit.run_files import SUMMARY
 from alloykit.teachers.teacher import Teacher, TeacherSpec
 
-SUMMARY = "generation.json"
+MADE_OF = "made_of.json"
+_WRITTEN = TypeAdapter(Written)
 
 
 def generate(recipe: GenerateRecipe) -> Path:
@@ -48,8 +52,20 @@ def write_texts(
     max_length: int,
 ) -> Path:
     """The same, for whoever has no recipe of its own. Finished batches that lie in `folder` are taken as they are."""
+    refuse_others(folder, MADE_OF)
+    with locked(folder):
+        return _write_texts(teachers, labels, options, folder, device, max_length)
+
+
+def _write_texts(
+    teachers: Sequence[TeacherSpec],
+    labels: LabelOptions,
+    options: GenerationOptions,
+    folder: Path,
+    device: str,
+    max_length: int,
+) -> Path:
     infos, space = described(teachers, labels)
-    check_output(folder)
     made_of = {
         "options": options.model_dump(mode="json"),
         "max_length": max_length,
@@ -105,7 +121,7 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
         for number in range(most):
             path = folder / f"{place:03d}-{number:05d}.jsonl"
             if path.exists():
-                batch = [Written(**json.loads(line)) for line in path.read_text(encoding="utf-8").splitlines()]
+                batch = _read_batch(path)
             else:
                 batch = writer.write(
                     teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
@@ -123,6 +139,17 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
     return kept
 
 
+def _read_batch(path: Path) -> list[Written]:
+    """A batch that was written before. AlloyError if it is damaged."""
+    try:
+        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")  # other line breaks may be in a text
+        return [_WRITTEN.validate_json(line, strict=True) for line in lines]
+    except (OSError, ValidationError) as error:
+        raise AlloyError(
+            expected=f"a batch of texts in {path}", got="a damaged file", hint="Delete it: it is written again."
+        ) from error
+
+
 def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
     """Texts that are not empty and were not written before, whatever their case and spaces."""
     for text in batch:
@@ -135,9 +162,9 @@ def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
     """AlloyError if the folder holds texts that were made in another way."""
     check_made(
-        folder / "made_of.json",
+        folder / MADE_OF,
         made_of,
         expected=f"the settings that made the texts in {folder}",
         hint="Choose another output or remove the folder.",
     )
-    record_made(folder / "made_of.json", made_of)
+    record_made(folder / MADE_OF, made_of)

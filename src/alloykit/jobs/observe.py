@@ -81,7 +81,7 @@ def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> 
 
     view: what `student_view` found; None if nobody looked.
     """
-    options, shape, trained = prepared.recipe.training, prepared.student_shape, run.read("training.json")
+    options, shape, trained = prepared.recipe.training, prepared.student_shape, run.training
     assert shape is not None
     usual = options.model_copy(update={"learning_rate": None, "epochs": None})
     usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
@@ -93,10 +93,10 @@ def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> 
         known(usual.learning_rate, "learning_rate"),
     )
     fall = None
-    if options.select == "unlabelled" and last.select is None:
+    if trained is not None and options.select == "unlabelled" and last.select is None:
         begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
-        own = [e | {"step": e["step"] - begin} for e in trained.get("history", []) if e["phase"] == last.name]
-        fall = learning.late_fall(own, trained.get("steps", 0) - begin)
+        own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
+        fall = learning.late_fall(own, trained["steps"] - begin)
     return {"late_fall": fall, "advice": plan.advice, "warnings": learning.cautions(view, fall, plan)}
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import platform
-import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -12,13 +11,29 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, read_json, write_atomic, write_json
+from alloykit.files import write_atomic, write_json
+from alloykit.jobs.output_folder import check_removable, refuse_others, remove
 from alloykit.knowledge.artifacts import differences, record_made, refuse, what_differs
 from alloykit.recipe import Recipe, dump
+from alloykit.run_files import (
+    ANSWERS,
+    ENVIRONMENT,
+    INPUTS,
+    METRICS,
+    RECIPE,
+    REPORT,
+    STATE,
+    TRAINING,
+    Metrics,
+    TrainingRecord,
+    read_environment,
+    read_metrics,
+    read_training,
+    recipe_of,
+)
 from alloykit.serving.predictor import Predictor, check_texts
-from alloykit.yaml_files import read_yaml
 
-INPUTS = "inputs.json"
+OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
 DECIDED = ("epochs", "learning_rate")  # what prepare() decides by the texts, where the recipe does not say
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
@@ -47,21 +62,31 @@ class Run:
     @property
     def report(self) -> Path:
         """The page that says whether to trust the student."""
-        return self.folder / "report.html"
+        return self.folder / REPORT
 
     @property
     def answers(self) -> Path:
         """What everybody answered on the test texts (evaluation/answers.py)."""
-        return self.folder / "answers.safetensors"
+        return self.folder / ANSWERS
 
     @property
-    def metrics(self) -> dict[str, Any]:
-        return self.read("metrics.json")
+    def metrics(self) -> Metrics | None:
+        """What was measured, and every warning; None before the run is finished. AlloyError for a damaged file."""
+        return read_metrics(self.folder)
 
-    def read(self, name: str) -> dict[str, Any]:
-        """One of the run's JSON files; empty if it is not there (yet)."""
-        path = self.folder / name
-        return dict(read_json(path)) if path.exists() else {}
+    @property
+    def training(self) -> TrainingRecord | None:
+        """Losses, checks and the step that was taken; None where nothing was trained (yet). AlloyError for a damaged file."""
+        return read_training(self.folder)
+
+    @property
+    def recipe(self) -> Recipe:
+        """The recipe with every default written out. AlloyError for a damaged file."""
+        return recipe_of(self.folder)
+
+    def check(self) -> None:
+        """AlloyError if one of the run's files is damaged, before any work that would end with reading it."""
+        _ = self.recipe, self.metrics, self.training, read_environment(self.folder)
 
     @property
     def has_student(self) -> bool:
@@ -94,50 +119,44 @@ def folder_of(run: str | Path | Run) -> Path:
     )
 
 
-def check_output(folder: Path) -> None:
-    """AlloyError if something that is no folder is in the way."""
-    for place in (folder, *folder.parents):
-        if place.exists() and not place.is_dir():
-            raise AlloyError(expected="a folder as `output`", got=f"the file '{place}'", hint="Choose another output.")
+STARTS_ANEW = ("student", "training")
+RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
 
 def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> Run:
     """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
 
-    AlloyError names what differs. With `overwrite`, student and training are removed; the knowledge stays.
+    AlloyError names what differs. With `overwrite`, student and training are removed, or nothing is changed and an AlloyError says
+    what cannot be removed; the knowledge stays.
     """
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
     folder = Path(recipe.output)
     if overwrite:
-        for name in ("student", "training"):
-            shutil.rmtree(folder / name, ignore_errors=True)
-    if not something_to_lose or overwrite:
-        for name in ("training.json", "metrics.json", "state.safetensors", "answers.safetensors", "report.html"):
-            (folder / name).unlink(missing_ok=True)
-    write_atomic(folder / "recipe.yaml", dump(recipe))
+        remove(folder, (*STARTS_ANEW, *RESULTS))
+    elif not something_to_lose:
+        remove(folder, RESULTS)
+    write_atomic(folder / RECIPE, dump(recipe))
     record_made(folder / INPUTS, inputs, anew=not something_to_lose or overwrite)
-    write_json(folder / "environment.json", environment())
+    write_json(folder / ENVIRONMENT, environment())
     return Run(folder)
+
+
+def check_run_folder(folder: Path) -> None:
+    """AlloyError for an output folder with files that are no run's."""
+    refuse_others(folder, RECIPE, ("knowledge", "generated"))
 
 
 def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
     """AlloyError for an output folder that this recipe must not write to. Whether something lies there that took long to make."""
     folder = Path(recipe.output)
-    check_output(folder)
-    made = folder / "recipe.yaml"
-    if (
-        not made.exists()
-        and folder.exists()
-        and any(p.name not in ("knowledge", "generated") and not is_left_over(p.name) for p in folder.iterdir())
-    ):
-        raise AlloyError(
-            expected="an empty or new folder, or an alloykit run, as `output`",
-            got=f"'{folder}' with other files",
-            hint="Choose another output; alloykit never mixes its files with yours.",
-        )
+    check_run_folder(folder)
     something_to_lose = _something_to_lose(folder)
-    if made.exists() and something_to_lose and not overwrite:
+    if overwrite:
+        check_removable(folder, (*STARTS_ANEW, *RESULTS))
+    elif (folder / RECIPE).exists() and something_to_lose:
         _refuse_changes(folder, recipe, inputs)
+    if not overwrite:
+        _refuse_half_a_student(Run(folder))
     return something_to_lose
 
 
@@ -149,11 +168,18 @@ def note_inputs(run: Run, inputs: Mapping[str, Any]) -> None:
 
 
 def _something_to_lose(folder: Path) -> bool:
-    return any((folder / name).exists() for name in ("student", "training", "metrics.json"))
+    return any((folder / name).exists() for name in (*STARTS_ANEW, METRICS))
 
 
 def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
-    old = read_yaml(folder / "recipe.yaml") or {}
+    try:
+        old = recipe_of(folder).model_dump(mode="json")
+    except AlloyError as error:
+        raise AlloyError(
+            expected=error.expected,
+            got=error.got,
+            hint=f"Restore it. {OR_OVERWRITE}",
+        ) from error
     new = recipe.model_dump(mode="json")
     new["training"] |= undecided(old, new)
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
@@ -161,16 +187,27 @@ def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> 
 
 
 def _refusal(folder: Path) -> dict[str, str]:
-    return {
-        "expected": f"the recipe that made {folder}",
-        "hint": "Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)",
-    }
+    return {"expected": f"the recipe that made {folder}", "hint": OR_OVERWRITE}
+
+
+def _refuse_half_a_student(run: Run) -> None:
+    """AlloyError, before any work, for a student that is not whole: saving puts all of its files there at once."""
+    place = run.student
+    if run.has_student or not (place.is_symlink() or place.exists()) or (place.is_dir() and not any(place.iterdir())):
+        return
+    raise AlloyError(
+        expected=f"a whole student in {place}, with its config.json",
+        got="other files" if place.is_dir() else "a link to nowhere" if place.is_symlink() else "a file",
+        hint=f"Restore it. {OR_OVERWRITE}",
+    )
 
 
 def undecided(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
     """An older recipe's values for what the texts will decide in a newer one: before they are there, nothing says that it will differ."""
-    before = old.get("training") or {}
-    return {key: before.get(key) for key in DECIDED if new["training"][key] is None}
+    before = old.get("training")
+    return {
+        key: before.get(key) if isinstance(before, Mapping) else None for key in DECIDED if new["training"][key] is None
+    }
 
 
 def environment() -> dict[str, Any]:

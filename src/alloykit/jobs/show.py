@@ -15,6 +15,7 @@ from alloykit.methods.base import MethodOptions
 from alloykit.methods.registry import create, methods
 from alloykit.names import near, shown
 from alloykit.recipe import Recipe
+from alloykit.terminal import plain
 
 
 def method_table() -> list[dict[str, str]]:
@@ -73,13 +74,13 @@ def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
         for heading in ("name", "what it is", "reference", "needs"):
             out.add_column(heading, no_wrap=heading == "name")
         for row in shown:
-            out.add_row(row["name"], row["title"], row["reference"], row["needs"])
+            out.add_row(*(plain(row[key]) for key in ("name", "title", "reference", "needs")))
         return out
-    out = Table(title=f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}")
+    out = Table(title=plain(f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}"))
     for heading in ("option", "default", "type", "meaning"):
         out.add_column(heading, no_wrap=heading == "option")
     for option in shown["options"]:
-        out.add_row(option["name"], option["default"], option["type"], option["meaning"])
+        out.add_row(*(plain(option[key]) for key in ("name", "default", "type", "meaning")))
     return out
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
+from alloykit.jobs.lock import locked
 from alloykit.jobs.prepare import check_labelled, prepare
-from alloykit.jobs.run import check_output
+from alloykit.jobs.run import check_run_folder
 from alloykit.knowledge.sweep import sweep
 from alloykit.progress import say
 from alloykit.recipe import Recipe
@@ -13,9 +16,17 @@ from alloykit.recipe import Recipe
 
 def sweep_recipe(recipe: Recipe, *, knowledge: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
     """Fill the knowledge store of a recipe. `part` (i, n): only every n-th shard from the i-th."""
-    prepared = prepare(recipe)
-    check_labelled(prepared)
-    check_output(prepared.output)
-    store = prepared.store(knowledge)
-    sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
+    with nullcontext() if knowledge is not None else _own_folder(Path(recipe.output), part):
+        prepared = prepare(recipe)
+        check_labelled(prepared)
+        store = prepared.store(knowledge)
+        sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
     say(f"knowledge is in {store.storage.url}")
+
+
+@contextmanager
+def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
+    """The recipe's output, shared with the other parts only. Nothing is written to it if the knowledge is elsewhere."""
+    check_run_folder(folder)
+    with locked(folder, part):
+        yield

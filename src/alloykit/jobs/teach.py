@@ -14,12 +14,14 @@ from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, read_json, write_atomic, write_json
+from alloykit.files import write_atomic, write_json
+from alloykit.jobs.lock import locked
+from alloykit.jobs.output_folder import refuse_others
 from alloykit.jobs.prepare import encoder_shape
-from alloykit.jobs.run import check_output, undecided
+from alloykit.jobs.run import undecided
 from alloykit.jobs.texts import label_positions, read
 from alloykit.jobs.train import save_classifier
-from alloykit.knowledge.artifacts import check_made, record_made
+from alloykit.knowledge.artifacts import check_made, record_made, recorded
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
@@ -43,6 +45,12 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
     folder = Path(recipe.output)
     check_folder(folder, recipe, [recipe.model])
+    with locked(folder):
+        return _teach(recipe, folder, data)
+
+
+def _teach(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
+    check_folder(folder, recipe, [recipe.model])  # again: another process may have been here before
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
@@ -56,7 +64,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
         say(f"{folder} is finished already")
         return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
-    space = LabelSpace.union([names], teacher_names=[folder.name])
+    space = LabelSpace.union([names], teacher_names=[name_of(folder)])
     options = recipe.training
     model, tokenizer = build_student(recipe.model, space, options.seed)
     if validation is not None:
@@ -74,7 +82,7 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     else:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks, check_source = dataset.select(held_out), source
-    say(f"teacher {folder.name}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    say(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
     fitted = train(
         model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
         folder / "training", check_collator=Collator(tokenizer, check_source), device=pick_device(recipe.device),
@@ -89,7 +97,10 @@ def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
         result | {"selected_step": fitted.selected_step, "texts": len(positions)},
     )
     shutil.rmtree(folder / "training", ignore_errors=True)
-    say(f"teacher {folder.name}: " + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved"))
+    say(
+        f"teacher {name_of(folder)}: "
+        + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved")
+    )
     return folder
 
 
@@ -104,14 +115,9 @@ def with_training(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec
 
 def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec]) -> None:
     """AlloyError if the folder holds anything that another recipe or other encoders made, or other files."""
-    check_output(folder)
-    if not (folder / MADE_OF).exists() and folder.exists() and any(not is_left_over(p.name) for p in folder.iterdir()):
-        raise AlloyError(
-            expected="an empty or new folder as `output`", got=f"'{folder}' with other files", hint="Choose another."
-        )
+    refuse_others(folder, MADE_OF)
     settings = _settings(recipe, encoders)
-    if (folder / MADE_OF).exists():
-        settings["training"] |= undecided(read_json(folder / MADE_OF), settings)
+    settings["training"] |= undecided(recorded(folder / MADE_OF), settings)
     _check(folder, settings)
 
 
@@ -143,6 +149,11 @@ def _check(folder: Path, made_of: dict[str, Any]) -> None:
         expected=f"the recipe that made {folder}",
         hint="Choose another output or remove the folder.",
     )
+
+
+def name_of(folder: Path) -> str:
+    """What a teacher is called in messages, also one in "."."""
+    return folder.resolve().name or "teacher"
 
 
 def restrict(texts: Texts, labels: list[str] | None) -> Texts:

@@ -10,7 +10,8 @@ import numpy as np
 
 from alloykit.data import Texts
 from alloykit.files import write_json
-from alloykit.jobs.teach import check_folder, check_texts, install, record, restrict, with_training
+from alloykit.jobs.lock import locked
+from alloykit.jobs.teach import check_folder, check_texts, install, name_of, record, restrict, with_training
 from alloykit.jobs.texts import label_positions, read
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context
@@ -28,11 +29,17 @@ from alloykit.training.together import CoFinetuning, Together, TogetherCollator
 
 def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list[Path]:
     """Fine-tune and return the teachers' folders, in the recipe's order. Finished ones are left as they are. AlloyError."""
+    folder = Path(recipe.output)
+    check_folder(folder, recipe, recipe.models)
+    with locked(folder):
+        return _teach_together(recipe, folder, data)
+
+
+def _teach_together(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
+    check_folder(folder, recipe, recipe.models)  # again: another process may have been here before
     from alloykit.training.trainer import train
 
-    folder = Path(recipe.output)
     folders = [folder / name for name in recipe.model_names]
-    check_folder(folder, recipe, recipe.models)
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
     held = None if recipe.validation is None else read(recipe.validation.data, want_labels=True)
     validation = None if held is None else restrict(held, recipe.labels)
@@ -43,7 +50,7 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
         say(f"{folder} is finished already")
         return folders
     options = recipe.training
-    space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[folder.name])
+    space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[name_of(folder)])
     built = [build_student(spec, space, options.seed) for spec in recipe.models]
     tokenizers = [tokenizer for _, tokenizer in built]
     lengths = [usable_length(model, tokenizer, options.max_length) for model, tokenizer in built]
@@ -70,11 +77,11 @@ def teach_together(recipe: TogetherRecipe, *, data: Texts | None = None) -> list
     for one, tokenizer, length, place in zip(model.apart(), tokenizers, lengths, folders, strict=True):
         accuracy = None
         if checks is not None and len(checks):
-            held = shown.table.take(checks.positions)
+            rows = shown.table.take(checks.positions)
             said = Predictor(one, tokenizer, options.max_length).probabilities(
-                held["text"], held.get("text_pair"), "check"
+                rows["text"], rows.get("text_pair"), "check"
             )
-            right = [space.names[int(i)] == y for i, y in zip(said.argmax(-1), held["label"], strict=True)]
+            right = [space.names[int(i)] == y for i, y in zip(said.argmax(-1), rows["label"], strict=True)]
             accuracy = sum(right) / len(right)
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}

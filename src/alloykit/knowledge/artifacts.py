@@ -52,7 +52,7 @@ def _line(where: str, before: Any, now: Any) -> str:
 
 def what_differs(record: Path, made_of: MadeOf) -> list[str]:
     """One line for each point of `made_of` in which the record differs; a point that it does not have differs. AlloyError."""
-    before, now = _read(record), _plain(made_of)
+    before, now = recorded(record), _plain(made_of)
     return [
         line
         for key, value in now.items()
@@ -76,7 +76,7 @@ def refuse(lines: list[str], *, expected: str, hint: str) -> None:
 
 def record_made(record: Path, made_of: MadeOf, *, anew: bool = False) -> None:
     """Write down what something is made of, beside what is recorded already. `anew`: in place of it."""
-    before = {} if anew else _read(record)
+    before = {} if anew else recorded(record)
     now = before | _plain(made_of)
     if anew or now != before:
         write_json(record, now)
@@ -122,7 +122,8 @@ def _plain(made_of: MadeOf) -> dict[str, Any]:
     return dict(json.loads(json.dumps(made_of, default=str)))
 
 
-def _read(record: Path) -> dict[str, Any]:
+def recorded(record: Path) -> dict[str, Any]:
+    """What is recorded; nothing if there is no record. AlloyError for a damaged one."""
     if not record.exists():
         return {}
     found = read_json(record)

@@ -5,17 +5,21 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from importlib.resources import files
-from pathlib import Path
 from typing import Any
 
 from huggingface_hub import EvalResult, ModelCard, ModelCardData
+from jinja2 import Environment, StrictUndefined
+from markupsafe import Markup
 
+from alloykit.escape import code_block, last_part, markdown, markdown_sentence, visible
 from alloykit.models.source import card_of
+from alloykit.report.recipes import model_name
 from alloykit.report.verdict import verdict
 
 UNKNOWN = "unknown"
 TEMPLATE = "templates/card.md.j2"
-HUB_ID = re.compile(r"\w[\w.-]*(/[\w.-]+)?")
+IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}")  # a licence's, as the hub knows them
+LONGEST = 100  # characters of a stated licence that are shown
 
 
 def licence(model: str) -> str:
@@ -27,7 +31,8 @@ def licence(model: str) -> str:
         stated = ModelCard.load(readme, ignore_metadata_errors=True).data.to_dict().get("license")
     except Exception:  # broken front matter, no text: a card must not stop a run
         return UNKNOWN
-    return ", ".join(map(str, stated)) if isinstance(stated, list) else str(stated or UNKNOWN)
+    words = ", ".join(map(str, stated)) if isinstance(stated, list) else str(stated or UNKNOWN)
+    return words if len(words) <= LONGEST else f"{words[:LONGEST]}…"
 
 
 def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: Mapping[str, str]) -> str:
@@ -41,38 +46,41 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
     data = ModelCardData(
         library_name="transformers",
         pipeline_tag="text-classification",
-        license=agreed if agreed != UNKNOWN else None,
+        license=agreed if agreed and agreed != UNKNOWN and IDENTIFIER.fullmatch(agreed) else None,
         tags=["alloykit", "knowledge-amalgamation", "knowledge-distillation", method["name"]],
-        base_model=base if base and HUB_ID.fullmatch(base) and not Path(base).exists() else None,
-        model_name=run["name"] if tested else None,
+        base_model=run["base_model"],
+        model_name=visible(run["name"]) if tested else None,
         eval_results=_results(run, tested) if tested and tested["judged"] == "student" else None,
     )
     values = {
         "title": f"{run['name']}: one classifier of {len(metrics['labels'])} labels from {len(teachers)} teachers",
         "metrics": metrics,
-        "teachers": [{**t, "model": _shown(t["model"])} for t in teachers],
+        "teachers": [{**t, "model": model_name(t["model"], t["revision"] is not None)} for t in teachers],
         "method": method,
         "tested": tested,
         "verdict": verdict(metrics),
         "recipe": run["recipe_text"].strip(),
-        "base": _shown(base) if base else "another model",
+        "base": base or "another model",
         "length": (recipe.get("training") or {}).get("max_length"),
         "agreed": agreed,
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
     }
-    path = files("alloykit.report").joinpath(TEMPLATE)
-    return str(ModelCard.from_template(data, template_str=path.read_text(encoding="utf-8"), **values))
+    template = files("alloykit.report").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    return str(ModelCard(_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
 
 
-def _shown(model: str) -> str:
-    """A hub id as it is; of a local folder only its name, since where it lies is nobody's business."""
-    return Path(model).name if Path(model).exists() else model
+def _environment() -> Environment:
+    """Whatever the template inserts is shown as it is, and is no Markdown, unless it is `Markup`."""
+    made = Environment(autoescape=False, undefined=StrictUndefined, finalize=markdown)
+    made.filters |= {"sentence": markdown_sentence}
+    made.globals |= {"code_block": code_block}
+    return made
 
 
 def _results(run: Mapping[str, Any], tested: Mapping[str, Any]) -> list[EvalResult]:
     data = (run["recipe"].get("evaluate") or {}).get("data") or {}
-    name = Path(str(data.get("path") or data.get("dataset") or "labelled texts")).name
+    name = visible(last_part(data.get("path") or data.get("dataset") or "labelled texts"))
     score = tested["scores"]["student"]
     return [
         EvalResult("text-classification", "custom", name, kind, round(score[key], 4), task_name="Text classification")

@@ -8,6 +8,7 @@ from typing import Any
 
 from matplotlib.ticker import MaxNLocator
 
+from alloykit.escape import visible
 from alloykit.report.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
 
@@ -27,6 +28,8 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def short(name: str, room: int = 22) -> str:
+    """A name for a picture: on one line, without control characters, which have no glyph."""
+    name = visible(name)
     return name if len(name) <= room else name[: room - 1] + "…"
 
 
@@ -206,7 +209,7 @@ def course(
     over: str = "step",
 ) -> Picture:
     """Numbers that a method noted, over the steps of training or another key. `series`: key in the history → its name; `shares`: in percent."""
-    found = [h for h in history if all(key in h for key in series)]
+    found = [h for h in history if all(isinstance(h.get(key), (int, float)) for key in (*series, over))]
     scale = 100 if shares else 1
 
     def paint(axes: Any) -> None:

@@ -9,26 +9,43 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from alloykit.files import read_json
+from alloykit.escape import last_part, visible
+from alloykit.models.source import is_hub_id
 from alloykit.report import figures
 from alloykit.report.figures import Picture, percent
+from alloykit.report.recipes import shown
 from alloykit.report.verdict import verdict
-from alloykit.yaml_files import parse_yaml
+from alloykit.run_files import (
+    Ownership,
+    Selected,
+    as_kind,
+    read_environment,
+    read_metrics,
+    read_training,
+    recipe_of,
+)
 
 
 def load(folder: Path) -> dict[str, Any]:
-    """What a run folder holds: metrics, training, environment (JSON) and recipe (as text and as values); empty where missing."""
-    found: dict[str, Any] = {"folder": folder, "name": "/".join(folder.resolve().parts[-2:])}
-    for key in ("metrics", "training", "environment"):
-        path = folder / f"{key}.json"
-        found[key] = read_json(path) if path.exists() else {}
-    path = folder / "recipe.yaml"
-    found["recipe_text"] = path.read_text(encoding="utf-8") if path.exists() else ""
-    found["recipe"] = parse_yaml(found["recipe_text"], str(path)) or {}
-    return found
+    """What a run folder holds: metrics, training and environment, empty where missing, and the recipe as values and as text, both
+    without the folders of local paths. `base_model`: the hub's id of what the student began as, if it has one. AlloyError for a
+    damaged file."""
+    made_with = recipe_of(folder)
+    recipe, student = shown(made_with), made_with.student
+    return {
+        "folder": folder,
+        "name": last_part(folder.resolve()),
+        "metrics": read_metrics(folder) or {},
+        "training": read_training(folder) or {},
+        "environment": read_environment(folder) or {},
+        "base_model": student.model if student is not None and is_hub_id(student.model) else None,
+        "recipe": recipe,
+        "recipe_text": yaml.safe_dump(recipe, sort_keys=False, allow_unicode=True),
+    }
 
 
 def render(run: Mapping[str, Any]) -> str:
@@ -41,6 +58,8 @@ def render(run: Mapping[str, Any]) -> str:
             title=f"{run['name']}: can this student be trusted?",
             run=run,
             metrics=metrics,
+            fit=ownership(metrics),
+            selection=selection(run["training"], metrics),
             verdict=verdict(metrics),
             pictures=pictures(run),
             per_label=per_label(metrics),
@@ -48,6 +67,22 @@ def render(run: Mapping[str, Any]) -> str:
             seconds=_seconds(metrics),
         )
     )
+
+
+def ownership(metrics: Mapping[str, Any]) -> Ownership | None:
+    """What the method's fit says of whose texts the pool's are, if it is a fit of that kind: any method may say anything."""
+    fit = as_kind(metrics.get("fit"), Ownership)
+    if fit is None or len({len(rounds) for rounds in fit["shares"].values()}) > 1:
+        return None
+    keys = ("row", "from", "to", "share_at_first", "share")
+    return fit if all(key in entry for entry in fit["examples"] for key in keys) else None
+
+
+def selection(training: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Selected] | None:
+    """Whom the method's policy selected, by label, if it has one."""
+    found = as_kind((training.get("notes") or {}).get("selection"), dict[str, Selected])
+    teachers = len(metrics.get("teachers", {}))
+    return found if found and all(len(row["teachers"]) == teachers for row in found.values()) else None
 
 
 def pictures(run: Mapping[str, Any]) -> list[Picture]:
@@ -70,8 +105,8 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             found.append(
                 figures.shares("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
             )
-    if (metrics.get("fit") or {}).get("shares"):
-        found.append(_ownership(metrics["fit"]["shares"]))
+    if fit := ownership(metrics):
+        found.append(_ownership(fit["shares"]))
     if summary:
         weights = summary["weights"]
         caption = "How much each text of the pool counts. Texts near 0 teach next to nothing."
@@ -188,7 +223,7 @@ def duration(seconds: float) -> str:
 
 def words(text: str) -> Markup:
     """A sentence with `commands` in it, as HTML."""
-    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(text))))
+    return Markup(re.sub(r"`([^`]+)`", r"<code>\1</code>", str(escape(visible(text)))))
 
 
 def p_value(p: float) -> str:
@@ -200,6 +235,7 @@ def environment() -> Environment:
         loader=PackageLoader("alloykit.report"),
         autoescape=True,
         undefined=StrictUndefined,
+        finalize=lambda value: visible(value, lines=True) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

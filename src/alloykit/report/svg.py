@@ -57,18 +57,23 @@ def inline(figure: Figure, name: str, title: str) -> str:
     text = out.getvalue()
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
-    text = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', text)
-    text = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", text)
-    text = re.sub(r'(xlink:)?href="#([^"]+)"', rf'href="#{name}-\2"', text)
-    text = re.sub(r" xmlns(:\w+)?=\"[^\"]*\"", "", text)
-    for colour, variable in _VARIABLES.items():
-        text = text.replace(colour, variable)
-    text = re.sub(r"font: (\d+(?:\.\d+)?)px [^;\"]*", r"font-size: \1px", text)
-    text = re.sub(r" ?font-family: [^;\"]*;?", "", text)  # the page's own
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
+    text = re.sub(r"<[^>]*>", lambda tag: _restyled(tag[0], name), text)  # tags only: between them stand names
     width = float(re.search(r'width="([\d.]+)pt"', text)[1])  # type: ignore[index]
     head = f'<svg role="img" aria-labelledby="{name}-title" style="max-width: {width * 4 / 3:.0f}px" '
     text = re.sub(r'^<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', lambda m: head + m[1], text)
     text = re.sub(r'^<svg ([^>]*?)height="[\d.]+pt"([^>]*?)width="[\d.]+pt"', lambda m: head + m[1] + m[2], text)
     words = f'<title id="{name}-title">{escape(title)}</title>'
     return re.sub(r"<svg [^>]*>", lambda m: m[0] + words, text, count=1)
+
+
+def _restyled(tag: str, name: str) -> str:
+    """A tag with ids of its own, and with colours and fonts that are the page's."""
+    tag = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', tag)
+    tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
+    tag = re.sub(r'(xlink:)?href="#([^"]+)"', rf'href="#{name}-\2"', tag)
+    tag = re.sub(r" xmlns(:\w+)?=\"[^\"]*\"", "", tag)
+    for colour, variable in _VARIABLES.items():
+        tag = tag.replace(colour, variable)
+    tag = re.sub(r"font: (\d+(?:\.\d+)?)px [^;\"]*", r"font-size: \1px", tag)
+    return re.sub(r" ?font-family: [^;\"]*;?", "", tag)  # the page's own

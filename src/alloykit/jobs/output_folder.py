@@ -1,0 +1,115 @@
+"""The output folder: what may be in the way, what must not be mixed with alloykit's files, and what may be removed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+
+from alloykit.errors import AlloyError
+from alloykit.files import is_left_over, os_error
+
+LOCK_FILES = ".alloykit."  # what the names of a lock's files begin with (lock.py)
+INSTEAD = "remove it yourself, or choose another `output`"
+REMOVED = ".removed-"  # what the name of something begins with that is being removed
+
+
+def check_output(folder: Path) -> None:
+    """AlloyError if something that is no folder is in the way."""
+    for place in (folder, *folder.parents):
+        if place.is_symlink() and not place.exists():
+            got, hint = f"'{place}', a link to nowhere", "Remove the link, or choose another output."
+            raise AlloyError(expected="a folder as `output`", got=got, hint=hint)
+        if place.exists() and not place.is_dir():
+            raise AlloyError(expected="a folder as `output`", got=f"the file '{place}'", hint="Choose another output.")
+
+
+def check_file(path: Path) -> None:
+    """AlloyError, before any work, if a file to be written is the name of a folder."""
+    if path.is_dir():
+        raise AlloyError(
+            expected="a file to write to",
+            got=f"the folder '{path}'",
+            hint="Give the name of a file in it as `--output`.",
+        )
+
+
+def refuse_others(folder: Path, made: str, allowed: Sequence[str] = ()) -> None:
+    """AlloyError if the folder has files that are not alloykit's: any at all, unless the file `made` says that it made them.
+
+    allowed: names that may lie there beforehand. The remains of a killed process count as alloykit's.
+    """
+    check_output(folder)
+    if not folder.exists() or (folder / made).exists():
+        return
+    others = sorted(path.name for path in folder.iterdir() if path.name not in allowed and not _remains(path.name))
+    if others:
+        raise AlloyError(
+            expected="an empty or new folder, or what an earlier run of this command has written, as `output`",
+            got=f"'{folder}' with other files ('{others[0]}'"
+            + (f" and {len(others) - 1} more)" if others[1:] else ")"),
+            hint="Choose another output; alloykit never mixes its files with yours.",
+        )
+
+
+def _remains(name: str) -> bool:
+    return name.startswith((LOCK_FILES, REMOVED)) or is_left_over(name)
+
+
+def check_removable(folder: Path, names: Sequence[str]) -> None:
+    """AlloyError for what stands under these names in the output folder and cannot be alloykit's: links, and files for folders or the reverse.
+
+    A name with a "." is a file's.
+    """
+    for name in names:
+        path, kind = folder / name, "a file" if "." in name else "a folder"
+        if path.is_symlink():
+            got = f"a link to '{os.readlink(path)}'"
+        elif not path.exists() or (path.is_file() if "." in name else path.is_dir()):
+            continue
+        else:
+            got = "a folder" if path.is_dir() else "something else"
+        raise AlloyError(
+            expected=f"{kind} that alloykit made as {path}",
+            got=got,
+            hint="It is not removed. Move it away, or choose another `output`, and run the same command again.",
+        )
+
+
+def remove(folder: Path, names: Sequence[str]) -> None:
+    """Remove these files and folders from the output folder, all of them or none. AlloyError says which cannot be removed.
+
+    Everything is renamed first, which fails where removal would, and can be undone. Links are never followed.
+    """
+    check_removable(folder, names)
+    renamed: list[tuple[Path, Path]] = []
+    for name in names:
+        path, away = folder / name, folder / f"{REMOVED}{name}"
+        try:
+            if not path.exists():
+                continue
+            _delete(away)
+            if path.is_dir() and not os.access(path, os.W_OK | os.X_OK):
+                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+            path.rename(away)
+            renamed.append((path, away))
+        except OSError as error:
+            for before, now in renamed:
+                with suppress(OSError):
+                    now.rename(before)
+            raise os_error(error, path, instead=INSTEAD) from error
+    for _, away in renamed:
+        try:
+            _delete(away)
+        except OSError as error:
+            raise os_error(error, away, instead=INSTEAD) from error
+
+
+def _delete(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,50 @@
+"""A recipe as page and card show it: local paths without their folders, which are nobody else's business; ids of the hub as they are."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from alloykit.escape import last_part
+from alloykit.models.source import BUNDLED, is_hub_id
+from alloykit.recipe import Recipe
+
+_PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
+
+
+def shown(recipe: Recipe) -> dict[str, Any]:
+    """The recipe's values, every default written out, for others to read."""
+    values = recipe.model_dump(mode="json")
+    for teacher in values["teachers"]:
+        teacher["model"] = model_name(teacher["model"], teacher["revision"] is not None)
+    for block in (values["student"], (values["generation"] or {}).get("language_model")):
+        if block is not None:
+            block["model"] = model_name(block["model"])
+    for data in (values["texts"], *((values[key] or {}).get("data") for key in ("validation", "evaluate"))):
+        if isinstance(data, dict) and data.get("path") is not None:
+            data["path"] = last_part(data["path"])
+    if (values["evaluate"] or {}).get("oracle") is not None:
+        values["evaluate"]["oracle"] = last_part(values["evaluate"]["oracle"])
+    values["method"] = {key: _without_folders(value) for key, value in values["method"].items()}
+    values["output"] = last_part(values["output"])
+    return values
+
+
+def model_name(model: str, on_hub: bool | None = None) -> str:
+    """A model's id on the hub as it is; of a local folder only its name.
+
+    on_hub: False if it is known to be no model of the hub, for instance because a run has found no revision of it.
+    """
+    if model == BUNDLED or (on_hub is not False and is_hub_id(model)):
+        return model
+    return last_part(model)
+
+
+def _without_folders(value: Any) -> Any:
+    """Of a method's options, which may name an encoder's folder."""
+    if isinstance(value, dict):
+        return {key: _without_folders(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_without_folders(inner) for inner in value]
+    local = isinstance(value, str) and (_PATH.match(value) or value.count("/") > 1)
+    return last_part(value) if local else value
