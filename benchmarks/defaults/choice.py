@@ -14,12 +14,12 @@ CELLS = (
     *(Cell("banking77", 1500, 3, 0, rate, 6) for rate in (3e-4, 1e-3)),
     *(Cell("ag_news", 1500, 3, 0, rate, 6, watch=True) for rate in (1e-3, 3e-4)),
     Cell("banking77", 1500, 3, 0, 1e-3, 12, watch=True),
-    Cell("abstracts5", 500, 3, 0, 1e-3, 20, watch=True),
-    Cell("banking77", 1500, 3, 0, 5e-4, 12, watch=True),
-    Cell("abstracts5", 500, 3, 0, 5e-4, 20, watch=True),
     Cell("ag_news", 1500, 3, 0, 2e-5, 3, watch=True),
-    Cell("ag_news", 1500, 6, 0, 1e-3, 6, watch=True),
-    Cell("ag_news", 1500, 6, 0, 5e-4, 6, watch=True),
-    Cell("banking77", 1500, 3, 0, 1e-3, 24, watch=True),
+    Cell("ag_news", 1500, 3, 0, 6e-4, 8, watch=True),
+    Cell("abstracts5", 500, 3, 0, 1e-3, 20, watch=True),
+    Cell("abstracts5", 500, 3, 0, 6e-4, 24, watch=True),
+    Cell("abstracts5", 500, 3, 0, 2e-5, 3, watch=True),
+    Cell("banking77", 1500, 3, 0, 6e-4, 24, watch=True),
+    Cell("ag_news", 1500, 6, 0, 3e-4, 8, watch=True),
 )
 TABLE = Study("choice", "How the rule was chosen", SETS, CELLS)

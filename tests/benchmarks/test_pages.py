@@ -13,7 +13,7 @@ from benchmarks.harness import pictures
 INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 
 
-@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed", "alloy", "significance"])
+@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed", "alloy", "significance", "defaults"])
 def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = import_module(f"benchmarks.{paper}.page")
     committed = (page.RESULTS / f"{paper}.md").read_text(encoding="utf-8")

@@ -50,6 +50,18 @@ def read(store: Store, names: Sequence[str], texts: Sequence[Any] = SENTENCES, p
     return StoredKnowledge(store, names, ids(texts), passes=passes)
 
 
+def shard(store: Store | Path, number: int) -> str:
+    """The name of the n-th shard."""
+    return list((Store(store) if isinstance(store, Path) else store).shards())[number]
+
+
+def recorded(store: Store, teacher: str, classes: int) -> None:
+    """Record what a made-up teacher's made-up answers were made with."""
+    made = {"weights": 64 * "a", "tokenizer": 64 * "b", "max_length": 32, "numbers": "float32", "width": 16}
+    store.identify(teacher, "teacher", made | {"classes": classes})
+    store.identify(teacher, "sampling", {"sampler": "none", "dropout": None, "seed": 0, "tokens_per_batch": 1})
+
+
 def ids(texts: Sequence[Any]) -> list[str]:
     return list(table(texts).table["id"])
 

@@ -11,14 +11,14 @@ from typing import Any, NamedTuple
 
 import pytest
 import tiny
-from knowing import SENTENCES, arrays, files, info, read, swept
+from knowing import SENTENCES, arrays, files, info, read, shard, swept
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.work import bytes_needed
 from alloykit.teachers.teacher import TeacherInfo
 
-UNITS = ("00001.logits", "00001.passes-0000")
+UNITS = ("logits", "passes-0000")
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +53,7 @@ def empty(path: Path) -> None:
 def test_a_corrupt_file_is_named_and_repaired_alone(
     unit: str, damage: Any, copy: Path, whole: Path, billing: TeacherInfo
 ) -> None:
+    unit = f"{shard(copy, 1)}.{unit}"
     path = copy / "teachers" / "billing" / f"{unit}.safetensors"
     damage(path)
     with pytest.raises(
@@ -68,17 +69,17 @@ def test_a_corrupt_file_is_named_and_repaired_alone(
 
 
 def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
-    flip(copy / "teachers" / "billing" / "00001.logits.safetensors")
+    flip(copy / "teachers" / "billing" / f"{shard(copy, 1)}.logits.safetensors")
     store, healthy = Store(copy), [SENTENCES[0], SENTENCES[39]]
     assert read(store, ["billing"], healthy).rows([0, 1]).teachers[0].logits.shape == (2, 3)
-    with pytest.raises(AlloyError, match=r"00001.logits"):
+    with pytest.raises(AlloyError, match=r"/00001-.*logits"):
         read(store, ["billing"]).rows([0])
 
 
 @pytest.mark.parametrize("gone", [".json", ".safetensors"])
 def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing: TeacherInfo) -> None:
-    (copy / "teachers" / "billing" / f"00002.passes-0000{gone}").unlink()
-    with pytest.raises(AlloyError, match=r"00002.passes-0000 missing"):
+    (copy / "teachers" / "billing" / f"{shard(copy, 2)}.passes-0000{gone}").unlink()
+    with pytest.raises(AlloyError, match=r"/00002-.*passes-0000 missing"):
         read(Store(copy), ["billing"], passes=4)
     swept(copy, [billing])
     assert arrays(copy) == arrays(whole)
@@ -86,34 +87,35 @@ def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
 def test_a_damaged_receipt_is_named(content: str, copy: Path) -> None:
-    receipt = copy / "teachers" / "billing" / "00000.logits.json"
+    receipt = copy / "teachers" / "billing" / f"{shard(copy, 0)}.logits.json"
     receipt.write_text(content)
-    with pytest.raises(AlloyError, match=r"00000.logits.json"):
+    with pytest.raises(AlloyError, match=r"/00000-.*logits.json"):
         read(Store(copy), ["billing"]).rows([0])
 
 
 def test_a_crash_between_the_ids_of_a_shard_and_their_receipt(copy: Path, whole: Path, billing: TeacherInfo) -> None:
     """The process died in `add`: no teacher has answered these rows yet."""
-    (copy / "shards" / "00002.json").unlink()
-    for path in copy.glob("teachers/billing/00002.*"):
+    (copy / "shards" / f"{shard(copy, 2)}.json").unlink()
+    for path in copy.glob("teachers/billing/00002-*"):
         path.unlink()
     swept(copy, [billing])
     assert arrays(copy) == arrays(whole)
 
 
 def test_corrupt_ids_are_named_and_never_read(copy: Path) -> None:
-    flip(copy / "shards" / "00001.safetensors")
-    with pytest.raises(AlloyError, match=r"shards/00001.safetensors.*corrupt"):
+    flip(copy / "shards" / f"{shard(copy, 1)}.safetensors")
+    with pytest.raises(AlloyError, match=r"shards/00001-.*safetensors.*corrupt"):
         read(Store(copy), ["billing"])
 
 
 def test_what_the_message_about_corrupt_ids_says_helps(copy: Path, whole: Path, billing: TeacherInfo) -> None:
     """Whatever is advised, doing it must lead to the same knowledge again, or to another message."""
-    flip(copy / "shards" / "00001.safetensors")
+    name = shard(copy, 1)
+    flip(copy / "shards" / f"{name}.safetensors")
     with pytest.raises(AlloyError) as caught:
         swept(copy, [billing])
-    if str(copy / "shards" / "00001.json") in str(caught.value):
-        (copy / "shards" / "00001.json").unlink()
+    if str(copy / "shards" / f"{name}.json") in str(caught.value):
+        (copy / "shards" / f"{name}.json").unlink()
     else:
         shutil.rmtree(copy)
     swept(copy, [billing])

@@ -31,7 +31,7 @@ def test_known_texts_of_which_more_is_asked_are_read_again(
     swept(tmp_path, [billing], OLD, passes=0)
     before = files(tmp_path)
     store = swept(tmp_path, [billing], NEW, **more)
-    assert [len(shard) for shard in store.shards()] == [16, 8, 16, 4]
+    assert [len(shard) for shard in store.shards().values()] == [16, 8, 16, 4]
     untouched({name: old for name, old in before.items() if "shards/" in name}, tmp_path)
     right(store, models, NEW)
     right(store, models, OLD)
@@ -57,7 +57,7 @@ def test_their_states_are_the_models_own(billing: TeacherInfo, tmp_path: Path) -
 def test_known_texts_of_which_nothing_lacks_are_not_read_again(billing: TeacherInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], OLD)
     store = swept(tmp_path, [billing], NEW)
-    assert [len(shard) for shard in store.shards()] == [16, 8, 16]
+    assert [len(shard) for shard in store.shards().values()] == [16, 8, 16]
 
 
 def test_a_sweep_whose_texts_changed_midway_goes_on_with_those_that_are_left(
@@ -66,7 +66,7 @@ def test_a_sweep_whose_texts_changed_midway_goes_on_with_those_that_are_left(
     store = Store(tmp_path, shard_rows=16)
     store.add(table(OLD[:16]).table["id"])
     sweep([billing], table(OLD[:10]), store, OPTIONS)
-    assert [len(shard) for shard in store.shards()] == [16, 10]
+    assert [len(shard) for shard in store.shards().values()] == [16, 10]
     right(store, models, OLD[:10])
 
 
@@ -79,4 +79,4 @@ def test_killed_meanwhile_no_text_gets_a_third_row(
         with pytest.raises(KeyboardInterrupt):
             swept(tmp_path, [billing], NEW, layers=LAYERS)
     store = swept(tmp_path, [billing], NEW, layers=LAYERS)
-    assert [len(shard) for shard in store.shards()] == [16, 8, 16, 4]
+    assert [len(shard) for shard in store.shards().values()] == [16, 8, 16, 4]

@@ -8,10 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from knowing import SENTENCES, read, swept
+from knowing import SENTENCES, read, recorded, swept
 
 from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store, logits_unit, passes_unit
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import logits_unit, passes_unit
 from alloykit.teachers.teacher import TeacherInfo
 
 IDS = [f"{n:032x}" for n in range(1, 11)]  # ten texts in shards of four, four and two
@@ -34,7 +35,8 @@ def stored(where: Path, passes: dict[str, np.ndarray], *, single: bool = True) -
     store = Store(where, shard_rows=4)
     store.add(IDS)
     for name, p in passes.items():
-        for shard, rows in enumerate((slice(0, 4), slice(4, 8), slice(8, 10))):
+        recorded(store, name, CLASSES[name])
+        for shard, rows in zip(store.shards(), (slice(0, 4), slice(4, 8), slice(8, 10)), strict=True):
             store.save(logits_unit(name, shard), {"logits": torch.zeros(p[0, rows].shape)})
             for start in (0, 4):
                 kept = torch.from_numpy(p[start : start + 4, rows])
@@ -94,7 +96,8 @@ def sweep(billing: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_the_variance_of_a_real_sweep(sweep: Path) -> None:
     store = Store(sweep)
     single = [
-        torch.cat([store.load(passes_unit("billing", s, start))["per_pass"] for s in range(3)], 1) for start in (0, 4)
+        torch.cat([store.load(passes_unit("billing", s, start))["per_pass"] for s in store.shards()], 1)
+        for start in (0, 4)
     ]
     picks = [39, 0, 17, 0]
     wanted = torch.cat(single)[:6, picks].numpy().astype(np.float64).var(axis=0, ddof=1).mean()
@@ -114,11 +117,11 @@ def test_only_the_teachers_own_units_take_time(tmp_path: Path) -> None:
     store = Store(tmp_path / "k")
     assert store.seconds("nobody") == 0
     unit = {"logits": torch.zeros(1, 2)}
-    store.identify("x", "teacher", {"seconds": 1000.0})
-    store.save(logits_unit("x", 0), unit, seconds=1.5)
-    store.save(logits_unit("x", 12), unit, seconds=0.25)
-    store.save(passes_unit("x", 0, 4), unit, seconds=4.0)
-    store.save(logits_unit("x", 1), unit)  # by an older version, which did not say
-    store.save(logits_unit("xy", 0), unit, seconds=64.0)
+    store.note("x", "verified-0", {"seconds": 1000.0})
+    store.save(logits_unit("x", "00000-a"), unit, seconds=1.5)
+    store.save(logits_unit("x", "00012-b"), unit, seconds=0.25)
+    store.save(passes_unit("x", "00000-a", 4), unit, seconds=4.0)
+    store.save(logits_unit("x", "00001-c"), unit)  # which does not say
+    store.save(logits_unit("xy", "00000-a"), unit, seconds=64.0)
     assert store.seconds("x") == 5.75
     assert isinstance(store.seconds("nobody"), float)

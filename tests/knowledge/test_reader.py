@@ -9,12 +9,13 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from knowing import SENTENCES, direct, ids, read, swept, table
+from knowing import SENTENCES, direct, ids, read, shard, swept, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.index import RowIndex
 from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store, passes_unit
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import passes_unit
 from alloykit.rows import chunks
 from alloykit.teachers.teacher import TeacherInfo
 
@@ -53,7 +54,7 @@ def test_a_repeated_text_has_one_row_and_keeps_its_multiplicity(
 ) -> None:
     texts = [SENTENCES[0], SENTENCES[1], SENTENCES[0], SENTENCES[0], SENTENCES[2], SENTENCES[1]]
     store = swept(tmp_path / "k", [billing], texts)
-    assert [len(shard) for shard in store.shards()] == [3]
+    assert [len(shard) for shard in store.shards().values()] == [3]
     source = read(store, ["billing"], texts)
     assert len(source) == 6
     [rows] = list(chunks(source))
@@ -86,7 +87,7 @@ def test_the_first_k_passes_are_summed(passes: int, store: Store) -> None:
     found = read(store, ["billing", "delivery"], passes=passes).rows(order)
     for name, teacher in zip(("billing", "delivery"), found.teachers, strict=True):
         kept = [
-            torch.cat([store.load(passes_unit(name, s, start))["per_pass"] for s in range(3)], dim=1)
+            torch.cat([store.load(passes_unit(name, s, start))["per_pass"] for s in store.shards()], dim=1)
             for start in (0, 4)
         ]
         single = torch.cat(kept)[:, order]  # [8, B, C_i]: rows of the shards lie in the order of the texts
@@ -98,7 +99,7 @@ def test_the_first_k_passes_are_summed(passes: int, store: Store) -> None:
 
 
 def test_stored_sums_are_the_sums_of_the_stored_passes(store: Store) -> None:
-    for unit in (passes_unit("billing", 0, 0), passes_unit("delivery", 2, 4)):
+    for unit in (passes_unit("billing", shard(store, 0), 0), passes_unit("delivery", shard(store, 2), 4)):
         kept = store.load(unit)
         torch.testing.assert_close(kept["probability_sum"], kept["per_pass"].sum(0))
         assert kept["passes"].tolist() == [4] * kept["per_pass"].shape[1]
@@ -106,7 +107,7 @@ def test_stored_sums_are_the_sums_of_the_stored_passes(store: Store) -> None:
 
 
 def test_chunks_of_passes_differ_from_each_other(store: Store) -> None:
-    first, second = (store.load(passes_unit("billing", 0, start))["per_pass"] for start in (0, 4))
+    first, second = (store.load(passes_unit("billing", shard(store, 0), start))["per_pass"] for start in (0, 4))
     assert not torch.allclose(first, second)
 
 
@@ -125,9 +126,9 @@ def test_labels_travel_with_their_texts(store: Store) -> None:
 def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
     with pytest.raises(AlloyError, match=r"1 of 2 texts missing.*alloykit sweep"):
         read(store, ["billing"], [SENTENCES[0], "never swept"])
-    with pytest.raises(AlloyError, match=r"billing/00000.passes-0008 missing"):
+    with pytest.raises(AlloyError, match=r"billing/00000-[0-9a-f]{12}.passes-0008 missing"):
         read(store, ["billing"], passes=12)
-    with pytest.raises(AlloyError, match=r"account/00000.logits missing"):
+    with pytest.raises(AlloyError, match=r"account/00000-[0-9a-f]{12}.logits missing"):
         read(store, ["account"])
 
 
@@ -135,7 +136,7 @@ def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, m
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
     monkeypatch.setattr("alloykit.knowledge.fill.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)
-    assert "per_pass" not in store.load(passes_unit("billing", 0, 0))
+    assert "per_pass" not in store.load(passes_unit("billing", shard(store, 0), 0))
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]
     with pytest.raises(AlloyError, match=r"multiple of 4.*got 6.*4 or 8"):
         read(store, ["billing"], SENTENCES[:5], passes=6).rows([0])
@@ -155,4 +156,6 @@ def test_find_rows_finds_each_id_where_it_is(known: list[bytes], data: st.DataOb
 
 
 def test_the_table_and_the_store_agree_on_ids(store: Store) -> None:
-    assert [bytes(row).hex() for shard in store.shards() for row in shard] == list(table(SENTENCES).table["id"])
+    assert [bytes(row).hex() for shard in store.shards().values() for row in shard] == list(
+        table(SENTENCES).table["id"]
+    )

@@ -15,6 +15,7 @@ from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import choose_sampler
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
+from alloykit.knowledge.units import passes_unit
 from alloykit.methods.base import Needs
 from alloykit.recipe import Recipe, parse
 from alloykit.teachers import numbers
@@ -66,7 +67,7 @@ def test_a_sweep_with_passes_works_and_is_kept_apart(info: TeacherInfo, chosen: 
     texts, store = load_texts(tiny.texts(12)), Store(tmp_path)
     options = SweepOptions(passes=4, dropout=0.1, max_length=32, numbers=chosen)
     sweep([info], texts, store, options)
-    assert store.load("teachers/t/00000.passes-0000")["per_pass"].dtype == torch.float32
+    assert store.load(passes_unit("t", next(iter(store.shards())), 0))["per_pass"].dtype == torch.float32
     with pytest.raises(AlloyError, match=r"numbers = float32.*numbers = " + chosen.name):
         sweep([info], texts, store, SweepOptions(passes=4, dropout=0.1, max_length=32))
 

@@ -9,7 +9,7 @@ from typing import Any
 from alloykit.jobs.prepare import SHARD_ROWS, Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.probe import Measured, probe_student, probe_teacher
 from alloykit.jobs.sources import writes
-from alloykit.knowledge.store import CHUNK
+from alloykit.knowledge.units import CHUNK
 from alloykit.knowledge.work import bytes_needed
 from alloykit.methods.base import Context
 from alloykit.progress import say

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from alloykit.knowledge.sampling import Sampler
-from alloykit.knowledge.store import CHUNK
+from alloykit.knowledge.units import CHUNK
 from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Advance, Budget, Run, over_texts
 from alloykit.teachers.teacher import Teacher

@@ -14,7 +14,8 @@ from alloykit.knowledge.ahead import Behind, ahead
 from alloykit.knowledge.compute import plain_and_pooled, sampled_passes
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import Sampler, check_varies, key
-from alloykit.knowledge.store import CHUNK, PER_PASS_CLASSES, Store, logits_unit
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
 from alloykit.knowledge.work import ShardWork
 from alloykit.models.forward import Advance, Budget
 from alloykit.teachers.teacher import Teacher
@@ -71,10 +72,10 @@ def _compute(
     for unit in shard.units:
         if unit not in logits and unit not in pooled.values():
             begun = time.perf_counter()
-            seed = key(options.seed, name, shard.number, int(unit.rsplit("-", 1)[1]))
+            seed = key(options.seed, name, texts_of(shard.shard), int(unit.rsplit("-", 1)[1]))
             sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)
             if plain is None:
-                plain = store.load(logits_unit(name, shard.number))["logits"]
+                plain = store.answers(logits_unit(name, shard.shard), len(shard.texts))["logits"]
             check_varies(plain.softmax(-1), sampled, name)
             yield unit, _kept(sampled), time.perf_counter() - begun
 

@@ -20,7 +20,7 @@ def as_bytes(ids: Ids) -> np.ndarray[Any, Any]:
 
 
 class RowIndex:
-    """Rows are counted over all parts ([n, 16] uint8 each), in order; of equal ids the last counts."""
+    """Rows are counted over all parts ([n, 16] uint8 each), in order; of equal ids the first counts."""
 
     def __init__(self, parts: Sequence[np.ndarray[Any, Any]]) -> None:
         high, low = ([part.view(np.uint64).reshape(-1, 2)[:, half] for part in parts] for half in (0, 1))
@@ -41,10 +41,11 @@ class RowIndex:
         found = np.full(len(wanted), -1, dtype=np.int32)
         at = np.searchsorted(self._high, wanted[:, 0])
         open_ = np.arange(len(wanted))
-        while len(open_):  # more than twice only where an id is there again, or first halves collide
+        while len(open_):  # more than once only where first halves collide
             open_ = open_[at[open_] < len(self._high)]
             open_ = open_[self._high[at[open_]] == wanted[open_, 0]]
             hit = self._low[at[open_]] == wanted[open_, 1]
             found[open_[hit]] = self._row[at[open_[hit]]]
+            open_ = open_[~hit]
             at[open_] += 1
         return found

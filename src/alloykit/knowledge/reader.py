@@ -12,15 +12,10 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.index import Ids, RowIndex
+from alloykit.knowledge.index import Ids, RowIndex, as_bytes
 from alloykit.knowledge.rowfile import RowFile
-from alloykit.knowledge.store import (
-    CHUNK,
-    Store,
-    logits_unit,
-    passes_unit,
-    pooled_unit,
-)
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import CHUNK, logits_unit, passes_unit, pooled_unit
 from alloykit.progress import bar
 from alloykit.rows import Rows, TeacherRows
 
@@ -50,20 +45,21 @@ class StoredKnowledge:
         self.store, self.teachers, self.passes, self.labels = store, tuple(teachers), passes, labels
         self.layers = {name: tuple((layers or {}).get(name, ())) for name in self.teachers}
         shards = store.shards()
-        self._starts = np.cumsum([0] + [len(shard) for shard in shards])
-        row = RowIndex(shards).find(ids)
+        complete = {name: store.units(f"teachers/{name}") for name in self.teachers}
+        lacks = {shard: [u for t in self.teachers for u in self._units(t, shard, complete[t])] for shard in shards}
+        self._names = [shard for shard in shards if not lacks[shard]]
+        self._starts = np.cumsum([0] + [len(shards[shard]) for shard in self._names])
+        row = RowIndex([shards[shard] for shard in self._names]).find(ids)
         if (row < 0).any():
-            self._missing(f"{int((row < 0).sum())} of {len(ids)} texts")
+            without = as_bytes(ids)[row < 0]
+            known = [shard for shard in shards if lacks[shard] and (RowIndex([shards[shard]]).find(without) >= 0).any()]
+            self._missing(lacks[known[0]][0] if known else f"{len(without)} of {len(ids)} texts")
         used = np.zeros(int(self._starts[-1]), dtype=bool)
         used[row] = True
         # The rows that are asked for, ascending; where each text's is among them; and how many texts ask for it.
         self._row = np.flatnonzero(used).astype(np.int32)
         self._place = (np.cumsum(used, dtype=np.int32) - 1)[row]
         self._times = np.bincount(self._place, minlength=len(self._row))
-        for shard in self._shards():
-            for unit in self._units(shard):
-                if not store.has(unit):
-                    self._missing(unit)
 
     def __len__(self) -> int:
         return len(self._place)
@@ -115,8 +111,12 @@ class StoredKnowledge:
         file = RowFile("float16")
         if any(self.layers.values()):
             for shard, _, position in self._parts("reading pooled states"):
-                units = [pooled_unit(name, shard, layer) for name in self.teachers for layer in self.layers[name]]
-                file.write(torch.cat([self.store.load(unit)["pooled"][position] for unit in units], -1))
+                units = [
+                    pooled_unit(name, self._names[shard], layer)
+                    for name in self.teachers
+                    for layer in self.layers[name]
+                ]
+                file.write(torch.cat([self._load(unit, shard)["pooled"][position] for unit in units], -1))
         return file.finished()
 
     @cached_property
@@ -125,7 +125,7 @@ class StoredKnowledge:
         return {
             name: []
             if first is None
-            else [self.store.load(pooled_unit(name, first, n))["pooled"].shape[-1] for n in layers]
+            else [self._load(pooled_unit(name, self._names[first], n), first)["pooled"].shape[-1] for n in layers]
             for name, layers in self.layers.items()
         }
 
@@ -149,10 +149,11 @@ class StoredKnowledge:
                 advance(1 if len(shards) >= BAR_FROM else 0)
 
     def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
-        logits = self.store.load(logits_unit(teacher, shard))["logits"][position]
+        name = self._names[shard]
+        logits = self._load(logits_unit(teacher, name), shard)["logits"][position]
         total, single = torch.zeros_like(logits), []
         for start in range(0, self.passes, CHUNK):
-            wanted, unit = min(CHUNK, self.passes - start), self.store.load(passes_unit(teacher, shard, start))
+            wanted, unit = min(CHUNK, self.passes - start), self._load(passes_unit(teacher, name, start), shard)
             if "per_pass" in unit:
                 single.append(unit["per_pass"][:wanted, position])
             elif wanted < CHUNK:
@@ -166,17 +167,20 @@ class StoredKnowledge:
         variance = torch.cat(single).double().var(0).mean(-1) if kept else None
         return _Said(logits, total, variance)
 
+    def _load(self, unit: str, shard: int) -> dict[str, Tensor]:
+        return self.store.answers(unit, int(self._starts[shard + 1] - self._starts[shard]))
+
     def _shards(self) -> list[int]:
         return np.unique(np.searchsorted(self._starts, self._row, side="right") - 1).tolist()  # type: ignore[no-any-return]
 
-    def _units(self, shard: int) -> list[str]:
-        def passes(teacher: str) -> list[str]:
-            return [passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)]
-
-        def pooled(teacher: str) -> list[str]:
-            return [pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]]
-
-        return [u for t in self.teachers for u in (logits_unit(t, shard), *passes(t), *pooled(t))]
+    def _units(self, teacher: str, shard: str, complete: set[str]) -> list[str]:
+        """Those that are to be read and are not there."""
+        units = [
+            logits_unit(teacher, shard),
+            *(passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)),
+            *(pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]),
+        ]
+        return [unit for unit in units if unit.rsplit("/", 1)[1] not in complete]
 
     def _missing(self, what: str) -> None:
         raise AlloyError(

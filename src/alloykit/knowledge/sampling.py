@@ -59,7 +59,7 @@ def choose_sampler(teacher: Teacher) -> Sampler:
     return StockDropout()
 
 
-def key(seed: int, teacher: str, shard: int, chunk: int) -> int:
+def key(seed: int, teacher: str, shard: str | int, chunk: int) -> int:
     """The generator's seed for one unit of work, whoever computes it and whenever. 63 bits."""
     return int.from_bytes(hashlib.sha256(f"{seed}|{teacher}|{shard}|{chunk}".encode()).digest()[:8], "big") >> 1
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import fsspec
 
-from alloykit.files import write_atomic
+from alloykit.files import write_atomic, writing
 
 
 class Storage:
-    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`)."""
+    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`). AlloyError for what cannot be read or written."""
 
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
@@ -24,17 +24,23 @@ class Storage:
         return f"{self.root.rstrip('/')}/{name}"
 
     def exists(self, name: str) -> bool:
-        return bool(self.fs.exists(self.path(name)))
+        """Whether there is such a file."""
+        with writing(self.path(name)):
+            return bool(self.fs.isfile(self.path(name)))
 
     def read(self, name: str) -> bytes:
-        return bytes(self.fs.cat_file(self.path(name)))
+        with writing(self.path(name)):
+            return bytes(self.fs.cat_file(self.path(name)))
 
     def names(self, folder: str) -> list[str]:
         """Names of the files in a folder, sorted; none if there is no such folder."""
         where = self.path(folder)
-        if not self.fs.exists(where):
-            return []
-        return sorted(str(entry).rsplit("/", 1)[-1] for entry in self.fs.ls(where, detail=False))
+        with writing(where):
+            self.fs.invalidate_cache(where)  # other processes write there too
+            if not self.fs.exists(where):
+                return []
+            found = self.fs.ls(where, detail=True)
+        return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
 
     def write(self, name: str, data: bytes) -> None:
         """All of it or nothing: written under another name, synced, renamed."""
@@ -42,6 +48,7 @@ class Storage:
             write_atomic(Path(self.path(name)), data)
             return
         temporary = self.path(f"{name}.tmp-{hashlib.sha256(data).hexdigest()[:8]}")
-        self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
-        self.fs.pipe_file(temporary, data)
-        self.fs.mv(temporary, self.path(name))
+        with writing(self.path(name)):
+            self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
+            self.fs.pipe_file(temporary, data)
+            self.fs.mv(temporary, self.path(name))

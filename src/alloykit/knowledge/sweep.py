@@ -11,9 +11,10 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.fill import fill
 from alloykit.knowledge.options import SweepOptions
 from alloykit.knowledge.sampling import Sampler, StockDropout, choose_sampler
-from alloykit.knowledge.store import CHUNK, Store
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import CHUNK
 from alloykit.knowledge.verified import is_verified, verified
-from alloykit.knowledge.work import give_rows, shards_of, unit_bytes, work_of
+from alloykit.knowledge.work import part_of, shards_for, unit_bytes, work_of
 from alloykit.progress import bar, say
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 
@@ -32,8 +33,7 @@ def sweep(
     memory for a single text, or a full disk.
     """
     ids = texts.ids()
-    give_rows(store, ids, [info.name for info in infos], options)
-    shards = shards_of(store, ids, options.part)
+    shards = part_of(shards_for(store, ids, [info.name for info in infos], options), options.part)
     del ids
     passes = -(-options.passes // CHUNK) * CHUNK
     needed = sum(
@@ -81,7 +81,12 @@ def _check_space(store: Store, needed: int) -> None:
 
 
 def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sampler) -> None:
-    reading = teacher.fingerprint | {"max_length": teacher.max_length, "numbers": teacher.numbers.name}
+    reading = teacher.fingerprint | {
+        "max_length": teacher.max_length,
+        "numbers": teacher.numbers.name,
+        "classes": len(teacher.info.labels),
+        "width": int(teacher.info.config.hidden_size),
+    }
     store.identify(teacher.info.name, "teacher", reading)
     if options.passes:
         sampling = {

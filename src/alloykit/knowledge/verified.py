@@ -17,13 +17,13 @@ from alloykit.teachers.teacher import TeacherInfo
 
 def is_verified(store: Store, info: TeacherInfo, options: SweepOptions) -> bool:
     """Whether this very teacher, read in this way, was found to be the one behind the store's files."""
-    return store.identity(info.name, _mark(store, info, options)) is not None
+    return store.is_noted(info.name, _mark(store, info, options))
 
 
 def verified(store: Store, info: TeacherInfo, options: SweepOptions) -> None:
     """Note it, after the teacher was loaded and compared."""
     mark = _mark(store, info, options)
-    if store.identity(info.name, mark) is None:
+    if not store.is_noted(info.name, mark):
         store.note(info.name, mark, {"source": info.spec.model})
 
 

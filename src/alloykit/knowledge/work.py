@@ -8,19 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.errors import AlloyError
 from alloykit.knowledge.index import RowIndex
 from alloykit.knowledge.options import SweepOptions
-from alloykit.knowledge.store import (
-    CHUNK,
-    PER_PASS_CLASSES,
-    Store,
-    logits_unit,
-    passes_unit,
-    pooled_unit,
-)
+from alloykit.knowledge.store import Store
+from alloykit.knowledge.units import CHUNK, PER_PASS_CLASSES, logits_unit, passes_unit, pooled_unit
 
 Positions = np.ndarray[Any, Any]
-Shards = dict[int, Positions]
+Shards = dict[str, Positions]
 """Per shard and row the position of its text in the table, −1 where the text is not in it."""
 
 
@@ -28,7 +23,7 @@ Shards = dict[int, Positions]
 class ShardWork:
     """One shard's work for one teacher. `texts`: for each row the position of its text in the table. `units`: what is missing."""
 
-    number: int
+    shard: str
     texts: Positions
     units: list[str]
 
@@ -39,38 +34,66 @@ class ShardWork:
         return len(self.texts) * (plain + CHUNK * kinds.count("passes"))
 
 
-def shards_of(store: Store, ids: Positions, part: tuple[int, int] = (0, 1)) -> Shards:
-    """This process's shards that hold any of the texts."""
-    shards = store.shards()
-    starts = np.cumsum([0] + [len(shard) for shard in shards])
-    rows = RowIndex(shards).find(ids)
-    position = np.full(starts[-1], -1, dtype=np.int32)
-    position[rows] = np.arange(len(rows), dtype=np.int32)  # of a text that occurs several times, any will do
-    found = {n: position[starts[n] : starts[n + 1]] for n in range(part[0], len(shards), part[1])}
-    return {n: at for n, at in found.items() if (at >= 0).any()}
+def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
+    """All that is wanted of a teacher for a shard."""
+    return [
+        logits_unit(teacher, shard),
+        *(pooled_unit(teacher, shard, layer) for layer in options.layers.get(teacher, ())),
+        *(passes_unit(teacher, shard, start) for start in range(0, options.passes, CHUNK)),
+    ]
 
 
-def give_rows(store: Store, ids: Positions, names: list[str], options: SweepOptions) -> None:
-    """A row for every text: a new one too where the shard it has one in lacks something, and other texts of that shard are not at hand."""
-    store.add(ids)
-    partly = {n: at for n, at in shards_of(store, ids).items() if (at < 0).any()}
-    lacking = {w.number for name in names for w in work_of(store, name, partly, options) if w.units}
-    if lacking:
-        again = np.unique(np.concatenate([partly[number] for number in sorted(lacking)]))
-        store.add(ids[again[again >= 0]], again=True)
+def shards_for(store: Store, ids: Positions, names: Sequence[str], options: SweepOptions) -> Shards:
+    """The shards in which the texts have their rows, new ones where it must be. AlloyError if a text has no row after all.
+
+    A shard is taken if it lacks nothing, or if all of its texts are at hand, so that it can be filled. A text that is in no such
+    shard gets a row in a new one. So no row is ever filled whose text is not at hand, whatever another process adds meanwhile.
+    """
+    chosen, lacking = _choose(store, ids, names, options)
+    if lacking.any():
+        store.add(ids[lacking])
+        chosen, lacking = _choose(store, ids, names, options)
+    if lacking.any():
+        raise AlloyError(
+            expected=f"a row in {store.storage.url} for every text",
+            got=f"none for {int(lacking.sum())} of {len(ids)} texts, though they were added",
+            hint="Has something removed files from the store meanwhile? Run the same command again.",
+        )
+    return chosen
+
+
+def _choose(
+    store: Store, ids: Positions, names: Sequence[str], options: SweepOptions
+) -> tuple[Shards, np.ndarray[Any, Any]]:
+    """Shards for the texts, oldest first, and which texts are in none of them, [n] bool."""
+    index, complete = RowIndex([ids]), {name: store.units(f"teachers/{name}") for name in names}
+    chosen: Shards = {}
+    covered = np.zeros(len(ids), dtype=bool)
+    for shard, rows in store.shards().items():
+        at = index.find(rows)
+        mine = at[at >= 0]
+        if covered[mine].all():
+            continue
+        lacks = any(unit.rsplit("/", 1)[1] not in complete[n] for n in names for unit in units_of(n, shard, options))
+        if lacks and (at < 0).any():
+            continue
+        covered[mine] = True
+        chosen[shard] = at
+    return chosen, ~covered[index.find(ids)]
+
+
+def part_of(shards: Shards, part: tuple[int, int]) -> Shards:
+    """This process's share: every n-th shard, from the i-th."""
+    return {shard: at for n, (shard, at) in enumerate(shards.items()) if n % part[1] == part[0]}
 
 
 def work_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[ShardWork]:
     """What one teacher has to do."""
-    found = []
-    for number, at in shards.items():
-        units = [
-            logits_unit(teacher, number),
-            *(pooled_unit(teacher, number, layer) for layer in options.layers.get(teacher, ())),
-            *(passes_unit(teacher, number, start) for start in range(0, options.passes, CHUNK)),
-        ]
-        found.append(ShardWork(number, at, [unit for unit in units if not store.has(unit)]))
-    return found
+    complete = store.units(f"teachers/{teacher}")
+    return [
+        ShardWork(shard, at, [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete])
+        for shard, at in shards.items()
+    ]
 
 
 def bytes_needed(n_texts: int, classes: Sequence[int], passes: int, pooled: Sequence[int] = ()) -> int:

@@ -1,4 +1,4 @@
-"""Alloy: teachers weighted by whose texts a text lies among, in their own early states (ours; docs/alloy.md).
+"""Alloy: teachers weighted by whose texts a text lies among, in their own early states (ours).
 
 Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (uncertainty/ownership.py, Eqs. 2–6), and is as sure as
 halves of the pool bear each other out (uncertainty/ownership_halves.py, Eq. 7):

@@ -7,7 +7,7 @@ Reward (Eq. 7)              reward1 = − CE;  reward2 = − CE − L_DL;  rewar
 Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) / σ_r Σ_k ∇ log π_k(a_jk)
 
 Ours: `reward: improvement`, r_j = CE_j before − CE_j after the student's step with these actions (the paper's rewards do not
-tell one selection from another while the student stands still: docs/distillation.md); r̄ and σ_r, moving average and spread; log π, where the
+tell one selection from another while the student stands still); r̄ and σ_r, moving average and spread; log π, where the
 paper prints π (`score: paper`); means in place of sums. So β depends neither on the rewards' unit nor on how many texts a batch has. F is standardised over the pool.
 A text with no selected teacher has only its (1 − α) CE, and leaves L_DL's mean and the policy's gradient.
 """

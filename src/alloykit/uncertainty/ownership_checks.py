@@ -1,4 +1,4 @@
-"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours; docs/alloy.md, Eqs. 8, 9).
+"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours: Alloy, Eqs. 8, 9).
 
     k_i(x) = Σ_{c ∈ Y_i} r_c / (1 − r_0)         how likely it is that teacher i knows x's label; i* the largest
     lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (8)

@@ -1,4 +1,4 @@
-"""What two halves of a pool make of each other: how sure the mixture may be, and whether it holds at all (ours; docs/alloy.md, Eqs. 7, 10).
+"""What two halves of a pool make of each other: how sure the mixture may be, and whether it holds at all (ours: Alloy, Eqs. 7, 10).
 
 r′(x): by the mixture that was fitted to the half in which x is not. c*(x): the label, or nobody, that the mixture of all texts names.
 

@@ -1,4 +1,4 @@
-"""Answers of teachers that are hardly sure of anything, made as clear as others' (ours; docs/alloy.md, Eq. 1).
+"""Answers of teachers that are hardly sure of anything, made as clear as others' (ours: Alloy, Eq. 1).
 
     p̃_i(c | x) ∝ p_i(c | x)^{β_i}          β_i: the smallest β ≥ 1 for which mean_x max_c p̃_i(c | x) ≥ ½ + ½/C_i         (1)
 

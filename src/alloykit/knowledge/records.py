@@ -1,0 +1,77 @@
+"""What the store's JSON files say, checked once, when they are read."""
+
+from __future__ import annotations
+
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+
+from alloykit.errors import AlloyError
+
+SHA256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+Count = Annotated[StrictInt, Field(gt=0)]
+
+
+class Record(BaseModel):
+    """One JSON file."""
+
+    model_config = ConfigDict(extra="allow", strict=True, allow_inf_nan=False)
+
+
+R = TypeVar("R", bound=Record)
+
+
+class Manifest(Record):
+    """`manifest.json`. `salt`: SHA-256 of the salt of the text ids, None without one."""
+
+    format: StrictInt
+    salt: SHA256 | None = None
+    shard_rows: Count
+
+
+class Receipt(Record):
+    """The JSON file beside a unit. `made_of`: digest of what the teacher's records said when it was made."""
+
+    sha256: SHA256
+    bytes: Annotated[StrictInt, Field(ge=0)]
+    made_of: SHA256 | None = None
+    seconds: Annotated[float, Field(ge=0)] = 0.0
+
+
+class TeacherRecord(Record):
+    """`teacher.json`: what every answer of a teacher depends on. `classes`, `width`: its labels and the size of its states."""
+
+    weights: SHA256
+    tokenizer: SHA256
+    max_length: Count
+    numbers: StrictStr
+    classes: Count
+    width: Count
+
+
+class SamplingRecord(Record):
+    """`sampling.json`: what the Monte-Carlo passes of a teacher depend on."""
+
+    sampler: StrictStr
+    dropout: float | None
+    seed: StrictInt
+    tokens_per_batch: Count
+
+
+RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord}
+
+
+def parse(kind: type[R], data: bytes, path: str) -> R:
+    """A record from the bytes of its file. AlloyError if it is no such record."""
+    try:
+        return kind.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise AlloyError(
+            expected=f"a valid record in {path}",
+            got=f"'{field}: {first['msg']}'" if field else f"'{first['msg']}'",
+            hint="Delete it and run again."
+            if kind is Receipt
+            else "It says what the files beside it were made with. Restore it, or delete the folder that it is in and run again.",
+        ) from error
