@@ -48,7 +48,7 @@ def student(world: World, size: int, layers: int, training: dict[str, Any], *, w
         prepared = replace(prepared, method=watched(prepared, world, source, context, seen))
     train_student(prepared, Run(folder), source, context, None)
     took = time.perf_counter() - begun
-    found = Run(folder).read("training.json")
+    found = Run(folder).training
     checks = [e for e in found["history"] if "eval_criterion" in e]
     answers = _answers(Predictor.load(folder / "student", world.about.tokens), world.test)
     targets, labels = world.targets(size), prepared.labels(world.test)

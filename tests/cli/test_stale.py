@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -205,7 +206,7 @@ class AskingForStates(Muka):
 def test_passes_drawn_in_another_way(folder: Path) -> None:
     """The sampler is known only after the sweep: the run is refused then."""
     run = Run(folder / "run")
-    knowledge = run.read("inputs.json")["knowledge"]
+    knowledge = json.loads((run.folder / "inputs.json").read_text())["knowledge"]
     note_inputs(run, {"knowledge": knowledge})
     knowledge["billing"]["sampling"]["sampler"] = "other"
     with pytest.raises(AlloyError, match=r"knowledge.billing.sampling.sampler: was 'bytes', now 'other'"):
