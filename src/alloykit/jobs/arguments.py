@@ -36,8 +36,8 @@ def from_python(
 
     if isinstance(teachers, (str, Path, Mapping)) or not isinstance(teachers, Sequence):
         raise _no_model("a list of teachers", teachers)
-    for given in (*teachers, student):
-        if given is not None and not isinstance(given, (str, Path, Mapping)):
+    for given in (*teachers, *([] if student is None else [student])):
+        if not isinstance(given, (str, Path, Mapping)):
             raise _no_model("a folder, a hub id or a dictionary for each model", given)
     needs = create(method).needs
     want_labels = needs.labels or (needs.own_texts and blocks.get("generation") is None)

@@ -180,7 +180,8 @@ def _from_pretrained(kind: Any, source: Source, **more: Any) -> Any:
 def _name(found: Any, copied: str, source: Source) -> None:
     """What was loaded names the model's own folder, not the copy, which is gone when it is used."""
     model = found[0] if isinstance(found, tuple) else found
-    for module in model.modules() if isinstance(model, torch.nn.Module) else ():
+    modules: list[Any] = list(model.modules()) if isinstance(model, torch.nn.Module) else []
+    for module in modules:
         if hasattr(module, "name_or_path"):
             module.name_or_path = source.model
     if hasattr(found, "init_kwargs"):  # a tokenizer
@@ -261,7 +262,7 @@ def _together(source: Source, model: Any, tokenizer: Any, classes: int | None = 
         encodings = encode(tokenizer, TRIED, None, usable_length(model, tokenizer, 32))
         for each in [encodings] if pads else [[one] for one in encodings]:
             batch = pad(tokenizer, each)
-            check_tokens(batch["input_ids"].unique().tolist(), model, source.model)
+            check_tokens(batch["input_ids"].flatten().tolist(), model, source.model)
             found = model(**batch)
             if classes is not None and found.logits.shape != (len(each), classes):
                 raise ValueError(f"{list(found.logits.shape)} numbers for {len(each)} texts and {classes} labels")

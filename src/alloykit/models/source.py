@@ -64,7 +64,7 @@ def locate(spec: ModelSpec, *, weights: bool = True) -> Source:
 def is_hub_id(model: str) -> bool:
     """Whether a string can only be a model of the hub: it has the form of an id, and its first part is nothing here."""
     from huggingface_hub.errors import HFValidationError
-    from huggingface_hub.utils import validate_repo_id
+    from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
     try:
         validate_repo_id(model)
@@ -202,7 +202,11 @@ def _no_answer(model: str, revision: str | None, error: Exception) -> AlloyError
 @contextmanager
 def _quiet_hub() -> Iterator[None]:
     """The hub's client writes no warnings and no bars on stderr."""
-    from huggingface_hub.utils import are_progress_bars_disabled, disable_progress_bars, enable_progress_bars
+    from huggingface_hub.utils import (  # type: ignore[attr-defined]
+        are_progress_bars_disabled,
+        disable_progress_bars,
+        enable_progress_bars,
+    )
 
     logger, shown = logging.getLogger("huggingface_hub"), not are_progress_bars_disabled()
     level = logger.level
