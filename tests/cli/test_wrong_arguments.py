@@ -51,8 +51,11 @@ def test_a_run_is_as_good_as_its_folder(finished: Finished, tmp_path: Path) -> N
         Run(5)  # type: ignore[arg-type]
     with pytest.raises(AlloyError, match="got a NoneType"):
         alloykit.evaluate(None)  # type: ignore[arg-type]
-    with pytest.raises(AlloyError, match="does not exist"):
-        Run(tmp_path / "nowhere").predict(["a"])
+    for nowhere in (str(tmp_path / "nowhere"), "x" * 5000, "a\0b"):
+        with pytest.raises(AlloyError, match="does not exist"):
+            Run(nowhere).predict(["a"])  # type: ignore[arg-type]
+        with pytest.raises(AlloyError, match="does not exist"):
+            alloykit.evaluate(nowhere)
 
 
 @pytest.mark.parametrize(

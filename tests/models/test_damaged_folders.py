@@ -81,6 +81,9 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "heads that do not divide": (config(num_attention_heads=5), "config.json"),
     "negative width": (config(hidden_size=-1), "config.json"),
     "no layers by name": (config(num_hidden_layers="three"), "num_hidden_layers"),
+    "no layer": (config(num_hidden_layers=0), "with layers"),
+    "fewer layers than weights": (config(num_hidden_layers=1), "encoder.layer.1."),
+    "more layers than weights": (config(num_hidden_layers=5), "encoder.layer.3."),
     "unknown activation": (config(hidden_act="nothing"), "nothing"),
     "architectures": (config(architectures=5), "architectures"),
     "an unknown type": (config(model_type="nothing"), "'nothing'"),
@@ -100,6 +103,8 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "a token that is true": (tokenizer(pad_token=True), "tokenizer"),
     "no token to pad with": (tokenizer(pad_token=None), "pad"),
     "tokens that are numbers": (tokenizer(added_tokens_decoder={"x": 5}), "tokenizer"),
+    "tokens with other keys": (tokenizer(cls_token={"content": "[CLS]", "more": 1}), "tokens with the keys"),
+    "added tokens with other keys": (tokenizer(added_tokens_decoder={"0": {"more": 1}}), "tokens with the keys"),
     "a token that the model lacks": (shifted, "99,999"),
     "weights: a folder": (instead("model.safetensors", None), "model.safetensors"),
     "weights: a dangling link": (dangling, "leads nowhere"),
@@ -110,7 +115,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_named(name: str, folder: Path) -> None:
+def test_damage_is_named(name: str, folder: Path, capfd: pytest.CaptureFixture[str]) -> None:
     damage, words = DAMAGES[name]
     damage(folder)
     with pytest.raises(AlloyError) as caught:
@@ -118,6 +123,7 @@ def test_damage_is_named(name: str, folder: Path) -> None:
     assert words in str(caught.value)
     assert "alloykit-model-" not in str(caught.value), "the temporary copy is nobody's business"
     assert len(str(caught.value)) < 1500
+    assert capfd.readouterr().out == "", "standard output is for answers"
 
 
 VALUES: list[Any] = [

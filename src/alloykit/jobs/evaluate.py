@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -74,7 +75,7 @@ def evaluate(
     that models of the run bring with them. The run's own recipe cannot grant that: the folder may be a stranger's.
     """
     folder = folder_of(folder)
-    if not (folder / RECIPE).exists():
+    if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
         return _evaluate_model(folder, data, trust_remote_code, **columns)
     with locked(folder):
         return _evaluate_run(Run(folder), data, knowledge, trust_remote_code, **columns)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,7 +31,7 @@ def predict(
     the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
     """
     folder = folder_of(folder)
-    model_folder = folder / "student" if (folder / "recipe.yaml").exists() else folder
+    model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
         check_texts(source)
     classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)

@@ -11,8 +11,9 @@ from __future__ import annotations
 import json
 import math
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +23,13 @@ from alloykit.models.export import TEMPERATURE, is_temperature
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
 INDEX = ".safetensors.index.json"
 MOST_JSON = 64 * 2**20  # bytes of a configuration
+MOST_VOCABULARY = 512 * 2**20
 MOST_LAYERS = 1000
 DEEPEST = 50
 # Keys of config.json that choose code, other files or number formats. alloykit chooses these itself.
 CHOSEN = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
           "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file"}  # fmt: skip
+TOKEN = {"__type", "id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}
 # Keys of generation_config.json that are kept: token ids and penalties. How texts are drawn, the recipe says.
 GENERATION = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
               "begin_suppress_tokens"}  # fmt: skip
@@ -49,7 +52,10 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
             if file.name == "config.json":
                 content: Any = config
             elif file.name == "tokenizer_config.json":
-                content = _checked_tokenizer(_read(file, model))
+                content = _checked_tokenizer(_read(file, model), file.name, model)
+            elif file.name == "special_tokens_map.json":
+                content = _read(file, model)
+                _check_tokens((v for k, v in content.items() if k.endswith("_token")), file.name, model)
             elif file.name == "generation_config.json":
                 content = {
                     key: value for key, value in _read(file, model).items() if key in GENERATION and _plain(value)
@@ -57,6 +63,8 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
             elif file.name.endswith(INDEX):
                 content = _checked_index(_read(file, model), file, model)
             else:
+                if file.name == "tokenizer.json":
+                    _check_vocabulary(file, file.stat().st_mtime_ns, file.stat().st_size, model)
                 (copy / file.name).symlink_to(file.resolve())
                 continue
             (copy / file.name).write_text(json.dumps(content), encoding="utf-8")
@@ -159,10 +167,10 @@ def _checked_files(folder: Path, model: str) -> list[Path]:
     return found
 
 
-def _read(file: Path, model: str) -> dict[str, Any]:
+def _read(file: Path, model: str, most: int = MOST_JSON) -> dict[str, Any]:
     """A JSON object. AlloyError for anything else."""
     try:
-        if file.stat().st_size > MOST_JSON:
+        if file.stat().st_size > most:
             raise ValueError(f"{file.stat().st_size:,} bytes")
         found = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
@@ -239,13 +247,35 @@ def _checked_index(index: dict[str, Any], file: Path, model: str) -> dict[str, A
     return {"metadata": metadata if isinstance(metadata, dict) else {}, "weight_map": places}
 
 
-def _checked_tokenizer(raw: dict[str, Any]) -> dict[str, Any]:
+@lru_cache(maxsize=256)
+def _check_vocabulary(file: Path, changed: int, size: int, model: str) -> None:
+    """AlloyError for a tokenizer.json whose added tokens are not as the library expects: it prints them to standard output."""
+    found = _read(file, model, most=MOST_VOCABULARY)
+    added = found.get("added_tokens")
+    if not isinstance(found.get("model"), dict) or not isinstance(added, list):
+        raise _damaged(file.name, model, "something else", "a `model` and a list `added_tokens`")
+    if not all(isinstance(token, dict) for token in added):
+        raise _damaged(file.name, model, f"{ascii(added)[:100]}", "a list of added tokens")
+    _check_tokens(added, file.name, model)
+
+
+def _check_tokens(values: Iterable[Any], file: str, model: str) -> None:
+    """AlloyError for a token with other keys than tokens have."""
+    for value in values:
+        if isinstance(value, dict) and not value.keys() <= TOKEN:
+            raise _damaged(file, model, f"`{ascii(value)[:100]}`", f"tokens with the keys {', '.join(sorted(TOKEN))}")
+
+
+def _checked_tokenizer(raw: dict[str, Any], file: str, model: str) -> dict[str, Any]:
     """tokenizer_config.json without keys that name code, files, or a class that is no tokenizer."""
     kept = {
         key: value
         for key, value in raw.items()
         if key not in CHOSEN and not key.startswith("_") and not key.endswith(("_file", "_files"))
     }
+    _check_tokens((value for key, value in kept.items() if key.endswith("_token")), file, model)
+    if isinstance(kept.get("added_tokens_decoder"), dict):
+        _check_tokens(kept["added_tokens_decoder"].values(), file, model)
     for key in ("tokenizer_class", "backend"):
         if key in kept and not isinstance(kept[key], str):
             del kept[key]

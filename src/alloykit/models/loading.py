@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -26,6 +27,7 @@ from alloykit.options import ModelSpec
 from alloykit.progress import library_bars_off
 
 TRIED = ["a", "a text to try: 1, 2, 3"]  # what every model reads once when it is loaded
+LAYER = re.compile(r"\.\d+\.")  # in the name of a weight: it belongs to a numbered layer
 SLACK = 50_000_000  # values that a model may have beyond twice those of its files: new heads, tables that are computed
 
 
@@ -119,6 +121,13 @@ def _config(source: Source) -> Any:
 
     config = _from_pretrained(AutoConfig, source)
     config._name_or_path = source.model
+    depth = getattr(config, "num_hidden_layers", None)
+    if depth is not None and (not isinstance(depth, int) or depth < 1):
+        raise AlloyError(
+            expected=f"a model with layers in '{source.model}'",
+            got=f"{depth!r} of them by its config.json",
+            hint="Check the sizes in config.json.",
+        )
     return config
 
 
@@ -160,6 +169,12 @@ def _model(source: Source, config: Any, head: str, *, whole: str) -> Any:
             hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`."
             if whole == "model"
             else "Copy the whole folder again.",
+        )
+    if whole == "model" and (left := sorted(key for key in report["unexpected_keys"] if LAYER.search(key))):
+        raise AlloyError(
+            expected=f"a config.json of '{source.model}' with all layers of its weights",
+            got=f"none for {', '.join(left[:3])}",
+            hint="Check `num_hidden_layers` in config.json: without these layers its answers would be others.",
         )
     return model.eval()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -44,10 +45,10 @@ class Predictor:
     ) -> Predictor:
         """The classifier of a model folder, on the accelerator if there is one. AlloyError if the folder holds none."""
         folder = Path(folder)
-        if not (folder / "config.json").exists():
+        if not os.path.exists(folder / "config.json"):
             raise AlloyError(
                 expected="a run folder with a student, or a model folder",
-                got=f"'{folder}'" + ("" if folder.exists() else ", which does not exist"),
+                got=f"'{str(folder)[:200]}'" + ("" if os.path.exists(folder) else ", which does not exist"),
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
         model, tokenizer = load_classifier(ModelSpec(model=str(folder), trust_remote_code=trust_remote_code))
