@@ -14,6 +14,7 @@ from interrupted import Reference, amalgamate, result_of
 
 from alloykit.errors import AlloyError
 from alloykit.training.checkpoints import last_complete_checkpoint
+from alloykit.training.selection import Selection
 
 
 @pytest.fixture
@@ -101,3 +102,84 @@ def test_a_disk_that_is_full_during_training(what: str, run: Path, reference: Re
     assert not (run / "student").exists()
     assert not list(run.rglob("*.tmp"))
     assert resume(run) == reference.result
+
+
+def no_number(training: Path) -> None:
+    (training / "checkpoint-abc").mkdir()
+    (training / "checkpoint-abc" / "alloykit_complete.json").write_text("{}")
+
+
+def empty_but_marked(training: Path) -> None:
+    for step in (1, 9999):
+        (training / f"checkpoint-{step}").mkdir()
+        (training / f"checkpoint-{step}" / "alloykit_complete.json").write_text(f'{{"step": {step}}}')
+
+
+def changed_weights(training: Path) -> None:
+    with (newest(training) / "model.safetensors").open("r+b") as file:
+        file.seek(-1, 2)
+        file.write(b"\x7f")
+
+
+def a_file_too_many(training: Path) -> None:
+    (newest(training) / "scheduler.pt").rename(newest(training) / "other.pt")
+
+
+def another_kind_of_marker(training: Path) -> None:
+    (newest(training) / "alloykit_complete.json").write_text('["step", 5]')
+
+
+def newest(training: Path) -> Path:
+    return checkpoints(training.parents[1])[-1]
+
+
+@pytest.mark.parametrize(
+    "damage", [no_number, empty_but_marked, changed_weights, a_file_too_many, another_kind_of_marker]
+)
+def test_a_damaged_checkpoint_does_not_count(damage: Callable[[Path], None], run: Path) -> None:
+    training = run / "training" / "train"
+    before, last = checkpoints(run)
+    damage(training)
+    untouched = damage in (no_number, empty_but_marked)
+    assert last_complete_checkpoint(training) == (last if untouched else before)
+    assert {path.name for path in training.glob("checkpoint-*")} == {
+        before.name,
+        *([last.name] if untouched else []),
+        *(["checkpoint-abc"] if damage is no_number else []),
+        *(["checkpoint-1"] if damage is empty_but_marked else []),
+    }
+
+
+def test_a_checkpoint_that_is_a_link_is_not_followed(run: Path, tmp_path: Path) -> None:
+    training = run / "training" / "train"
+    _, last = checkpoints(run)
+    shutil.copytree(last, tmp_path / "elsewhere")
+    (training / "checkpoint-9999").symlink_to(tmp_path / "elsewhere")
+    assert last_complete_checkpoint(training) == last
+    assert not (training / "checkpoint-9999").is_symlink()
+    assert (tmp_path / "elsewhere" / "model.safetensors").exists()
+
+
+CHECKS = {
+    "not there": None, "no JSON": b"[", "not UTF-8": b"\xff", "an object": b"{}", "other fields": b'[{"step": 1}]',
+    "wrong types": b'[{"step": "5", "mean": 1.0, "standard_error": 0.0, "sha256": ""}]',
+    "other weights": b'[{"step": 5, "mean": 1.0, "standard_error": 0.0, "sha256": "00"}]',
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("content", CHECKS.values(), ids=CHECKS)
+def test_damaged_checks_are_noticed(content: bytes | None, run: Path) -> None:
+    folder = run / "training" / "train" / "checks"
+    (folder / "checks.json").unlink()
+    if content is not None:
+        (folder / "checks.json").write_bytes(content)
+    assert not Selection(folder, "unlabelled").resume(10)
+
+
+def test_training_begins_anew_where_the_checks_are_damaged(
+    run: Path, reference: Reference, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for weights in (run / "training" / "train" / "checks").glob("step-*"):
+        weights.write_bytes(b"half")
+    assert resume(run) == reference.result
+    assert "training begins anew" in capsys.readouterr().err

@@ -12,12 +12,12 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
-from alloykit.files import os_error, write_json
+from alloykit.files import os_error
 from alloykit.memory import is_out_of_memory
 from alloykit.methods.base import Method, Step
 from alloykit.models.tokens import pad
 from alloykit.rows import Rows
-from alloykit.training.checkpoints import COMPLETE
+from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
 
@@ -151,8 +151,7 @@ class Progress(TrainerCallback):
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
-            folder = Path(args.output_dir) / f"checkpoint-{state.global_step}"
-            write_json(folder / COMPLETE, {"step": state.global_step})
+            mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}", state.global_step)
 
 
 def summarise_checks(prediction: EvalPrediction) -> dict[str, float]:

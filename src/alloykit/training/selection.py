@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 import safetensors.torch
+from pydantic import TypeAdapter, ValidationError
 from torch import nn
 from transformers import TrainerCallback
 
-from alloykit.files import read_json, replace_atomic, write_json
+from alloykit.files import replace_atomic, write_json
+from alloykit.training.checkpoints import sha256
 
 
 @dataclass(frozen=True)
@@ -21,9 +23,14 @@ class Check:
     step: int
     mean: float
     standard_error: float
+    sha256: str = ""
+    """Of the file of the student's weights at this step."""
 
 
 Rule = Literal["unlabelled", "labelled", "last"]
+
+
+_CHECKS = TypeAdapter(list[Check])
 
 
 def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
@@ -47,21 +54,33 @@ class Selection(TrainerCallback):
         self.folder, self.rule, self.tolerance = folder, rule, tolerance
         self.checks: list[Check] = []
 
-    def resume(self, step: int) -> None:
-        """Forget what was checked after the step that training resumes from: it is checked again."""
-        listed = self.folder / "checks.json"
-        self.checks = [Check(**c) for c in read_json(listed) if c["step"] <= step] if listed.exists() else []
+    def resume(self, step: int) -> bool:
+        """Forget what was checked after the step that training resumes from: it is checked again.
+
+        False if the checks until then are not there as they were written: training must then begin anew. Weights that a later check
+        has put out of reach are not missed: that check is made again.
+        """
+        try:
+            listed = _CHECKS.validate_json((self.folder / "checks.json").read_bytes(), strict=True) if step else []
+            self.checks = [check for check in listed if check.step <= step]
+            kept = [c for c in self._reachable() if self._file(c).exists() or not listed[-1].step > step]
+            whole = all(sha256(self._file(check)) == check.sha256 for check in kept)
+        except (OSError, ValidationError):
+            whole = step == 0 or self.rule == "last"
         self._prune()
+        return whole
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
         metrics = kwargs["metrics"]
         check = Check(state.global_step, metrics["eval_criterion"], metrics["eval_standard_error"])
         if math.isnan(check.mean) or any(c.step == check.step for c in self.checks):
             return
-        self.checks.append(check)
         if state.is_world_process_zero:
             tensors = {k: v.contiguous() for k, v in model.state_dict().items()}
             replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
+            check = replace(check, sha256=sha256(self._file(check)))
+        self.checks.append(check)
+        if state.is_world_process_zero:
             write_json(self.folder / "checks.json", [asdict(c) for c in self.checks])
             self._prune()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -153,9 +154,13 @@ class _Phase:
     def _train(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
         resumed = last_complete_checkpoint(self.folder)
         done = int(resumed.name.rsplit("-", 1)[1]) if resumed else 0
+        if not selection.resume(done):
+            say("training: what was kept of earlier checks is damaged; training begins anew")
+            shutil.rmtree(self.folder)
+            resumed, done = None, 0
+            selection.resume(0)
         if resumed:
             say(f"training: going on from step {done} of {total}")
-        selection.resume(done)
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
         with bar(title, total - done, "steps") as advance:
             trainer.add_callback(Progress(advance, trainer))
