@@ -41,8 +41,9 @@ def _teach_together(recipe: TogetherRecipe, folder: Path, data: Texts | None) ->
 
     folders = [folder / name for name in recipe.model_names]
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
-    held = None if recipe.validation is None else read(recipe.validation.data, want_labels=True)
-    validation = None if held is None else restrict(held, recipe.labels)
+    validation = None
+    if recipe.validation is not None:
+        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
     check_texts(folder, texts, validation)
     recipe = with_training(recipe, texts, recipe.models)
     check_folder(folder, recipe, recipe.models)

@@ -14,6 +14,8 @@ from alloykit.knowledge.records import TeacherRecord
 CHUNK = 4  # passes in one unit of work
 PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
 
+Kind = tuple[torch.dtype, tuple[int, ...]]
+
 _NAME = re.compile(r"teachers/(?P<teacher>.+)/(?P<shard>[^/.]+)\.(?P<kind>logits|passes|pooled)(?:-\d+)?")
 
 
@@ -51,7 +53,7 @@ def parsed(unit: str) -> Unit | None:
 
 def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRecord) -> tuple[str, str] | None:
     """What a unit of this kind must hold and what it holds instead, or None if it is as it must be. `rows`: of its shard."""
-    wanted = {
+    kinds: dict[str, dict[str, Kind]] = {
         "logits": {"logits": (torch.float32, (rows, about.classes))},
         "pooled": {"pooled": (torch.float16, (rows, about.width))},
         "passes": {
@@ -59,7 +61,8 @@ def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRec
             "passes": (torch.int32, (rows,)),
             "per_pass": (torch.float32, (CHUNK, rows, about.classes)),
         },
-    }[kind]
+    }
+    wanted = kinds[kind]
     if kind == "passes" and "per_pass" not in tensors:
         del wanted["per_pass"]
     found = {name: (t.dtype, tuple(t.shape)) for name, t in tensors.items()}
@@ -72,5 +75,5 @@ def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRec
     return None
 
 
-def _described(tensors: Mapping[str, tuple[torch.dtype, tuple[int, ...]]]) -> str:
+def _described(tensors: Mapping[str, Kind]) -> str:
     return ", ".join(f"{name} {list(shape)} {str(dtype)[6:]}" for name, (dtype, shape) in sorted(tensors.items()))
