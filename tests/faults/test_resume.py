@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from interrupted import Reference, amalgamate, result_of
+from safetensors import SafetensorError
 
 from alloykit.errors import AlloyError
 from alloykit.training.checkpoints import last_complete_checkpoint
@@ -183,3 +184,30 @@ def test_training_begins_anew_where_the_checks_are_damaged(
         weights.write_bytes(b"half")
     assert resume(run) == reference.result
     assert "training begins anew" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("[enforce fail at inline_container.cc:664] . unexpected pos 64 vs 0"),
+        RuntimeError("PytorchStreamWriter failed writing file data/0: file write failed"),
+        OSError(28, "No space left on device"),
+        SafetensorError("Error while serializing: I/O error: No space left on device (os error 28)"),
+    ],
+    ids=["unexpected pos", "stream writer", "OSError", "safetensors"],
+)
+def test_a_checkpoint_that_cannot_be_written(error: Exception, run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """torch and safetensors each have their own way of saying it; the user gets one message."""
+    shutil.rmtree(run / "training")
+
+    def fail(*_: object) -> None:
+        raise error
+
+    with (
+        monkeypatch.context() as full,
+        pytest.raises(AlloyError, match="checkpoints in .*same command again") as caught,
+    ):
+        full.setattr("transformers.Trainer._save_checkpoint", fail)
+        resume(run)
+    assert ("Free some space" in str(caught.value)) == ("space" in str(error))
+    assert not (run / "student").exists()

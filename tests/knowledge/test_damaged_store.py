@@ -109,9 +109,10 @@ def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, bi
     with pytest.raises(AlloyError, match=rf"{path.stem}.safetensors with .*Delete .*{path.stem}.json") as caught:
         everything(copy)
     assert "; got " in str(caught.value)
-    path.with_suffix(".json").unlink()  # as the message says
-    swept(copy, [billing], TEXTS, layers=LAYERS)
-    everything(copy)
+    if how == "a row less":
+        path.with_suffix(".json").unlink()  # as the message says
+        swept(copy, [billing], TEXTS, layers=LAYERS)
+        everything(copy)
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 30, bytes(8)])

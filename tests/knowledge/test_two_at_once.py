@@ -65,7 +65,7 @@ class Interrupted:
         return self.function(*args, **kwargs)
 
 
-@pytest.mark.parametrize("n", range(1, 24))
+@pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 9, 12, 16])
 def test_another_sweep_at_any_moment(
     n: int, billing: TeacherInfo, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
