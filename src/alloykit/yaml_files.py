@@ -22,7 +22,8 @@ PLAIN = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 
 class _Refused(yaml.MarkedYAMLError):
     def __init__(self, problem: str, node: Node | yaml.Event) -> None:
-        super().__init__(problem=problem, problem_mark=node.start_mark)
+        mark: Any = node.start_mark
+        super().__init__(problem=problem, problem_mark=mark)
 
 
 class _Loader(yaml.SafeLoader):
@@ -35,7 +36,7 @@ class _Loader(yaml.SafeLoader):
 
     def compose_node(self, parent: Node | None, index: int) -> Node | None:
         if self._depth >= MAX_DEPTH:
-            raise _Refused(f"more than {MAX_DEPTH} levels of lists and mappings", self.peek_event())
+            raise _Refused(f"more than {MAX_DEPTH} levels of lists and mappings", self._next())
         alias = self.check_event(yaml.AliasEvent)
         self._depth += 1
         try:
@@ -45,8 +46,12 @@ class _Loader(yaml.SafeLoader):
         if not alias:
             self._sizes[id(node)] = self._size(node)
         elif id(node) not in self._sizes:  # a node gets its size when it is complete
-            raise _Refused("an alias that stands for a part of itself", self.peek_event())
+            raise _Refused("an alias that stands for a part of itself", self._next())
         return node
+
+    def _next(self) -> yaml.Event:
+        event: yaml.Event = self.peek_event()  # type: ignore[no-untyped-call]
+        return event
 
     def _size(self, node: Node | None) -> int:
         """Values that a node stands for, those behind aliases counted each time."""
@@ -74,8 +79,9 @@ class _Loader(yaml.SafeLoader):
             raise _Refused(f"{shown(node.value)}, which cannot be read as {kind}", node) from error
 
     def construct_mapping(self, node: Node, deep: bool = False) -> dict[Hashable, Any]:
-        if isinstance(node, MappingNode):
-            self._refuse_repeated_keys(node)
+        if not isinstance(node, MappingNode):
+            raise _Refused(f"{shown(node.value)}, where `key: value` lines are needed", node)
+        self._refuse_repeated_keys(node)
         return super().construct_mapping(node, deep)
 
     def _refuse_repeated_keys(self, node: MappingNode) -> None:

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
@@ -42,7 +42,8 @@ def predict(
         pairs = list(texts.table["text_pair"]) if texts.is_pair else None
     else:
         try:
-            given = lines_of(source, "standard input", MAX_TEXT) if hasattr(source, "readline") else source
+            stream = cast(TextIO, source) if hasattr(source, "readline") else None
+            given = source if stream is None else lines_of(stream, "standard input", MAX_TEXT)
             lines = [line.rstrip("\r\n") for line in given]
         except UnicodeDecodeError as error:
             raise AlloyError(
