@@ -13,6 +13,8 @@ from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers, of_
 from alloykit.jobs.amalgamate import run_recipe
 from alloykit.methods.base import Context
 from alloykit.methods.registry import create
+from alloykit.methods.rl_kd import SELECTION
+from alloykit.methods.sections import MethodReport, Table
 from alloykit.rows import chunks
 from benchmarks.harness.results import commit, letters
 from benchmarks.harness.stages import Stages
@@ -60,10 +62,21 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
         found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
         training = run.training
         found["training"] = {k: training[k] for k in ("steps", "selected_step")}
-        if selection := training["notes"].get("selection"):
+        if selection := _selection(training["report"]):
             found["selection"] = selection
     shutil.rmtree(run.folder)
     return found
+
+
+def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+    """By label, how many texts, and for what share of them a policy selected each teacher and nobody; empty for methods without a policy."""
+    sections = MethodReport.model_validate(report).sections
+    tables = [part for s in sections for part in s.parts if isinstance(part, Table) and part.caption == SELECTION]
+    return {
+        str(label): {"texts": texts, "teachers": shares, "nobody": nobody}
+        for table in tables
+        for label, texts, *shares, nobody in table.rows
+    }
 
 
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
@@ -113,7 +126,7 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     prepared, everything = stages.said(pool, texts, spec)
     begun = time.perf_counter()
     context = Context(prepared.space, create(spec).fit(everything, Context(prepared.space)))
-    seconds, account = time.perf_counter() - begun, prepared.method.account(context, prepared.names)
+    seconds, told = time.perf_counter() - begun, prepared.method.fit_report(context, prepared.names)
     _, source = stages.said(pool, labelled, spec)
     answers = of_teachers(source, prepared.labels(labelled), prepared.method, context, prepared.names)
     score = answers.scores(prepared.space, prepared.names)[ROUTING]
@@ -123,7 +136,7 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "texts": len(texts),
         "fit_seconds": round(seconds, 2),
-        "warnings": account.get("warnings", []),
+        "warnings": list(told.warnings),
         "accuracy": score["accuracy"],
         "right_teacher": score["right_teacher"],
         "right_teacher_balanced": score["right_teacher_balanced"],

@@ -6,6 +6,7 @@ versions add their own; nothing may rely on them. `null` in JSON is None.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, NotRequired, TypeVar, cast
@@ -15,6 +16,7 @@ from typing_extensions import TypedDict
 
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
+from alloykit.methods.sections import MethodReport
 from alloykit.names import short
 from alloykit.recipe import Recipe, read_recipe
 
@@ -30,6 +32,22 @@ Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Histogram = Annotated[list[Count], Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(min_length=1)]
 _OPEN = ConfigDict(extra="allow", strict=True)
+
+
+def _is_report(value: dict[str, Any]) -> dict[str, Any]:
+    """ValueError for anything but what a method may tell, as JSON."""
+    try:
+        MethodReport.model_validate_json(json.dumps(value))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        raise ValueError(f"{'.'.join(map(str, first['loc']))}: {first['msg']}") from None
+    if "warnings" not in value or "sections" not in value:
+        raise ValueError("expected warnings and sections")
+    return value
+
+
+Reported = Annotated[dict[str, Any], AfterValidator(_is_report)]
+"""A `MethodReport` (methods/sections.py) as it lies in a file."""
 
 
 class MethodSpec(TypedDict):
@@ -225,7 +243,7 @@ class Metrics(TypedDict):
     labels: Annotated[list[Name], Field(min_length=1)]
     teachers: dict[str, list[Name]]
     texts: PoolTexts
-    fit: NotRequired[dict[str, Any]]
+    fit: NotRequired[Reported]
     health: NotRequired[dict[str, Health]]
     agreement: NotRequired[Agreement]
     supervision: NotRequired[SupervisionSummary | None]
@@ -256,7 +274,7 @@ class TrainingRecord(TypedDict):
     selected_step: Count
     seconds: Seconds
     history: list[Entry]
-    notes: NotRequired[dict[str, Any]]
+    report: NotRequired[Reported]
 
 
 class EnvironmentRecord(TypedDict):
@@ -278,30 +296,6 @@ class GenerationSummary(TypedDict):
     texts: Count
     seconds: Seconds
     teachers: dict[str, Generated]
-
-
-class Ownership(TypedDict):
-    """What a fit of whose texts the pool's are says of itself, where the method has one: shares by round, [rounds] each."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    texts: Count
-    used: bool
-    shares: Annotated[dict[str, Annotated[list[Share], Field(min_length=1)]], Field(min_length=1)]
-    changed: Share
-    surer: dict[str, Measured]
-    agreed: Share
-    exponent: Number
-    powers: dict[str, Number]
-    examples: list[dict[str, Any]]
-
-
-class Selected(TypedDict):
-    """Whom a policy selected for the texts of one label."""
-
-    __pydantic_config__ = _OPEN  # type: ignore[misc]
-    texts: Count
-    teachers: list[Share]
-    nobody: Share
 
 
 def _same(names: Iterable[str], wanted: Iterable[str], where: str) -> None:
@@ -431,11 +425,3 @@ def _problem(error: Any) -> str:
     got = error["input"]
     shown = f", got {visible(repr(got))[:60]}" if isinstance(got, (str, int, float, bool, type(None))) and where else ""
     return f"{where}: {message}{shown}" if where else message + shown
-
-
-def as_kind(value: Any, kind: type[Kind]) -> Kind | None:
-    """A value that anybody's method may have written, if it has this shape; else None."""
-    try:
-        return TypeAdapter(kind).validate_python(value)
-    except ValidationError:
-        return None

@@ -89,11 +89,13 @@ def test_rl_kd_shows_whom_it_selected(teachers: list[Path], models: dict[str, Pa
     shares = [h for h in training["history"] if "selected_nobody" in h]
     assert shares
     assert {"selected_0", "selected_1", "selected_2"} <= set(shares[0])
-    by_label = training["notes"]["selection"]
-    assert set(by_label) == set(LABELS)
-    assert sum(entry["texts"] for entry in by_label.values()) == 40, "one epoch"
+    (section,) = training["report"]["sections"]
+    (table,) = (part for part in section["parts"] if part["kind"] == "table")
+    assert {row[0] for row in table["rows"]} == set(LABELS)
+    assert sum(row[1] for row in table["rows"]) == 40, "one epoch"
     page = run.report.read_text(encoding="utf-8")
-    assert "Whom the policy selected" in page
+    assert section["title"] in page
+    assert table["caption"] in page
 
 
 @pytest.mark.parametrize(
@@ -125,7 +127,7 @@ def test_killed_and_started_again_it_gives_the_same_student(
     cut = alloykit.distill(**arguments(teachers, models, tmp_path / "b", method))
     one, other = (AutoModelForSequenceClassification.from_pretrained(run.student).state_dict() for run in (whole, cut))
     assert all(torch.equal(one[key], other[key]) for key in one)
-    assert whole.training["notes"] == cut.training["notes"]
+    assert whole.training["report"] == cut.training["report"]
 
 
 def test_what_is_refused(teachers: list[Path], models: dict[str, Path], tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
+from alloykit.methods.alloy import Alloy
 from alloykit.methods.base import Context, Shape
 from alloykit.methods.registry import create
 from alloykit.rows import Rows, TeacherRows
@@ -64,7 +65,8 @@ def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict
     found = method.supervise(pool.rows(range(len(pool))), context)
     assert found is not None
     assert found.teacher_weights is not None
-    notes = method.account(context, [f"teacher {i + 1}" for i in range(len(shapes))])
+    names = [f"teacher {i + 1}" for i in range(len(shapes))]
+    notes = method.findings(context, names) if isinstance(method, Alloy) else {}
     return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
 
 

@@ -151,7 +151,7 @@ def test_a_label_that_lost_its_texts_is_warned_of() -> None:
     bare = Context(pool.space, teachers=(Shape(6, 3),) * 2)
     state = dict(method.fit(pool, bare))
     assert state["labels"][1].tolist() == pytest.approx([100] * 4, abs=5)
-    assert method.account(Context(pool.space, state), ["one", "two"])["warnings"] == []
+    assert method.fit_report(Context(pool.space, state), ["one", "two"]).warnings == ()
     state["labels"] = torch.tensor([[90.0, 100, 100, 100], [2.0, 198, 100, 100]])
-    [warning] = method.account(Context(pool.space, state), ["one", "two"])["warnings"]
+    [warning] = method.fit_report(Context(pool.space, state), ["one", "two"]).warnings
     assert warning == "of the 90 texts that seemed to be 'a' at first 2 are left"

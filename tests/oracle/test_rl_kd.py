@@ -299,9 +299,15 @@ def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:
     stage.step()
     (logged,) = stage.logged
     assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_nobody": 0.2})
-    by_label = stage.method.notes(stage.modules, stage.context)["selection"]
-    assert by_label["a"] == {"texts": 2, "teachers": [1.0, 0.0], "nobody": 0.0}
-    assert by_label["b"] == {"texts": 2, "teachers": [0.0, 0.5], "nobody": 0.5}
+    history = [{"step": 3, "loss": 1.0}, {"step": 5, **logged}]
+    (section,) = stage.method.training_report(stage.modules, stage.context, ["one", "two"], history).sections
+    _, table, series = section.parts
+    assert table.columns == ("label", "texts", "one", "two", "nobody")
+    rows = {row[0]: row[1:] for row in table.rows}
+    assert rows["a"] == (2, 1.0, 0.0, 0.0)
+    assert rows["b"] == (2, 0.0, 0.5, 0.5)
+    assert series.points == (5,)
+    assert series.lines == {"one": (pytest.approx(0.6),), "two": (pytest.approx(0.4),), "nobody": (pytest.approx(0.2),)}
 
 
 def test_the_policy_is_in_the_checkpoint_and_not_in_the_optimisers_hands(seen: Rows) -> None:

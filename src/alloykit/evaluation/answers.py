@@ -16,6 +16,7 @@ from alloykit.evaluation.metrics import score
 from alloykit.files import replace_atomic
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method
+from alloykit.methods.checks import supervised
 from alloykit.methods.ensemble import Ensemble
 from alloykit.methods.registry import create
 from alloykit.rows import Source, chunks
@@ -108,13 +109,15 @@ class Answers:
             raise ValueError("labels that are no positions in the union")
 
 
-def of_teachers(source: Source, labels: Tensor, method: Method, context: Context, teachers: list[str]) -> Answers:
-    """Every teacher alone, their ensemble and, where the method has a single target, its routing."""
+def of_teachers(
+    source: Source, labels: Tensor, method: Method | None, context: Context, teachers: list[str]
+) -> Answers:
+    """Every teacher alone, their ensemble and, where there is a method with a single target, its routing."""
     ways: dict[str, Method] = {
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }
     ways[ENSEMBLE] = Ensemble(Ensemble.Options())
-    if (answering := method.answering()) is not None:
+    if method is not None and (answering := method.answering()) is not None:
         ways[ROUTING] = answering
     parts: dict[str, list[Tensor]] = {way: [] for way in ways}
     confidences: list[Tensor] = []
@@ -123,7 +126,7 @@ def of_teachers(source: Source, labels: Tensor, method: Method, context: Context
     for rows in chunks(source):
         confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
         for way, asked in ways.items():
-            supervision = asked.supervise(rows, context)
+            supervision = supervised(asked, rows, context, len(rows.teachers[0].logits))
             assert supervision is not None
             parts[way].append(supervision.targets.float())
             if way == ROUTING:

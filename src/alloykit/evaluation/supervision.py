@@ -9,6 +9,7 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.base import Context, Method
+from alloykit.methods.checks import supervised
 from alloykit.rows import Source, chunks
 from alloykit.uncertainty.entropy import confidence
 
@@ -22,7 +23,7 @@ def summarise(method: Method, source: Source, context: Context, teachers: list[s
     Per predicted label: texts, Σv, effective sample size (Σv)²/Σv², and each teacher's mean weight. Over the pool: each
     teacher's share, and a histogram of v(x) in equal bins from 0 to 1, or to its largest value if that is more.
     """
-    parts = [method.supervise(rows, context) for rows in chunks(source)]
+    parts = [supervised(method, rows, context, len(rows.teachers[0].logits)) for rows in chunks(source)]
     if not parts or any(p is None for p in parts):
         return None
     found = [p for p in parts if p is not None]

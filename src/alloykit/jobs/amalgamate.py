@@ -15,7 +15,8 @@ from alloykit.jobs.arguments import Teachers, from_python
 from alloykit.jobs.evaluate import evaluate_run
 from alloykit.jobs.inputs import fitted_to, inputs_of, knowledge_of_teachers, teachers_of
 from alloykit.jobs.lock import locked
-from alloykit.jobs.observe import LOOKED_AT, fit_view, learning_view, student_view, teachers_health
+from alloykit.jobs.method_reports import attempt, fit_view
+from alloykit.jobs.observe import LOOKED_AT, learning_view, student_view, teachers_health
 from alloykit.jobs.prepare import Prepared, check_labelled, prepare, rehearse
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, check_run, check_run_folder, note_inputs, open_run
@@ -116,40 +117,50 @@ def _run(
     source = knowledge_of(prepared, store, prepared.texts)
     knowledge_made_of = knowledge_of_teachers(prepared, store)
     note_inputs(run, {"knowledge": knowledge_made_of})
-    validation = validation_of(prepared, store, labelled)
+    validation = validation_of(prepared, store, labelled, run)
     bare = replace(prepared.context, validation=None if validation is None else validation.source)
-    own = own_of(prepared, store, own_texts)
+    own = own_of(prepared, store, own_texts, run)
     bare = replace(bare, own=None if own is None else own[1])
-    taught = with_text_states(prepared, source, run)
+    taught = with_text_states(prepared, source, prepared.texts, run, "texts")
     made_of = fitted_to(prepared, inputs, knowledge_made_of)
     state = cached_tensors(run.folder / "state.safetensors", made_of, lambda: method.fit(taught, bare))
-    context = replace(bare, state=state)
+    context = replace(prepared.context, state=state)  # as `evaluate` builds it again: without validation and own texts
     metrics = describe(prepared) | {"fit": fit_view(prepared, context)}
-    warnings += metrics["fit"].pop("warnings", [])
+    warnings += metrics["fit"]["warnings"]
     if own_texts is not None and (summary := read_summary(generated(recipe))) is not None:
         metrics["generated"] = summary["teachers"]
     if isinstance(source, StoredKnowledge):
         metrics["health"] = teachers_health(prepared, source, store)
         pool = sample(source, LOOKED_AT)
         metrics["agreement"] = supervision.agreement(pool, space, prepared.names)
-        metrics["supervision"] = supervision.summarise(method, pool, context, prepared.names)
+        seen = sample(taught, LOOKED_AT)
+        metrics["supervision"] = attempt(
+            method,
+            "its targets of the pool",
+            lambda: supervision.summarise(method, seen, context, prepared.names),
+            warnings,
+        )
         warnings += health.cautions(metrics["health"]) + supervision.cautions(pool, space, prepared.names)
     for warning in warnings:
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:
         train_student(prepared, run, taught, context, validation)
+    training, said = run.training, len(warnings)
+    if training is not None and "report" in training:
+        warnings += training["report"]["warnings"]
     if report and run.has_student:
-        metrics["student"] = student_view(prepared, run.student, source, context)
+        metrics["student"] = student_view(prepared, run.student, taught, context, warnings)
         save_temperature(run.student, metrics["student"]["temperature"])
         metrics["models"] = sizes(prepared, run)
     if run.has_student:
         metrics["learning"] = learning_view(prepared, run, metrics.get("student"))
-        late = metrics["learning"].pop("warnings")
-        for warning in late:
-            say(f"warning: {warning}")
-        warnings += late
-    training = run.training["seconds"] if run.training is not None else None
-    seconds = {"sweep": {name: round(store.seconds(name), 1) for name in prepared.names}, "training": training}
+        warnings += metrics["learning"].pop("warnings")
+    for warning in warnings[said:]:
+        say(f"warning: {warning}")
+    seconds = {
+        "sweep": {name: round(store.seconds(name), 1) for name in prepared.names},
+        "training": None if training is None else training["seconds"],
+    }
     metrics |= {"warnings": warnings, "seconds": seconds | {"this call": round(time.perf_counter() - begun, 1)}}
     write_json(run.folder / METRICS, metrics)
     if recipe.evaluate is not None:

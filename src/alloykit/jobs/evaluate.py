@@ -20,9 +20,11 @@ from alloykit.evaluation.metrics import score
 from alloykit.files import write_json
 from alloykit.jobs.inputs import teachers_of
 from alloykit.jobs.lock import locked
+from alloykit.jobs.method_reports import attempt
 from alloykit.jobs.prepare import Prepared, prepare
 from alloykit.jobs.report import write_report
 from alloykit.jobs.run import Run, folder_of
+from alloykit.jobs.sources import with_text_states
 from alloykit.jobs.texts import label_positions, read, salted
 from alloykit.knowledge.artifacts import read_tensors, refuse, what_differs
 from alloykit.knowledge.reader import StoredKnowledge
@@ -33,6 +35,7 @@ from alloykit.methods.base import Context
 from alloykit.options import ModelSpec
 from alloykit.progress import say
 from alloykit.recipe import Recipe
+from alloykit.rows import Source
 from alloykit.run_files import INPUTS, METRICS, RECIPE, STATE
 from alloykit.serving.predictor import Predictor
 from alloykit.terminal import plain
@@ -47,8 +50,13 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
     layers = prepared.pooled_layers if method.single_target else {}
-    source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
-    answers = of_teachers(source, labels, method, context, names)
+    source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
+    if method.single_target:
+        source = with_text_states(prepared, source, data, run, "evaluate")
+    warnings: list[str] = []
+    answers = attempt(
+        method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
+    ) or of_teachers(source, labels, None, context, names)
     if run.has_student:
         answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
     answers.save(run.answers, list(data.table["id"]))
@@ -57,7 +65,11 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
     temperature = metrics["student"]["temperature"] if "student" in metrics else None
     result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
-    write_json(run.folder / METRICS, metrics | {"evaluation": result})
+    for warning in warnings:
+        say(f"warning: {warning}")
+    told = metrics["warnings"]
+    new = {"evaluation": result, "warnings": told + [w for w in warnings if w not in told]}
+    write_json(run.folder / METRICS, metrics | new)
     return result
 
 

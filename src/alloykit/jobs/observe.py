@@ -11,15 +11,17 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.evaluation import health, learning, student
+from alloykit.jobs.method_reports import attempt
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.store import Store
 from alloykit.methods.base import Context
+from alloykit.methods.checks import supervised
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import whole
-from alloykit.rows import chunks, sample
+from alloykit.rows import Source, chunks, sample
 from alloykit.serving.predictor import Predictor
 from alloykit.training.dataset import split_held_out
 from alloykit.training.schedule import Schedule, decided, known
@@ -50,8 +52,12 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     return found
 
 
-def student_view(prepared: Prepared, folder: Path, source: Any, context: Context) -> dict[str, Any]:
-    """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts."""
+def student_view(
+    prepared: Prepared, folder: Path, source: Source, context: Context, warnings: list[str]
+) -> dict[str, Any]:
+    """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts.
+
+    Without the comparison to the method's target, and with a warning, where the method cannot give one."""
     texts, options = prepared.texts, prepared.recipe.training
     held_out = np.arange(0)
     if options.select == "unlabelled":
@@ -62,10 +68,21 @@ def student_view(prepared: Prepared, folder: Path, source: Any, context: Context
     unseen = set(held_out.tolist())
     classifier = prepared.predictor(folder)
     probabilities = answers(classifier, texts, asked, "student on the pool")
-    supervision = prepared.method.supervise(source.rows(asked), context) if prepared.method.single_target else None
+    supervision, method = None, prepared.method
+    if method.single_target:
+        known = source.rows(asked)
+        supervision = attempt(
+            method, "its targets of the pool", lambda: supervised(method, known, context, len(asked)), warnings
+        )
     new = torch.tensor([i in unseen for i in asked])
     rows = list(texts.table.select(asked)["source_row"])
-    view = student.pool_confidence(probabilities, supervision, new, prepared.space.names, rows)
+    names = prepared.space.names
+    view = attempt(
+        method,
+        "usable targets of the pool",
+        lambda: student.pool_confidence(probabilities, supervision, new, names, rows),
+        warnings,
+    ) or student.pool_confidence(probabilities, None, new, names, rows)
     if prepared.recipe.report.show_texts:
         place = dict(zip(rows, asked, strict=True))
         for entry in view["least_certain"]:
@@ -98,17 +115,6 @@ def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> 
         own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
         fall = learning.late_fall(own, trained["steps"] - begin)
     return {"late_fall": fall, "advice": plan.advice, "warnings": learning.cautions(view, fall, plan)}
-
-
-def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:
-    """What the method's fit says of the pool; its examples with their rows of the input, and as texts where the recipe shows them."""
-    found = prepared.method.account(context, prepared.names)
-    for entry in found.get("examples", []):
-        row = prepared.texts.table[entry.pop("position")]
-        entry["row"] = row["source_row"]
-        if prepared.recipe.report.show_texts:
-            entry["text"] = " / ".join(row[key] for key in ("text", "text_pair") if row.get(key))
-    return found
 
 
 def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:

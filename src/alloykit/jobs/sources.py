@@ -14,7 +14,6 @@ from alloykit.jobs.prepare import Prepared, stored
 from alloykit.jobs.run import Run
 from alloykit.jobs.texts import GENERATED, generated, read, salted
 from alloykit.knowledge.live import LiveKnowledge
-from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.knowledge.sampling import key as sample_seed
 from alloykit.knowledge.store import Store
 from alloykit.knowledge.sweep import sweep
@@ -61,7 +60,7 @@ def validation_texts(prepared: Prepared, texts: Texts | None) -> Texts | None:
     return texts if texts is not None else read(salted(recipe.validation.data, recipe), want_labels=True)
 
 
-def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Validation | None:
+def validation_of(prepared: Prepared, store: Store, texts: Texts | None, run: Run) -> Validation | None:
     """The validation texts with their labels, and what the teachers say of them."""
     if texts is None:
         return None
@@ -69,7 +68,8 @@ def validation_of(prepared: Prepared, store: Store, texts: Texts | None) -> Vali
     if not method.needs.teachers:
         return Validation(texts, labels, LabelsOnly(labels))
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return Validation(texts, labels, stored(prepared, store, texts, labels))
+    source = with_text_states(prepared, stored(prepared, store, texts, labels), texts, run, "validation")
+    return Validation(texts, labels, source)
 
 
 def writes(recipe: Recipe) -> bool:
@@ -92,26 +92,29 @@ def written(recipe: Recipe, device: str) -> Texts | None:
     return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)
 
 
-def own_of(prepared: Prepared, store: Store, texts: Texts | None) -> Own | None:
+def own_of(prepared: Prepared, store: Store, texts: Texts | None, run: Run) -> Own | None:
     """Texts of which it is known whose teacher's they are, and what the teachers say of them, where the method asks for it: the
     generated ones, else the recipe's own, which then have labels."""
     if not prepared.method.needs.own_texts:
         return None
     texts = texts if texts is not None else prepared.texts
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return texts, stored(prepared, store, texts, prepared.labels(texts))
+    source = stored(prepared, store, texts, prepared.labels(texts))
+    return texts, with_text_states(prepared, source, texts, run, "own")
 
 
-def with_text_states(prepared: Prepared, source: Source, run: Run) -> Source:
-    """The same source, with the states that a method's own encoder makes of the training texts."""
+def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: Run, which: str) -> Source:
+    """The same source, with the states that the method's own encoder gives of these texts; as it is where the method asks for none.
+
+    `which`: a name for the texts, of the file that keeps the states."""
     model = prepared.method.needs.text_states
     if model is None:
         return source
     options = prepared.sweep_options()
     states = text_states(
         model,
-        prepared.texts,
-        run.folder / "text_states.safetensors",
+        texts,
+        run.folder / f"text_states-{which}.safetensors",
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
         device=options.device,
@@ -140,7 +143,6 @@ def live(
     prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
 ) -> LiveKnowledge:
     """Stored answers, with token states from the teachers themselves."""
-    assert isinstance(source, StoredKnowledge)
     layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
     scores = prepared.method.needs.attention_scores
     return LiveKnowledge(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)

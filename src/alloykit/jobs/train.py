@@ -12,6 +12,7 @@ import numpy as np
 
 from alloykit.errors import AlloyError
 from alloykit.files import write_json, writing
+from alloykit.jobs.method_reports import training_view
 from alloykit.jobs.prepare import Prepared
 from alloykit.jobs.run import Run
 from alloykit.jobs.sources import Validation, live, load_teachers, supply_of
@@ -72,7 +73,7 @@ def train_student(
             "selected_step": fitted.selected_step,
             "seconds": round(time.perf_counter() - begun, 1),
             "history": fitted.history,
-            "notes": fitted.notes,
+            "report": training_view(prepared, context, fitted),
         },
     )
     save_classifier(model, tokenizer, run.student, length)

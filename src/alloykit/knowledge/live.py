@@ -13,9 +13,8 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.knowledge.alignment import alignment, spans_of
 from alloykit.knowledge.kept import KeptStates, States, apart, together
-from alloykit.knowledge.reader import StoredKnowledge
 from alloykit.progress import bar, say
-from alloykit.rows import Rows, TeacherRows
+from alloykit.rows import Rows, Source, TeacherRows
 from alloykit.teachers.attention import AttentionScores
 from alloykit.teachers.teacher import Teacher
 
@@ -32,7 +31,7 @@ class LiveKnowledge:
 
     def __init__(
         self,
-        stored: StoredKnowledge,
+        stored: Source,
         names: Sequence[str],
         teachers: Mapping[str, Teacher],
         layers: Mapping[str, Sequence[int]],

@@ -28,9 +28,11 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
+from alloykit.methods.alloy_report import routing_sections
 from alloykit.methods.base import Context, Method, MethodOptions, Needs, State, Supervision
 from alloykit.methods.early_states import MOST, all_early_states, early_layers
 from alloykit.methods.muka import Muka, MukaOptions
+from alloykit.methods.sections import MethodReport
 from alloykit.rows import Rows, Source, chunks, sample
 from alloykit.uncertainty.ownership import (
     Ownership,
@@ -153,7 +155,13 @@ class Alloy(Method):
         powers = context.state["powers"].tolist()
         return [sharpened(t.probabilities(), beta) for t, beta in zip(rows.teachers, powers, strict=True)]
 
-    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
+    def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
+        found = self.findings(context, teachers)
+        return MethodReport(
+            warnings=tuple(found.get("warnings", ())), sections=routing_sections(found, teachers, DOUBT, AGREED)
+        )
+
+    def findings(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
         """Shares of the pool by round, how sure each teacher is of its own, which texts changed owner, and what looks wrong."""
         state = context.state
         outcome, texts = int(state["outcome"]), int(state["texts"])

@@ -11,6 +11,7 @@ from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
+from alloykit.methods.sections import MethodReport
 from alloykit.options import Block
 from alloykit.rows import Rows, Source
 
@@ -63,7 +64,7 @@ class Shape:
 
 @dataclass(frozen=True)
 class Context:
-    """What stays the same for all batches of a run."""
+    """What stays the same for all batches of a run. `validation` and `own` are there for `fit` alone."""
 
     space: LabelSpace
     state: State = field(default_factory=dict)
@@ -234,13 +235,15 @@ class Method:
         """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""
         return {"kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits)}
 
-    def notes(self, modules: nn.ModuleDict, context: Context) -> dict[str, object]:
-        """What the trained modules tell about the training: kept in training.json."""
-        return {}
+    def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
+        """What `fit` found out about the pool. `teachers`: their names. A run goes on without it where this raises."""
+        return MethodReport()
 
-    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
-        """What `fit` found out about the pool, for the report; `warnings` in it are said aloud. `names`: of the teachers."""
-        return {}
+    def training_report(
+        self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
+    ) -> MethodReport:
+        """What the trained modules tell, and what `Step.log` noted on the way (`history`). A run goes on without it where this raises."""
+        return MethodReport()
 
     def cautions(self, context: Context) -> list[str]:
         """What a user should know before trusting this method with these teachers."""

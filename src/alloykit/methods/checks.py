@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Method
+from alloykit.methods.base import Context, Method, Supervision
+from alloykit.rows import Rows
 
 
 def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
@@ -23,6 +24,26 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
             got=f"{n_teachers}",
             hint="List them under `teachers:`.",
         )
+
+
+def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
+    """What the method makes of so many texts. TypeError where that is no supervision of them, or none from a method with a single target."""
+    found = method.supervise(rows, context)
+    if found is None:
+        if method.single_target:
+            raise TypeError(
+                f"supervise() of method '{method.name}' gave None; `single_target = False` says that it may"
+            )
+        return None
+    n, c = len(context.space.teachers), context.space.size
+    shapes = {"targets": (texts, c), "weights": (texts,), "teacher_weights": (texts, n)}
+    for name, wanted in shapes.items():
+        value = getattr(found, name)
+        if value is not None and tuple(value.shape) != wanted:
+            raise TypeError(
+                f"supervise() of method '{method.name}' gave {name} of shape {tuple(value.shape)}; expected {wanted}"
+            )
+    return found
 
 
 def unequal_counts(space: LabelSpace) -> str | None:

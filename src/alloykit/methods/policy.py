@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
@@ -121,7 +121,7 @@ class Policy(nn.Module):
             "selected_nobody": nobody / max(n, 1)
         }
 
-    def by_label(self, names: list[str]) -> dict[str, dict[str, object]]:
+    def by_label(self, names: list[str]) -> dict[str, dict[str, Any]]:
         found = {}
         for c, name in enumerate(names):
             n = max(float(self.seen[c]), 1.0)

@@ -14,7 +14,8 @@ A text with no selected teacher has only its (1 − α) CE, and leaves L_DL's me
 
 from __future__ import annotations
 
-from typing import Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
 
 import torch
 from pydantic import Field
@@ -32,9 +33,11 @@ from alloykit.methods.distillation import (
     true_labels,
 )
 from alloykit.methods.policy import Policy, features, score, standardise
+from alloykit.methods.sections import MethodReport, Section, Series, Table, Text
 from alloykit.rows import Rows, Source, chunks, sample
 
 PRETRAIN, JOINT = "pretrain", "joint"
+SELECTION, NOBODY = "Share of each label's texts for which each teacher was selected, after the first phase", "nobody"
 SEEN, BATCH = 20_000, 32  # texts of the pool that the policy sees beforehand, and how many at a time
 
 
@@ -147,10 +150,34 @@ class RLKD(Method):
         if step.logs:
             step.log(policy.shares())
 
-    def notes(self, modules: nn.ModuleDict, context: Context) -> dict[str, object]:
-        """How often each teacher was selected in all, and by label; how often nobody was."""
-        policy = cast("Policy", modules["policy"])
-        return {"selection": policy.by_label(list(context.space.names))}
+    def training_report(
+        self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
+    ) -> MethodReport:
+        """How often each teacher was selected, by label and over the training."""
+        by_label = cast("Policy", modules["policy"]).by_label(list(context.space.names))
+        noted = [h for h in history if "selected_nobody" in h]
+        keys = {name: f"selected_{i}" for i, name in enumerate(teachers)} | {NOBODY: "selected_nobody"}
+        parts: list[Text | Table | Series] = [
+            Text(text="The policy decides text by text which teachers teach. A text for which it selects nobody learns from its label alone."),
+            Table(
+                caption=SELECTION,
+                columns=("label", "texts", *teachers, NOBODY),
+                rows=tuple((label, s["texts"], *s["teachers"], s["nobody"]) for label, s in by_label.items()),
+                percent=(*teachers, NOBODY),
+            ),
+        ]  # fmt: skip
+        if noted:
+            parts.append(
+                Series(
+                    caption="Teachers that the policy selected, over the training.",
+                    x="step",
+                    y="texts selected for (%)",
+                    points=tuple(h["step"] for h in noted),
+                    lines={name: tuple(h[key] for h in noted) for name, key in keys.items()},
+                    percent=True,
+                )
+            )
+        return MethodReport(sections=(Section(title="Teachers selected by the policy", parts=tuple(parts)),))
 
     def _policy(self, mean: Tensor, context: Context) -> Policy:
         return Policy(len(mean), len(context.space.teachers), context.space.size)

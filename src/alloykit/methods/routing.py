@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from alloykit.methods.base import Context, Method, Needs, Phase, State, Supervision
+from alloykit.methods.sections import MethodReport
 from alloykit.rows import Rows, Source
 
 
@@ -21,8 +21,8 @@ class Wrapping(Method):
     def cautions(self, context: Context) -> list[str]:
         return self.inner.cautions(context)
 
-    def account(self, context: Context, names: Sequence[str]) -> dict[str, Any]:
-        return self.inner.account(context, names)
+    def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
+        return self.inner.fit_report(context, teachers)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         return self.inner.teacher_layers(context)

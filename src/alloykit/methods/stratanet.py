@@ -22,7 +22,8 @@ reconstructing the confidence-weighted teacher states and by a linear head on T(
 from __future__ import annotations
 
 import math
-from typing import Literal, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
 
 import torch
 from pydantic import Field
@@ -42,6 +43,7 @@ from alloykit.methods.base import (
     Supervision,
     uniform_weights,
 )
+from alloykit.methods.sections import MethodReport, Section, Series
 from alloykit.methods.strata import Confidence, collapse, fit_confidence, normalised_distance, pooled_blocks
 from alloykit.rows import Rows, Source
 
@@ -163,6 +165,29 @@ class StrataNet(Method):
         if all(f is not None for f in found):
             alike, rank = zip(*(f for f in found if f is not None), strict=True)
             step.log({"amalgam_cosine": max(alike), "amalgam_rank": min(rank)})  # of the worst block
+
+    def training_report(
+        self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
+    ) -> MethodReport:
+        """Whether the amalgamated states collapsed."""
+        noted = [h for h in history if "amalgam_rank" in h]
+        if not noted:
+            return MethodReport()
+        shown = {
+            "amalgam_cosine": ("mean cosine", "How alike different texts' amalgamated states are (mean cosine), in the block where they are most alike. Near 1 they have collapsed into one."),
+            "amalgam_rank": ("effective rank", "Effective rank of a batch's amalgamated states, in the block where it is lowest. Near 1 they have collapsed."),
+        }  # fmt: skip
+        parts = tuple(
+            Series(
+                caption=caption,
+                x="step",
+                y=y,
+                points=tuple(h["step"] for h in noted),
+                lines={y: tuple(h[key] for h in noted)},
+            )
+            for key, (y, caption) in shown.items()
+        )
+        return MethodReport(sections=(Section(title="Amalgamated states", parts=parts),))
 
 
 class Amalgamation(nn.Module):

@@ -207,8 +207,9 @@ def course(
     *,
     shares: bool = False,
     over: str = "step",
+    xlabel: str | None = None,
 ) -> Picture:
-    """Numbers that a method noted, over the steps of training or another key. `series`: key in the history → its name; `shares`: in percent."""
+    """Numbers over the steps of training or another key, which `xlabel` may name. `series`: key in the history → its name; `shares`: in percent."""
     found = [h for h in history if all(isinstance(h.get(key), (int, float)) for key in (*series, over))]
     scale = 100 if shares else 1
 
@@ -221,12 +222,12 @@ def course(
         if shares:
             axes.set_ylim(0, 102)
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
-        axes.set_xlabel(over)
+        axes.set_xlabel(xlabel or over)
         axes.set_ylabel(ylabel)
         _legend(axes, len(series), lines, list(series.values()))
 
     rows = [[str(h[over]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
-    return Picture(inline(draw(paint, 2.9), name, caption), caption, [over, *series.values()], rows)
+    return Picture(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
 
 
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:

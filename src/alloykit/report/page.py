@@ -18,16 +18,9 @@ from alloykit.models.source import is_hub_id
 from alloykit.report import figures
 from alloykit.report.figures import Picture, percent
 from alloykit.report.recipes import shown
+from alloykit.report.sections import sections
 from alloykit.report.verdict import verdict
-from alloykit.run_files import (
-    Ownership,
-    Selected,
-    as_kind,
-    read_environment,
-    read_metrics,
-    read_training,
-    recipe_of,
-)
+from alloykit.run_files import read_environment, read_metrics, read_training, recipe_of
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -58,31 +51,14 @@ def render(run: Mapping[str, Any]) -> str:
             title=f"{run['name']}: can this student be trusted?",
             run=run,
             metrics=metrics,
-            fit=ownership(metrics),
-            selection=selection(run["training"], metrics),
             verdict=verdict(metrics),
             pictures=pictures(run),
+            sections=sections(run),
             per_label=per_label(metrics),
             scores=(metrics.get("evaluation") or {}).get("scores", {}),
             seconds=_seconds(metrics),
         )
     )
-
-
-def ownership(metrics: Mapping[str, Any]) -> Ownership | None:
-    """What the method's fit says of whose texts the pool's are, if it is a fit of that kind: any method may say anything."""
-    fit = as_kind(metrics.get("fit"), Ownership)
-    if fit is None or len({len(rounds) for rounds in fit["shares"].values()}) > 1:
-        return None
-    keys = ("row", "from", "to", "share_at_first", "share")
-    return fit if all(key in entry for entry in fit["examples"] for key in keys) else None
-
-
-def selection(training: Mapping[str, Any], metrics: Mapping[str, Any]) -> dict[str, Selected] | None:
-    """Whom the method's policy selected, by label, if it has one."""
-    found = as_kind((training.get("notes") or {}).get("selection"), dict[str, Selected])
-    teachers = len(metrics.get("teachers", {}))
-    return found if found and all(len(row["teachers"]) == teachers for row in found.values()) else None
 
 
 def pictures(run: Mapping[str, Any]) -> list[Picture]:
@@ -105,8 +81,6 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             found.append(
                 figures.shares("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
             )
-    if fit := ownership(metrics):
-        found.append(_ownership(fit["shares"]))
     if summary:
         weights = summary["weights"]
         caption = "How much each text of the pool counts. Texts near 0 teach next to nothing."
@@ -123,34 +97,6 @@ def pictures(run: Mapping[str, Any]) -> list[Picture]:
             "." if any("eval_criterion" in h for h in training["history"]) else ": none, the last was taken."
         )
         found.append(figures.training(training["history"], training["selected_step"], caption))
-    return found + _noted(training.get("history", []), list(metrics.get("teachers", {})))
-
-
-def _ownership(shares: Mapping[str, list[float]]) -> Picture:
-    rounds = [
-        {"round": n, **dict(zip(shares, row, strict=True))} for n, row in enumerate(zip(*shares.values(), strict=True))
-    ]
-    caption = (
-        "Whose texts the pool's are, from the teachers' half-standardised confidences alone (round 0; "
-        "the less sure half begins as nobody's) to the last round of the fit."
-    )
-    return figures.course("ownership", rounds, {n: n for n in shares}, caption, "texts (%)", shares=True, over="round")
-
-
-def _noted(history: list[Mapping[str, Any]], teachers: list[str]) -> list[Picture]:
-    """What methods note as they train: RL-KD its selections, StrataNet the state of its amalgam."""
-    found = []
-    if any("selected_nobody" in h for h in history):
-        caption = "Which teachers the policy selected as it learnt. A text for which it selects nobody learns from its label alone."
-        series = {f"selected_{i}": name for i, name in enumerate(teachers)} | {"selected_nobody": "nobody"}
-        found.append(figures.course("selection", history, series, caption, "texts selected for (%)", shares=True))
-    if any("amalgam_rank" in h for h in history):
-        caption = "How alike different texts' amalgams are (mean cosine, in the block where they are most alike). Near 1 they have collapsed into one."
-        found.append(figures.course("amalgam", history, {"amalgam_cosine": "mean cosine"}, caption, "mean cosine"))
-        caption = "Of how many dimensions the amalgams of a batch are (effective rank, in the block where it is lowest). Near 1 they have collapsed."
-        found.append(
-            figures.course("amalgam-rank", history, {"amalgam_rank": "effective rank"}, caption, "effective rank")
-        )
     return found
 
 

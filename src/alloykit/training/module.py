@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from alloykit.methods.base import Context, Lesson, Method, Phase, StudentOutput
+from alloykit.methods.checks import supervised
 from alloykit.rows import Rows
 from alloykit.teachers.attention import AttentionScores
 from alloykit.teachers.fast_dropout import FastMasks
@@ -55,7 +56,7 @@ class Amalgam(nn.Module):
             )
         known = Rows.from_batch(rows)
         with torch.no_grad():
-            supervision = self.method.supervise(known, self.context)
+            supervision = supervised(self.method, known, self.context, len(out.logits))
         student = StudentOutput(
             out.logits.float(),
             inputs.get("attention_mask"),

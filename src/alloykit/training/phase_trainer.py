@@ -115,7 +115,7 @@ class PhaseTrainer(Trainer):
                     phase=model.phase,
                     answer=model.answer,
                     validation_accuracy=self._validation_accuracy,
-                    log=self.log,
+                    log=lambda noted: self.log({str(key): float(value) for key, value in noted.items()}),
                     logs=step % int(args.logging_steps) == 0,
                     last_of_epoch=step % epoch == 0 or step == args.max_steps,
                 )

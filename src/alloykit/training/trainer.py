@@ -36,12 +36,12 @@ Supply = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
 
 @dataclass
 class Fitted:
-    """What training did: losses by step, checks, and which check was taken."""
+    """What training did: losses by step, checks, which check was taken, and the method's modules as they then were."""
 
     steps: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
     selected_step: int = 0
-    notes: dict[str, Any] = field(default_factory=dict)
+    modules: nn.ModuleDict = field(default_factory=nn.ModuleDict)
 
 
 def train(
@@ -67,7 +67,7 @@ def train(
     result as if it had never stopped.
     """
     modules, device = method.modules(context), pick_device(device)
-    fitted = Fitted()
+    fitted = Fitted(modules=modules)
     for phase in method.phases():
         if supply is not None:
             dataset, collator = supply(phase, student, modules)
@@ -85,7 +85,6 @@ def train(
             options = _smaller(options, method)
             model.load_state_dict(begun)  # what the failed attempt learned is in its checkpoints, or lost
     student.eval()
-    fitted.notes = dict(method.notes(modules, context))
     return fitted
 
 

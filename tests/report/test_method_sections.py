@@ -1,0 +1,129 @@
+"""What methods tell of themselves, in metrics.json and on the page: Alloy's routing, and sections of any other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import toyruns
+from htmltree import parse, rows
+from pydantic import ValidationError
+
+from alloykit.errors import AlloyError
+from alloykit.methods.sections import MethodReport, Section, Series, Table, Text
+from alloykit.report import page
+
+
+@pytest.fixture(scope="module")
+def fitted(runs: toyruns.Runs) -> Path:
+    return toyruns.run(
+        runs.root, "alloy", method={"name": "alloy", "texts_per_label": 8, "min_texts": 8}, report={"show_texts": True}
+    )
+
+
+def parts(folder: Path, kind: str) -> list[dict[str, Any]]:
+    fit = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))["fit"]
+    return [part for s in fit["sections"] for part in s["parts"] if part["kind"] == kind]
+
+
+def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
+    names = [*toyruns.toy.TEAMS, "nobody"]
+    (course,) = parts(fitted, "series")
+    assert list(course["lines"]) == names
+    for row in zip(*course["lines"].values(), strict=True):
+        assert sum(row) == pytest.approx(1)
+    teachers, *moved = parts(fitted, "table")
+    assert [row[0] for row in teachers["rows"]] == names
+    for name, first, last, _, power in teachers["rows"]:
+        assert (first, last) == (course["lines"][name][0], course["lines"][name][-1])
+        assert power is None if name == "nobody" else power >= 1
+    for table in moved:
+        assert table["columns"] == ["row", "from", "to", "before", "after", "text"]
+        assert 0 < len(table["rows"]) <= 12
+        for at, before, after, first, last, text in table["rows"]:
+            assert before != after
+            assert 0 <= first < last <= 1
+            assert text == runs.pool[at]
+
+
+def test_the_page_shows_them(fitted: Path) -> None:
+    text = (fitted / "report.html").read_text(encoding="utf-8")
+    whole = parse(text)
+    tables = {t.one("caption").words: rows(t) for t in whole.all("table")}
+    for part in parts(fitted, "table"):
+        shown = tables[part["caption"]]
+        assert shown[0] == part["columns"]
+        assert [row[0] for row in shown[1:]] == [
+            f"{row[0]:,}" if isinstance(row[0], int) else row[0] for row in part["rows"]
+        ]
+    (course,) = parts(fitted, "series")
+    assert course["caption"] in tables
+    (svg,) = [s for s in whole.all("svg") if s.one("title").words == course["caption"]]
+    drawn = [t.words for t in svg.all("text")]
+    assert "15" in drawn
+    assert "15.0" not in drawn, "there is no half of a round"
+
+
+def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:
+    folder = toyruns.run(runs.root, "alloy-small", method={"name": "alloy", "texts_per_label": 1000}, evaluate=None)
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    assert any("too few to see whose they are" in line for line in metrics["warnings"])
+    assert metrics["fit"]["sections"] == []
+
+
+def test_methods_that_fit_nothing_show_nothing(runs: toyruns.Runs) -> None:
+    assert ">Routing<" not in (runs.vanilla / "report.html").read_text(encoding="utf-8")
+
+
+def told(runs: toyruns.Runs, *of: Section) -> dict[str, Any]:
+    """A finished run whose method tells this."""
+    run = page.load(runs.vanilla)
+    report = json.loads(MethodReport(sections=of).model_dump_json())
+    return run | {"metrics": run["metrics"] | {"fit": report}, "training": run["training"] | {"report": report}}
+
+
+def test_any_section_is_shown_and_escaped(runs: toyruns.Runs) -> None:
+    nasty = "<b>$a_b$</b> & `tick`"
+    table = Table(
+        caption=nasty, columns=(nasty, "share", "n", "none"), rows=((nasty, 0.125, 12345, None),), percent=("share",)
+    )
+    lines = {nasty: (1.0, 2.5), "_hidden": (0.0, 1e9)}
+    series = Series(caption="a course", x="round", y=nasty, points=(0, 0.5), lines=lines)
+    empty = Series(caption="nothing yet", x="step", y="y", points=(), lines={"one": ()})
+    text = page.render(told(runs, Section(title=nasty, parts=(Text(text=nasty), table, series, empty))))
+    whole = parse(text)
+    assert not whole.all("b")
+    assert text.count("&lt;b&gt;$a_b$&lt;/b&gt; &amp; `tick`</h2>") == 2, "of the fit and of the training"
+    shown = [rows(t) for t in whole.all("table") if t.one("caption").words == nasty]
+    assert shown[0][1] == [nasty, "12.5\u00a0%", "12,345", "–"]
+    ids = [node.attributes["id"] for node in whole.all() if "id" in node.attributes]
+    assert len(ids) == len(set(ids)), "pictures have ids of their own"
+    drawn = [rows(t) for t in whole.all("table") if t.one("caption").words == "a course"]
+    assert drawn[0] == [["round", nasty, "_hidden"], ["0.0", "1.000", "0.000"], ["0.5", "2.500", "1000000000.000"]]
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MethodReport(shares={}), "Extra inputs"),
+        (lambda: MethodReport(sections=[{"title": "a", "parts": [{"kind": "plot"}]}]), "plot"),
+        (lambda: Table(caption="a", columns=("x", "y"), rows=((1,),)), "1 cells for 2 columns"),
+        (lambda: Table(caption="a", columns=("x",), rows=((1,),), percent=("y",)), "no column"),
+        (lambda: Table(caption="a", columns=("x",), rows=((1,),), positions=(1, 2)), "2 positions for 1 rows"),
+        (lambda: Table(caption="a", columns=("x",), rows=((float("nan"),),)), "finite"),
+        (lambda: Series(caption="a", x="x", y="y", points=(1, 2), lines={"a": (1,)}), "1 values for 2 points"),
+        (lambda: Series(caption="a", x="x", y="y", points=(1,), lines={}), "at least 1"),
+        (lambda: Text(text="\ud800"), "unicode"),
+    ],
+)
+def test_what_no_section_is_fails_when_it_is_made(make: Any, message: str) -> None:
+    with pytest.raises(ValidationError, match=message):
+        make()
+
+
+def test_a_run_folder_with_other_sections_is_refused(runs: toyruns.Runs) -> None:
+    run = page.load(runs.vanilla)
+    with pytest.raises(AlloyError, match="shares"):
+        page.render(run | {"metrics": run["metrics"] | {"fit": {"shares": {"a": [1.0]}}}})
