@@ -67,8 +67,6 @@ TABLES = {
     },
 }
 
-PROFILE = {"distill": "tasks"}
-
 
 def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
@@ -82,8 +80,9 @@ def main() -> None:
     parser.add_argument("paper", choices=TABLES)
     parser.add_argument("tables", nargs="*", metavar="TABLE", help="all of the paper's if none is named")
     parser.add_argument(
-        "--profile", help="small and tasks (two cores; the default of their tables) or paper (a GPU and the hub)"
-    )
+        "--profile", choices=("small", "paper"), default="small",
+        help="small: for two cores; paper: the paper's own models and settings, for a GPU and the hub",
+    )  # fmt: skip
     parser.add_argument("--setting", action="append", help="only these data sets, or other settings of the table")
     parser.add_argument("--pool", action="append", help="only these pools")
     parser.add_argument("--method", action="append", help="only these methods")
@@ -102,18 +101,16 @@ def main() -> None:
     for name in args.tables or TABLES[args.paper]:
         if name not in TABLES[args.paper]:
             parser.error(f"{args.paper} has no table '{name}'; it has {', '.join(TABLES[args.paper])}")
-        from benchmarks.harness.profiles import PROFILES
-
         table = import_module(f"benchmarks.{args.paper}.{name}").TABLE
+        if args.profile == "paper":
+            table = getattr(table, "as_stated", None)
+            if table is None:
+                parser.error(
+                    f"{args.paper} {name} is no table of a paper, so it has no paper's settings: leave --profile out"
+                )
         if not args.page:
             only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
-            table.fill(
-                PROFILES[args.profile or PROFILE.get(args.paper, "small")],
-                args.data,
-                args.work,
-                retry=args.retry,
-                **only,
-            )
+            table.fill(args.data, args.work, retry=args.retry, **only)
     import_module(f"benchmarks.{args.paper}.page").write()
 
 

@@ -11,7 +11,6 @@ from alloykit.jobs.amalgamate import run_recipe
 from alloykit.progress import set_quiet
 from benchmarks.alloy.methods import K, settings
 from benchmarks.alloy.students import TABLE as STUDENTS
-from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, in_turns, ratio
 
@@ -28,7 +27,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     found = {}
     for name in ("ag_news", "thucnews5"):
         setting = next(s for s in settings() if s.name == name)
-        stages = Stages(data, work.parent, setting, STUDENTS.sized(SMALL), 0, passes=0)
+        stages = Stages(data, work.parent, setting, STUDENTS.sized, 0, passes=0)
         parts: dict[str, list[float]] = {way: [] for way in WAYS}
         times = in_turns({way: _once(stages, spec, parts[way]) for way, spec in WAYS.items()}, ROUNDS)
         found[name] = {

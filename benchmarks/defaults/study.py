@@ -13,7 +13,6 @@ import torch
 from alloykit.progress import say
 from benchmarks.defaults.students import student
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST, Set, World
-from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import Record, commit
 from benchmarks.harness.table import machine
 
@@ -62,7 +61,7 @@ class Study:
         }
         return Record(self.paper, self.name, about)
 
-    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
+    def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
         """Train every student that has no outcome yet (with `retry`, failed ones too). A failure is an outcome."""
         torch.set_num_threads(1)
         record = self.record()

@@ -55,8 +55,8 @@ def write() -> None:
         *_setting(),
         *measurements.sizes(),
         *measurements.policy(NOTES),
-        *section(rlkd4.TABLE, NOTES, _rlkd, TASKS),
-        *section(mtbert.TABLE, NOTES, mtbert_page.body, TASKS),
+        *section(rlkd4.TABLE, NOTES, _rlkd),
+        *section(mtbert.TABLE, NOTES, mtbert_page.body),
     ]
     write_atomic(RESULTS / "distill.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
 

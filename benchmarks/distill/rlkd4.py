@@ -6,7 +6,9 @@ Table 3 is in the cells `teachers` and `routing-…` (an ensemble by itself is a
 from __future__ import annotations
 
 from benchmarks.distill.methods import FOUR, RL, SINGLE, STRATEGIES, Methods
+from benchmarks.distill.paper import RLKD_PROFILE, rlkd_methods
 from benchmarks.harness.data import TASKS
+from benchmarks.harness.profiles import TASKS as SMALL
 from benchmarks.harness.settings import one_task
 from benchmarks.harness.table import Table
 
@@ -23,4 +25,7 @@ METHODS: Methods = {
     **RL,
 }
 SETTINGS = tuple(one_task(s.name, FOUR, student="student2") for s in TASKS)
-TABLE = Table("distill", "rlkd4", "RL-KD, Tables 3–5", SETTINGS, {"shared": tuple(METHODS)}, METHODS, passes=0)
+TABLE = Table(
+    "distill", "rlkd4", "RL-KD, Tables 3–5", SETTINGS, {"shared": tuple(METHODS)}, METHODS, passes=0, profile=SMALL,
+    stated={"profile": RLKD_PROFILE, "methods": rlkd_methods(METHODS)},
+)  # fmt: skip

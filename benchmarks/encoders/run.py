@@ -16,7 +16,7 @@ from alloykit.recipe import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import SETS, Files, read
-from benchmarks.harness.profiles import Profile
+from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import RESULTS, commit
 from benchmarks.speed.measure import machine
 
@@ -31,7 +31,7 @@ class EncoderRun:
     title: str
     probes: tuple[str, ...]
 
-    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
+    def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Train and probe, unless that was done (with `retry` again)."""
         folder, result = work / "encoders" / self.plan.name, RESULTS / "encoders" / f"{self.plan.name}.json"
         if retry or not (folder / "config.json").exists():
@@ -42,7 +42,7 @@ class EncoderRun:
             write_json(unfinished / "trained.json", {"commit": commit(), "machine": machine(), **trained})
             unfinished.rename(folder)
         about = {"command": f"python -m benchmarks encoders {self.plan.name}", "plan": asdict(self.plan)}
-        probes = {name: self._probes(name, profile, data, work) for name in self.probes}
+        probes = {name: self._probes(name, SMALL, data, work) for name in self.probes}
         write_json(result, about | {"trained": read_json(folder / "trained.json"), "probes": probes})
 
     def _probes(self, name: str, profile: Profile, data: Path, work: Path) -> dict[str, Any]:

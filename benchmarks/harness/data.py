@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Container, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Container
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import datasets
 
@@ -22,15 +21,13 @@ FOREIGN_SHARE = 0.25
 @dataclass(frozen=True)
 class DataSet:
     """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, if otherwise. `pairs`: each text
-    has a second one. `teaching`, `learning`: with what its teachers, and its students, are trained in place of the profile's settings."""
+    has a second one."""
 
     name: str
     title: str
     labels: tuple[str, ...]
     order: tuple[str, ...] = ()
     pairs: bool = False
-    teaching: Mapping[str, Any] = field(default_factory=dict, hash=False)
-    learning: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     def split(self, teachers: int) -> list[list[str]]:
         """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
@@ -98,10 +95,6 @@ OHSUMED = DataSet(
         "Animal Diseases",
         "Pathological Conditions, Signs and Symptoms",
     ),
-    # 1,000 texts of 23 labels: with the profile's 3 epochs of batches of 32 one teacher of two answered one label to everything.
-    # Chosen by the teachers' answers to training texts that they had not learned from (seed 0), among three
-    teaching={"epochs": 10, "batch_size": 8},
-    learning={"epochs": 5, "batch_size": 8},
 )
 SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED)}
 
@@ -172,10 +165,10 @@ class Files:
         return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
 
     def validation(self) -> Path:
-        """Labelled texts: as many as the profile says, or as the rule without labels holds out of a pool (MUKA: 5 % of the
-        training texts)."""
+        """Labelled texts: as many as the profile says; all there are where it takes all training texts; else as many as the rule without
+        labels holds out of a pool (MUKA: 5 % of the training texts)."""
         table, n = read(self.data / self.dataset.name / "validation.parquet"), len(self._orders("shared")[0])
-        size = self.profile.validation or round(0.05 * n)
+        size = self.profile.validation or (len(table) if self.profile.texts is None else round(0.05 * n))
         rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), size))
         return self._part("validation", rows, "validation")
 

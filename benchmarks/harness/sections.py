@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.summary import DIFFERENCE, Part, load, points, rows, spread
-from benchmarks.harness.table import Table
+from benchmarks.harness.table import PAPER, Table
 
 Cells = dict[str, Any]
 Stated = Mapping[
@@ -22,21 +21,36 @@ def cells_of(table: Table) -> Cells:
     return dict(load(path)["cells"]) if path.exists() else {}
 
 
-def section(
-    table: Table, notes: Path, body: Callable[[Table, Cells], list[str]], profile: Profile = SMALL
-) -> list[str]:
-    """A table's part of the page: its title, what was written about it, what made it, `body`, and what is missing."""
+def section(table: Table, notes: Path, body: Callable[[Table, Cells], list[str]]) -> list[str]:
+    """A table's part of the page: its title, what was written about it, what made it, `body`, and what is missing; and below it the same with
+    the paper's own settings, where that was run."""
     cells = cells_of(table)
-    if not cells:
-        return [f"## {table.title}", "", "Not run yet.", ""]
+    lines = [f"## {table.title}", ""]
+    lines += (
+        [*note(notes, table.name), *made(table, cells), *body(table, cells), *gaps(table, cells)]
+        if cells
+        else ["Not run yet.", ""]
+    )
+    whole = table.as_stated
+    if whole is None or not (cells := cells_of(whole)):
+        return lines
+    models = "; ".join(
+        f"{role}: {_model(block)}" for role, block in sorted(whole.profile.encoders.items()) if role in whole.roles
+    )
+    students = "; ".join(
+        f"{role}: {_model(block)}" for role, block in sorted(whole.profile.students.items()) if role in whole.roles
+    )
+    told = f"Models, which the tables call by the names that they have above: {models}." + (
+        f" Students: {students}." if students else ""
+    )
     return [
-        f"## {table.title}",
-        "",
-        *note(notes, table.name),
-        *made(table, cells),
-        *body(table, cells),
-        *gaps(table, cells, profile),
-    ]
+        *lines, f"### {table.title}, with the paper's own settings", "", told, "",
+        *note(notes, whole.name), *made(whole, cells), *body(whole, cells), *gaps(whole, cells),
+    ]  # fmt: skip
+
+
+def _model(block: Mapping[str, Any]) -> str:
+    return str(block["model"]) + (f", {block['layers']} layers" if "layers" in block else "")
 
 
 def note(folder: Path, name: str) -> list[str]:
@@ -61,6 +75,12 @@ def ran(found: Mapping[str, Any]) -> list[str]:
     ]
 
 
+def command(table: Table) -> str:
+    """What fills a table."""
+    name = table.name.removesuffix(PAPER)
+    return f"python -m benchmarks {table.paper} {name}" + ("" if name == table.name else " --profile paper")
+
+
 def made(table: Table, cells: Cells) -> list[str]:
     """The command, the code, the machine and the numbers' format behind a table."""
     done = [c for c in cells.values() if c["status"] == "done"]
@@ -73,7 +93,7 @@ def made(table: Table, cells: Cells) -> list[str]:
     sizes = f" {table.texts:,} texts of each data set." if table.texts else ""
     sizes += f" {table.test:,} test texts of each." if table.test else ""
     return [
-        f"`python -m benchmarks {table.paper} {table.name}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.{sizes}",
+        f"`{command(table)}`, {table.precision}, commit{'s' if ',' in commits else ''} {commits}. {machines}.{sizes}",
         "",
     ]
 
@@ -155,10 +175,10 @@ def how_to_read(page: Sequence[str]) -> list[str]:
     ]
 
 
-def gaps(table: Table, cells: Cells, profile: Profile = SMALL) -> list[str]:
+def gaps(table: Table, cells: Cells) -> list[str]:
     """Failed cells, and cells of the grid that have no outcome yet."""
     lines = [f"- failed: {key}: {cell['error']}" for key, cell in cells.items() if cell["status"] == "failed"]
-    every = list(table.cells(profile))
+    every = list(table.cells())
     missing = [cell for cell in every if cell.key not in cells]
     for setting, pool in sorted({(cell.setting, cell.pool) for cell in missing}):
         names = [f"{c.method} {c.seed}" for c in missing if (c.setting, c.pool) == (setting, pool)]

@@ -9,6 +9,7 @@ from typing import Any
 
 from alloykit.labels import LabelSpace
 from benchmarks.harness.data import SETS
+from benchmarks.harness.profiles import Profile
 
 
 @dataclass(frozen=True)
@@ -60,19 +61,15 @@ class Setting:
                 return names[plan.labels.index(label)]
         raise KeyError(f"{dataset}: {label}")
 
-    @property
-    def learning(self) -> dict[str, Any]:
-        """The students' training settings of its data sets, which go before the profile's."""
-        return {key: value for name in self.datasets for key, value in SETS[name].learning.items()}
-
-    def described(self) -> dict[str, Any]:
+    def described(self, profile: Profile) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
         about |= {key: True for key in ("together", "barely") if getattr(self, key)}
-        trained = {name: [dict(SETS[name].teaching), dict(SETS[name].learning)] for name in self.datasets}
+        trained = {name: [profile.of_sets([name], what) for what in ("teacher", "student")] for name in self.datasets}
         if any(map(any, trained.values())):
             about["training"] = trained
-        return about | ({"generation": dict(self.generation)} if self.generation else {})
+        generation = profile.of_sets(self.datasets, "generation") | dict(self.generation)
+        return about | ({"generation": generation} if generation else {})
 
 
 def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:

@@ -50,7 +50,9 @@ class Stages:
     ) -> None:
         self.passes, self.work, self.reads = passes, work, reads
         self.setting, self.profile, self.seed = setting, profile, seed
-        self.generation = self.per_class((generation or {}) | dict(setting.generation))
+        self.generation = self.per_class(
+            (generation or {}) | profile.of_sets(setting.datasets, "generation") | dict(setting.generation)
+        )
         root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
@@ -71,17 +73,19 @@ class Stages:
 
     def _teacher(self, i: int, pool: str) -> Path:
         plan = self.setting.teachers[i]
-        recipe = {
+        recipe: dict[str, Any] = {
             "model": self.profile.encoder(plan.encoder, self.work),
             "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
             "training": self.training(self._teaching(plan, barely=self.setting.barely), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
+        if recipe["training"].get("select") == "labelled":
+            recipe["validation"] = {"data": self.labelled(self.files[plan.dataset].validation())}
         return teach(parse(recipe, TeachRecipe))
 
     def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
-        usual = self.profile.teacher | dict(SETS[plan.dataset].teaching) | self.profile.rate(plan.encoder)
+        usual = self.profile.teacher | self.profile.of_sets([plan.dataset], "teacher") | self.profile.rate(plan.encoder)
         if not barely:
             return usual
         return usual | {"epochs": usual["epochs"] / 3, "learning_rate": usual["learning_rate"] / 2}
@@ -103,12 +107,14 @@ class Stages:
         self, pool: str, method: dict[str, Any], output: Path, student: str | None = None, **training: Any
     ) -> Recipe:
         texts, role = self.pool(pool), student or self.setting.student
-        learning = self.profile.student | self.setting.learning | self.profile.rate(role)
+        learning = (
+            self.profile.student | self.profile.of_sets(self.setting.datasets, "student") | self.profile.rate(role)
+        )
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
             "texts": self.labelled(texts) if create(method).needs.labels else self.unlabelled(texts),
             "labels": {"keep_apart": self.setting.keep_apart},
-            "student": self.profile.encoder(role, self.work),
+            "student": self.profile.encoder(role, self.work, student=True),
             "method": method,
             "training": self.training(learning, self.seed) | training,
             "knowledge": {"seed": self.seed, "precision": self.profile.precision},
@@ -189,12 +195,14 @@ class Stages:
     def oracle(self, pool: str) -> Path:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
         plan = replace(self.setting.teachers[0], encoder=self.setting.student)
-        recipe = {
-            "model": self.profile.encoder(plan.encoder, self.work),
+        recipe: dict[str, Any] = {
+            "model": self.profile.encoder(plan.encoder, self.work, student=True),
             "data": self.labelled(self.pool(pool)),
             "training": self.training(self._teaching(plan, barely=False), self.seed),
             "output": str(self.folder / f"oracle-{pool}"),
         }
+        if recipe["training"].get("select") == "labelled":
+            recipe["validation"] = {"data": self.labelled(self.validation())}
         return teach(parse(recipe, TeachRecipe))
 
     def _joined(self, name: str, parts: dict[str, Path]) -> Path:

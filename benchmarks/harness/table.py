@@ -13,10 +13,12 @@ from alloykit.jobs.run import environment
 from alloykit.precision import Precision
 from alloykit.progress import say
 from benchmarks.harness.cells import Analysis, run_cell
-from benchmarks.harness.profiles import Profile
+from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import Record
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.stages import Stages
+
+PAPER = "-paper"  # how the records of tables with a paper's own settings end
 
 
 @dataclass(frozen=True)
@@ -53,47 +55,71 @@ class Table:
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
     generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
-    paper_generation: Mapping[str, Any] = field(default_factory=dict)  # what it has instead in the profile of the paper
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
+    profile: Profile = SMALL
+    stated: Mapping[str, Any] | None = (
+        None  # this table's fields as the paper states them, `profile` among them; None: it is no paper's
+    )
 
-    def cells(self, profile: Profile, **only: Sequence[Any]) -> Iterator[Cell]:
+    @property
+    def as_stated(self) -> Table | None:
+        """The same table with the paper's own settings, for a GPU and the hub, recorded as NAME-paper. Nothing that makes this one small is kept."""
+        if self.stated is None:
+            return None
+        whole: dict[str, Any] = {
+            "texts": None,
+            "test": None,
+            "student": {},
+            "seeds": {},
+            "generation": {},
+            "stated": None,
+        }
+        return replace(self, **whole | {"name": f"{self.name}{PAPER}"} | dict(self.stated))
+
+    def cells(self, **only: Sequence[Any]) -> Iterator[Cell]:
         """All cells, pool by pool; `only` keeps some values of pool, setting, seed or method."""
         for pool, methods in self.grid.items():
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
-                for seed in self.seeds.get(setting.name, profile.seeds):
+                for seed in self.seeds.get(setting.name, self.profile.seeds):
                     for method in (m for m in methods if m in self.only.get(setting.name, [m])):
                         cell = Cell(pool, setting.name, seed, method)
                         if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
                             yield cell
 
-    def configuration(self, profile: Profile) -> dict[str, Any]:
-        """What a result depends on: compared with what a results file was made with."""
+    @property
+    def roles(self) -> set[str]:
+        """Of all teachers and students."""
         students = {m["student"] for m in self.methods.values() if "student" in m}
-        roles = {role for setting in self.settings for role in setting.roles} | students
-        settings = {setting.name: setting.described() for setting in self.settings}
-        about = {"profile": self.sized(profile).described(roles), "settings": settings, "methods": dict(self.methods)}
-        return about | ({"generation": self.generated_by(profile)} if self.generation else {})
+        return {role for setting in self.settings for role in setting.roles} | students
 
-    def generated_by(self, profile: Profile) -> dict[str, Any]:
-        """The `generation:` block of a profile."""
-        if profile.name != "paper":
-            return dict(self.generation)
-        return {k: v for k, v in self.generation.items() if k != "texts"} | dict(self.paper_generation)
+    def configuration(self) -> dict[str, Any]:
+        """What a result depends on: compared with what a results file was made with."""
+        settings = {setting.name: setting.described(self.profile) for setting in self.settings}
+        about = {"profile": self.sized.described(self.roles), "settings": settings, "methods": dict(self.methods)}
+        return about | ({"generation": dict(self.generation)} if self.generation else {})
 
-    def sized(self, profile: Profile) -> Profile:
-        profile = replace(profile, precision=self.precision, student=profile.student | dict(self.student))
-        if profile.texts is None:  # a profile that takes everything takes everything
-            return profile
-        return replace(profile, texts=self.texts or profile.texts, test=self.test or profile.test)
+    @property
+    def sized(self) -> Profile:
+        """The profile, with the sizes that this table has in their place."""
+        return replace(
+            self.profile, precision=self.precision, student=self.profile.student | dict(self.student),
+            texts=self.texts or self.profile.texts, test=self.test or self.profile.test,
+        )  # fmt: skip
 
-    def record(self, profile: Profile) -> Record:
-        name = self.name if profile.name in ("small", "tasks") else f"{self.name}-{profile.name}"
-        return Record(self.paper, name, self.configuration(profile))
+    def stages(self, setting: Setting, seed: int, data: Path, work: Path) -> Stages:
+        """What the cells of one setting and seed share."""
+        return Stages(
+            data, work, setting, self.sized, seed, passes=self.passes, reads=self.reads, generation=dict(self.generation)
+        )  # fmt: skip
 
-    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
+    @property
+    def record(self) -> Record:
+        return Record(self.paper, self.name, self.configuration())
+
+    def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
         """Run every cell that has no outcome yet (with `retry`, failed ones too). A failure is an outcome."""
-        record = self.record(profile)
-        cells = list(self.cells(profile, **only))
+        record = self.record
+        cells = list(self.cells(**only))
         stages: dict[tuple[str, int], Stages] = {}
         gc.freeze()  # every sweep collects garbage; the libraries' objects need not be looked through each time
         for n, cell in enumerate(cells, 1):
@@ -105,16 +131,7 @@ class Table:
                 part = (cell.setting, cell.seed)
                 if part not in stages:
                     setting = next(s for s in self.settings if s.name == cell.setting)
-                    stages[part] = Stages(
-                        data,
-                        work,
-                        setting,
-                        self.sized(profile),
-                        cell.seed,
-                        passes=self.passes,
-                        reads=self.reads,
-                        generation=self.generated_by(profile),
-                    )
+                    stages[part] = self.stages(setting, cell.seed, data, work)
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import BASELINES, MUKA, RULES, TEACHERS, Methods
+from benchmarks.muka.paper import stated
 
 CHOSEN = {"vanilla_kd": BASELINES["vanilla_kd"], "muka-soft": MUKA["muka-soft"]}
 METHODS: Methods = TEACHERS | {
@@ -20,4 +21,5 @@ TABLE = Table(
     METHODS,
     texts=1000,
     test=500,
+    stated=stated(METHODS),
 )

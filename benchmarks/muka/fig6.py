@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import MUKA, Methods
+from benchmarks.muka.paper import stated
 
 TAUS = (0.01, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)  # Appendix B
 METHODS: Methods = {f"muka-soft-{tau}": MUKA["muka-soft"] | {"temperature": tau} for tau in TAUS}
@@ -13,4 +14,5 @@ SETTINGS = (split("ag_news", 2), split("thucnews_titles", 2, "chinese"))
 TABLE = Table(
     "muka", "fig6", "Fig. 6: τ of MUKA-Soft", SETTINGS, {"shared": tuple(METHODS)}, METHODS, only={"ag_news": FEWER},
     texts=1000, test=500,
+    stated=stated(METHODS),
 )  # fmt: skip

@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.files import write_atomic
 from benchmarks.harness.data import FOREIGN_SHARE, POOLS
-from benchmarks.harness.profiles import PROFILES
+from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import RESULTS, numbers
 from benchmarks.harness.sections import Cells, Stated, accuracies, comparisons, how_to_read, note, section, values_of
 from benchmarks.harness.summary import Part, rows, spread
@@ -51,7 +51,7 @@ def write() -> None:
 
 
 def _setting() -> list[str]:
-    p = PROFILES["small"]
+    p = SMALL
     own = ", ".join(
         f"{rate:g}" for rate in sorted({e["learning_rate"] for e in p.encoders.values() if "learning_rate" in e})
     )

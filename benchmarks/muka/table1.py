@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import BASELINES, FROZEN, MUKA, TEACHERS, Methods
+from benchmarks.muka.paper import stated
 
 METHODS: Methods = {
     **TEACHERS,
@@ -49,4 +50,5 @@ TABLE = Table(
     METHODS,
     only={"abstracts5": TRAINED, "google_snippets": TRAINED, "thucnews_titles": STATED},
     limited={"disjoint": ADDED, "foreign": ADDED},
+    stated=stated(METHODS),
 )

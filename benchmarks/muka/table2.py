@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import MUKA, TEACHERS, Methods
+from benchmarks.muka.paper import stated
 
 WITHOUT = {"one-pass": {"passes": 1}, "no-dropout": {"passes": 0}, "unweighted": {"reweight": False}}
 METHODS: Methods = TEACHERS | {
@@ -22,5 +23,13 @@ PAPER = {
 }
 SETTINGS = (split("ag_news", 2), split("thucnews_titles", 2, "chinese"))
 TABLE = Table(
-    "muka", "table2", "Table 2: ablations", SETTINGS, {"shared": tuple(METHODS)}, METHODS, texts=1000, test=500
+    "muka",
+    "table2",
+    "Table 2: ablations",
+    SETTINGS,
+    {"shared": tuple(METHODS)},
+    METHODS,
+    texts=1000,
+    test=500,
+    stated=stated(METHODS),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import BASELINES, MUKA, TEACHERS, Methods
+from benchmarks.muka.paper import stated
 
 METHODS: Methods = TEACHERS | BASELINES | MUKA
 PAPER = {  # BERT-base and BERT-large: the nearest of ours are the first and the last column
@@ -34,4 +35,5 @@ TABLE = Table(
     METHODS,
     texts=1000,
     test=500,
+    stated=stated(METHODS),
 )

@@ -9,6 +9,7 @@ from benchmarks.harness.data import AG_NEWS, SNIPPETS, THUCNEWS
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import BASELINES, MUKA, TEACHERS, Methods
+from benchmarks.muka.paper import stated
 
 METHODS: Methods = TEACHERS | BASELINES | MUKA
 PAPER = {
@@ -32,5 +33,6 @@ SETTINGS = (
 TABLE = Table(
     "muka", "table5", "Table 5: across data sets and languages", SETTINGS, {"shared": tuple(METHODS)}, METHODS,
     only={"apart": (*TEACHERS, "vanilla_kd", *MUKA)},
-    texts=750, test=500,  # of each data set: as many in all as elsewhere
+    texts=750, test=500,  # of each data set: as many in all as elsewhere,
+    stated=stated(METHODS),
 )  # fmt: skip

@@ -17,7 +17,6 @@ from alloykit.files import write_json
 from alloykit.jobs.run import environment
 from alloykit.precision import Precision
 from alloykit.progress import say
-from benchmarks.harness.profiles import Profile
 from benchmarks.harness.results import RESULTS, commit
 
 Run = Callable[[Path, Path], dict[str, Any]]
@@ -37,7 +36,7 @@ class Measurement:
         suffix = "-gpu" if device() == "cuda" else ""
         return RESULTS / self.paper / f"{self.name}{suffix}.json"
 
-    def fill(self, profile: Profile, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
+    def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Measure, unless figures are there already (with `retry` again)."""
         if self.path.exists() and not retry:
             say(f"{self.paper} {self.name}: measured already")

@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.harness.settings import split
 from benchmarks.harness.table import Table
 from benchmarks.stratanet.methods import BASELINES, SIZES, STRATANET, Methods
+from benchmarks.stratanet.paper import INSTRUCTED, stated
 from benchmarks.stratanet.written import written
 
 METHODS: Methods = {
@@ -48,7 +49,14 @@ SETTINGS = tuple(
     for name, prompt in PROMPTS.items()
     for way, options in WAYS.items()
 )
+ASKED = tuple(  # the paper prompts Llama 2; GPT-2 is left alone
+    replace(s, generation=dict(s.generation) | {"language_model": INSTRUCTED})
+    if s.generation["steer"] == "prompt"
+    else s
+    for s in SETTINGS
+)
 TABLE = Table(
     "stratanet", "fig5", "Fig. 5: prompted texts", SETTINGS, {"generated": tuple(METHODS)}, METHODS,
-    analyses={"written": written}, seeds={s.name: (0, 1) for s in SETTINGS}, **SIZES,
+    analyses={"written": written}, seeds={s.name: (0, 1) for s in SETTINGS},
+    stated=stated(METHODS, passes=0, settings=ASKED), **SIZES,
 )  # fmt: skip

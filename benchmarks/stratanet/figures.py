@@ -6,7 +6,7 @@ from benchmarks.harness.pictures import bars, curves
 from benchmarks.harness.sections import Cells, cells_of, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
-from benchmarks.harness.table import Table
+from benchmarks.harness.table import PAPER, Table
 from benchmarks.stratanet import fig5, table3
 from benchmarks.stratanet.methods import LAMBDAS
 
@@ -46,9 +46,10 @@ def _spread(values: list[float]) -> str:
 
 
 def of_table3(table: Table) -> Cells:
-    """Table 3's cells of the seeds that another table has."""
-    seeds = {str(seed) for kept in table.seeds.values() for seed in kept}
-    return {key: cell for key, cell in cells_of(table3.TABLE).items() if key.split("/")[2] in seeds}
+    """Table 3's cells of the seeds that another table has, with the same settings as that one."""
+    whole = table3.TABLE.as_stated if table.name.endswith(PAPER) else table3.TABLE
+    seeds = {str(seed) for setting in table.settings for seed in table.seeds.get(setting.name, table.profile.seeds)}
+    return {key: cell for key, cell in (cells_of(whole) if whole else {}).items() if key.split("/")[2] in seeds}
 
 
 def _ways(steered: Setting) -> list[tuple[Setting, str]]:

@@ -14,9 +14,7 @@ from alloykit.jobs.texts import GENERATED
 from alloykit.progress import say
 from alloykit.recipe import dump
 from benchmarks.harness.data import read
-from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
-from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement
 from benchmarks.stratanet import table3
 
@@ -30,10 +28,7 @@ WAYS = {  # what the recipe says: its texts, and its method
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    stages = Stages(
-        data, work.parent, split("ag_news", 2), table3.TABLE.sized(SMALL), 0,
-        passes=table3.PASSES, generation=table3.TABLE.generated_by(SMALL),
-    )  # fmt: skip
+    stages = table3.TABLE.stages(split("ag_news", 2), 0, data, work.parent)
     base, found = (work / "folders").absolute(), {}
     base.mkdir(parents=True, exist_ok=True)
     for (texts, method), what in WAYS.items():

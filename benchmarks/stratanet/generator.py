@@ -15,7 +15,6 @@ from alloykit.progress import say
 from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
-from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, device
 from benchmarks.stratanet import table3
 from benchmarks.stratanet.methods import GENERATION, NARROW
@@ -39,7 +38,7 @@ LOOP = {"max_tokens": 16, "min_tokens": 12, "every": 1}  # the plain loop is slo
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    stages = Stages(data, work.parent, split("ag_news", 2), table3.TABLE.sized(SMALL), 0)  # Table 3's teachers
+    stages = table3.TABLE.stages(split("ag_news", 2), 0, data, work.parent)  # Table 3's teachers
     folder = stages.teacher_folders("shared")[0]
     teacher = Teacher.load(
         describe(TeacherSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()

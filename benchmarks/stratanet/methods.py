@@ -19,19 +19,9 @@ GENERATION: dict[str, Any] = {  # small: m = 64 and the teacher at every eighth 
     "batch_size": 50,
 }
 NARROW: dict[str, Any] = {"candidates": 16, "top_k": 8, "top_p": 0.9, "every": 4}  # of the first run (narrow.py)
-PAPER: dict[str, Any] = {  # of the profile of this name: what the paper states, and 1,000 texts for each class (ours)
-    "language_model": "openai-community/gpt2",
-    "candidates": 200,
-    "top_k": 40,
-    "top_p": 0.9,
-    "every": 1,
-    "max_tokens": 128,
-    "per_class": 1000,
-}
 SIZES: dict[str, Any] = {  # of all three tables
     "generation": GENERATION
     | {"texts": 1000},  # of all classes of all teachers together: as many as there are real ones
-    "paper_generation": PAPER,
     "texts": 1000,
     "test": 500,
     "passes": 0,

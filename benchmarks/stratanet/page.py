@@ -56,6 +56,7 @@ POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: w
 
 
 def write() -> None:
+    taught = SMALL.of_sets([OHSUMED.name], "teacher")
     head = [
         "# StrataNet: our numbers beside the paper's",
         "",
@@ -70,7 +71,7 @@ def write() -> None:
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned. "
         f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
-        f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. OhSumed's teachers learn for {OHSUMED.teaching['epochs']} epochs in batches of {OHSUMED.teaching['batch_size']}: with the other sets' training, which was run first and withdrawn after its students were seen, a teacher answered one label to every text. Of three trainings it is the one whose teachers were right most often on training texts that they had not learned from (seed 0). Everything else is as on [MUKA's page](muka.md).",
+        f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. OhSumed's teachers learn for {taught['epochs']} epochs in batches of {taught['batch_size']}: with the other sets' training, which was run first and withdrawn after its students were seen, a teacher answered one label to every text. Of three trainings it is the one whose teachers were right most often on training texts that they had not learned from (seed 0). Everything else is as on [MUKA's page](muka.md).",
         "",
         f"Hours of one core: {_hours()}.",
         "",

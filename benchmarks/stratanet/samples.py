@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.harness.data import read
-from benchmarks.harness.profiles import SMALL
-from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement
 from benchmarks.stratanet import table3
 
@@ -17,8 +15,7 @@ EACH = 2
 def run(data: Path, work: Path) -> dict[str, Any]:
     found: dict[str, dict[str, list[str]]] = {}
     for setting in table3.SETTINGS:
-        profile = table3.TABLE.sized(SMALL)
-        stages = Stages(data, work.parent, setting, profile, 0, generation=table3.TABLE.generated_by(SMALL))
+        stages = table3.TABLE.stages(setting, 0, data, work.parent)
         texts = read(stages.pool("generated"))
         classes: dict[str, list[str]] = {label: [] for label in setting.space.names}
         for text, label in zip(texts["text"], texts["label"], strict=True):

@@ -11,6 +11,7 @@ from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.table import Table
 from benchmarks.stratanet.methods import BASELINES, SIZES, STRATANET, VARIANTS, Methods
 from benchmarks.stratanet.owners import owners
+from benchmarks.stratanet.paper import stated
 
 SMALL = {"student": "english-small"}
 METHODS: Methods = {
@@ -57,5 +58,5 @@ TABLE = Table(
     "stratanet", "table5", "Table 5 and Fig. 3C", tuple(CHOSEN),
     {"generated": tuple(METHODS), "shared": ("owners",)}, METHODS, limited={"shared": [s.name for s in ASKED]},
     only={setting.name: methods for setting, methods in CHOSEN.items()}, seeds={s.name: (0, 1) for s in CHOSEN},
-    analyses={"owners": owners}, **SIZES,
+    analyses={"owners": owners}, stated=stated(METHODS), **SIZES,
 )  # fmt: skip

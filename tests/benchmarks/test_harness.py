@@ -12,20 +12,17 @@ from types import ModuleType
 import datasets
 import pytest
 
-from benchmarks.__main__ import PROFILE as DEFAULTS
 from benchmarks.__main__ import TABLES
 from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import DataSet, Files
-from benchmarks.harness.profiles import PAPER as PAPER_PROFILE
-from benchmarks.harness.profiles import PROFILES, SMALL
+from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import Record, letters, numbers
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
 from benchmarks.muka import table1, table2, table3, table4, table5
 from benchmarks.muka.table1 import PAPER, TABLE
-from benchmarks.stratanet import table3 as stratanet_table3
 
 LABELS = ("a", "b", "c", "d", "e")
 SET = DataSet("toy", "Toy", LABELS)
@@ -203,8 +200,6 @@ def test_what_the_paper_states_is_about_methods_and_settings_of_the_table(module
     known = set(module.TABLE.methods) | {"ensemble"} | {f"teacher{i}" for i in range(1, 6)}
     assert set(module.PAPER) <= known
     assert {s for row in module.PAPER.values() for s in row} <= settings
-    roles = {role for s in module.TABLE.settings for role in s.roles}
-    assert roles <= set(SMALL.encoders) & set(PAPER_PROFILE.encoders)
 
 
 def test_tables_whose_settings_share_a_name_share_their_teachers() -> None:
@@ -212,9 +207,10 @@ def test_tables_whose_settings_share_a_name_share_their_teachers() -> None:
     for paper, names in TABLES.items():
         for table in (import_module(f"benchmarks.{paper}.{name}").TABLE for name in names):
             for setting in table.settings if isinstance(table, Table) else ():
-                profile = table.sized(PROFILES[DEFAULTS.get(paper, "small")])
+                profile = table.sized
                 folder = (profile.name, profile.precision, profile.texts, profile.test, setting.name)
-                assert teachers.setdefault(folder, setting.described()) == setting.described(), (paper, table.name)
+                told = setting.described(profile)
+                assert teachers.setdefault(folder, told) == told, (paper, table.name)
     assert len(teachers) > 40
 
 
@@ -224,29 +220,18 @@ def test_letters_and_numbers_are_inverse() -> None:
 
 
 def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
-    every = list(TABLE.cells(SMALL))
+    every = list(TABLE.cells())
     assert len({cell.key for cell in every}) == len(every) == 3 * (14 + 2 * 12 + 9 + 3 * 8 + 3 * 8)
     assert [cell.pool for cell in every] == sorted((c.pool for c in every), key=["shared", "disjoint", "foreign"].index)
-    some = list(TABLE.cells(SMALL, setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
+    some = list(TABLE.cells(setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
     assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
 
 
 def test_a_table_s_students_may_learn_otherwise() -> None:
     table = replace(TABLE, student={"batch_size": 7})
-    for profile in (SMALL, PAPER_PROFILE):
-        assert table.sized(profile).student == profile.student | {"batch_size": 7}
-        assert TABLE.sized(profile).student == profile.student
-
-
-def test_the_papers_profile_writes_as_many_texts_a_class_as_the_paper() -> None:
-    small, paper = (stratanet_table3.TABLE.generated_by(profile) for profile in (SMALL, PAPER_PROFILE))
-    assert small["texts"] == 1000
-    assert "per_class" not in small
-    assert "texts" not in paper
-    assert paper["per_class"] == 1000
-    assert paper.items() >= dict(stratanet_table3.TABLE.paper_generation).items()
-    assert stratanet_table3.TABLE.configuration(PAPER_PROFILE)["generation"] == paper
+    assert table.sized.student == SMALL.student | {"batch_size": 7}
+    assert TABLE.sized.student == SMALL.student
 
 
 def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
@@ -264,10 +249,10 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
     monkeypatch.setattr(table_module, "Record", lambda *a: Record(*a, folder=tmp_path))
     methods = {"uhc": {"name": "uhc"}, "muka": {"name": "muka"}}
     small = Table("paper", "table", "Table", (split("ag_news", 2),), {"shared": ("uhc", "muka")}, methods)
-    profile = replace(SMALL, seeds=(0,))
+    small = replace(small, profile=replace(SMALL, seeds=(0,)))
     for retry in (False, False, True):
-        small.fill(profile, tmp_path, tmp_path / "kept", retry=retry)
+        small.fill(tmp_path, tmp_path / "kept", retry=retry)
     assert ran == ["shared uhc", "shared muka", "shared uhc"], "the failed cell only when asked for"
-    cells = small.record(profile).cells()
+    cells = small.record.cells()
     assert cells["ag_news/shared/0/uhc"]["error"] == "ValueError: no luck in texts"
     assert cells["ag_news/shared/0/muka"]["accuracy"] == 0.5

@@ -52,10 +52,10 @@ def test_a_measurement_is_kept_with_its_machine_and_not_repeated(
         return {"by": {1: 2.5}}
 
     one = Measurement("toy", "a toy", run)
-    one.fill(None, tmp_path, tmp_path / "work")  # type: ignore[arg-type]
-    one.fill(None, tmp_path, tmp_path / "work")  # type: ignore[arg-type]
+    one.fill(tmp_path, tmp_path / "work")
+    one.fill(tmp_path, tmp_path / "work")
     assert len(ran) == 1
-    one.fill(None, tmp_path, tmp_path / "work", retry=True)  # type: ignore[arg-type]
+    one.fill(tmp_path, tmp_path / "work", retry=True)
     assert len(ran) == 2
     kept = json.loads(one.path.read_text())
     assert kept["figures"] == {"by": {"1": 2.5}}

@@ -29,7 +29,7 @@ def student(accuracy: float) -> dict[str, Any]:
 
 def test_prompted_texts_are_the_same_generator_s_but_for_what_is_asked(tmp_path: Path) -> None:
     by_name = {s.name: s for s in fig5.SETTINGS}
-    table = fig5.TABLE.generated_by(SMALL)
+    table = dict(fig5.TABLE.generation)
     made = {n: Stages(tmp_path, tmp_path, s, SMALL, 0, generation=table) for n, s in by_name.items()}
     asked = made["abstracts5-prompted"].generation
     assert asked["prompt"] == "Generate an abstract about {label}:"
@@ -39,9 +39,9 @@ def test_prompted_texts_are_the_same_generator_s_but_for_what_is_asked(tmp_path:
     assert made["ag_news-alone"].generation == steered.generation | {"steer": "none"}
     assert made["ag_news-alone"].shared == steered.shared  # its teachers and their knowledge
     assert len({s._written for s in made.values()} | {steered._written}) == len(made) + 1
-    described = fig5.TABLE.configuration(SMALL)["settings"]
+    described = fig5.TABLE.configuration()["settings"]
     assert described["ag_news-alone"]["generation"] == {"steer": "none"}
-    assert "generation" not in table3.TABLE.configuration(SMALL)["settings"]["ag_news"]
+    assert "generation" not in table3.TABLE.configuration()["settings"]["ag_news"]
 
 
 def test_quality_is_the_mean_over_teachers(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ import yaml
 from alloykit.jobs.plan import plan
 from alloykit.recipe import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
 from benchmarks.harness.data import AG_NEWS, OHSUMED, SNIPPETS
-from benchmarks.harness.profiles import PAPER
+from benchmarks.muka.paper import PROFILE as PAPER
 
 ROOT = Path(__file__).parents[2]
 RECIPES = sorted((ROOT / "recipes").rglob("*.yaml"))
@@ -66,6 +67,55 @@ def test_every_value_says_where_the_paper_states_it(path: Path) -> None:
         if "#" not in line and not line.rstrip().endswith(":") and not line.strip().startswith(plain)
     ]
     assert silent == []
+
+
+SLICE = re.compile(r"(?P<split>\w+)(\[(?:(?P<first>\d+)%)?:(?:(?P<last>\d+)%)?\])?")
+Texts = tuple[str, str | None, str, range]
+
+
+def texts_of(block: dict[str, Any] | str | None) -> list[Texts]:
+    """Which texts a block names: source, config, split, and percent of it. None for texts that are written."""
+    if not isinstance(block, dict):
+        return []
+    found = SLICE.fullmatch(block.get("split", "train"))
+    assert found is not None, block
+    part = range(int(found["first"] or 0), int(found["last"] or 100))
+    assert len(part) > 0
+    return [(block.get("dataset") or block["path"], block.get("config"), found["split"], part)]
+
+
+def shared(one: list[Texts], other: list[Texts]) -> list[tuple[Texts, Texts]]:
+    return [(a, b) for a in one for b in other if a[:3] == b[:3] and set(a[3]) & set(b[3])]
+
+
+@pytest.mark.parametrize("path", RECIPES, ids=name)
+def test_nothing_is_learned_selected_and_tested_on_the_same_texts(path: Path) -> None:
+    """The checkpoint, RL-KD's third reward and fitted weights are chosen on texts that are neither learned from nor tested on, by teachers neither."""
+    values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
+    learned = texts_of(values.get("texts", values.get("data")))
+    selected, tested = (texts_of((values.get(key) or {}).get("data")) for key in ("validation", "evaluate"))
+    for teacher in values.get("teachers", []):
+        own = ROOT / "recipes" / Path(teacher["model"]).relative_to("runs").with_suffix(".yaml")
+        made = yaml.safe_load((own if own.exists() else own.with_name("together.yaml")).read_text(encoding="utf-8"))
+        learned += texts_of(made["data"])
+        assert not shared(texts_of((made.get("validation") or {}).get("data")), tested), (
+            "a teacher is selected by the test"
+        )
+    assert not shared(learned, tested)
+    assert not shared(learned, selected)
+    assert not shared(selected, tested)
+    if values.get("training", {}).get("select") == "labelled" and "texts" in values:
+        assert selected
+
+
+def test_parts_of_a_split_are_told_apart() -> None:
+    def part(split: str) -> list[Texts]:
+        return texts_of({"dataset": "a/b", "split": split})
+
+    assert not shared(part("train[:90%]"), part("train[90%:]"))
+    assert not shared(part("train"), part("validation"))
+    assert shared(part("train[:91%]"), part("train[90%:]"))
+    assert shared(part("train"), part("train[99%:]"))
 
 
 @pytest.mark.parametrize("path", TEACHERS, ids=name)
