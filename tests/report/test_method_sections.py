@@ -123,7 +123,12 @@ def test_what_no_section_is_fails_when_it_is_made(make: Any, message: str) -> No
         make()
 
 
-def test_a_run_folder_with_other_sections_is_refused(runs: toyruns.Runs) -> None:
-    run = page.load(runs.vanilla)
-    with pytest.raises(AlloyError, match="shares"):
-        page.render(run | {"metrics": run["metrics"] | {"fit": {"shares": {"a": [1.0]}}}})
+@pytest.mark.parametrize(
+    "fit", [{"shares": {"a": [1.0]}}, {"warnings": []}, {"warnings": [], "sections": [{"title": "a", "parts": [1]}]}]
+)
+def test_a_run_folder_with_other_sections_is_refused(fit: Any, runs: toyruns.Runs, tmp_path: Path) -> None:
+    folder = toyruns.copied(runs.vanilla, tmp_path / "run")
+    metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
+    (folder / "metrics.json").write_text(json.dumps(metrics | {"fit": fit}), encoding="utf-8")
+    with pytest.raises(AlloyError, match=r"metrics\.json.*\n.*fit"):
+        page.load(folder)
