@@ -65,6 +65,18 @@ TABLES = {
         "formats": "bfloat16 and int8 teachers: speed and agreement with float32",
         "memory": "peak resident memory by number of texts",
     },
+    "faults": {
+        "recipes": "damaged recipes",
+        "models": "damaged model folders",
+        "hostile": "model folders and runs that want to run code or reach the network",
+        "runs": "damaged run folders",
+        "stores": "damaged stores of teachers' outputs",
+        "data": "damaged, huge and odd files of texts",
+        "streams": "closed and full output, odd arguments",
+        "pairs": "two commands at the same time on the same folders",
+        "disks": "full disks and failing writes",
+        "kills": "killed at any write and at any time, and started again",
+    },
 }
 
 
@@ -95,7 +107,7 @@ def main() -> None:
     )
     args = parser.parse_args()
     if not (
-        args.page or args.paper in ("speed", "significance") or args.data.is_dir()
+        args.page or args.paper in ("speed", "significance", "faults") or args.data.is_dir()
     ):  # they need none, or not always
         parser.error(f"expected a folder of data sets; got {args.data}, which does not exist: name it with --data")
     for name in args.tables or TABLES[args.paper]:
