@@ -141,7 +141,7 @@ def _bomb(folder: Path) -> None:
 
 JINJA = "{{ cycler.__init__.__globals__.os.popen('touch " + CANARY + "').read() }}"
 
-SPOILT: dict[str, Callable[[Path], None]] = {
+SPOILT: dict[str, Callable[[Path], object]] = {
     "auto_map in config.json": _config(**_own_code("own")),
     "auto_map in config.json, module on the hub": _config(**_own_code("stranger/repo--own")),
     "an unknown model_type with auto_map": _unknown_type,
@@ -175,20 +175,20 @@ SPOILT: dict[str, Callable[[Path], None]] = {
     "hidden_act: a path of Python": _config(hidden_act="os.system"),
     "_name_or_path of a stranger": _config(_name_or_path="stranger/repo", name_or_path="stranger/repo"),
     "a tokenizer's name_or_path of a stranger": _words(name_or_path="stranger/repo", tokenizer_file=None),
-    "a tokenizer of the hub alone": lambda folder: [p.unlink() for p in folder.glob("tokenizer*")] and None,
+    "a tokenizer of the hub alone": lambda folder: [p.unlink() for p in folder.glob("tokenizer*")],
     "a chat template": _words(chat_template=JINJA),
-    "a chat template file": lambda folder: (folder / "chat_template.jinja").write_text(JINJA) and None,
+    "a chat template file": lambda folder: (folder / "chat_template.jinja").write_text(JINJA),
     "generation_config.json with custom_generate": lambda folder: _edit(
         folder / "generation_config.json", custom_generate="stranger/repo", auto_map={"x": "own.generate"}, cache_implementation="own"
     ),
     "custom_generate/generate.py": lambda folder: [
         (folder / "custom_generate").mkdir(), (folder / "custom_generate" / "generate.py").write_text(CODE)
-    ] and None,
+    ],
     "a pickle named model.safetensors": _zipped,
     "a zip bomb named pytorch_model.bin": _bomb,
     "conftest.py, sitecustomize.py and a package of our name": lambda folder: [
         (folder.parent / n).write_text(CODE) for n in ("sitecustomize.py", "torch.py", "yaml.py", "alloykit.py", "usercustomize.py")
-    ] and None,
+    ],
     "config.json links to /etc/passwd": _linked("config.json", "/etc/passwd"),
     "config.json links to /dev/zero": _linked("config.json", "/dev/zero"),
     "tokenizer.json links to /dev/zero": _linked("tokenizer.json", "/dev/zero"),

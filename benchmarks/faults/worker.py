@@ -123,8 +123,9 @@ def serve(folder: Path) -> None:
 
 
 def _import(names: Path) -> None:
-    import alloykit.cli  # noqa: F401
     import torch
+
+    import alloykit.cli  # noqa: F401
 
     torch.set_num_threads(1)
     for name in json.loads(names.read_text()) if names.exists() else []:
@@ -293,7 +294,7 @@ def _stream(number: int, end: int | None, errors: str) -> Any:
     """As the interpreter makes it; None for a descriptor that is closed."""
     if end is None:
         return None
-    return io.TextIOWrapper(open(number, "wb", closefd=False), encoding="utf-8", errors=errors, line_buffering=number == 2)  # noqa: SIM115  # fmt: skip
+    return io.TextIOWrapper(open(number, "wb", closefd=False), encoding="utf-8", errors=errors, line_buffering=number == 2)  # fmt: skip
 
 
 def _limits(watch: Watch, step: Step) -> None:
