@@ -41,7 +41,8 @@ class Watch:
             if isinstance(path, (str, bytes)) and flags & WRITING and (mode is None or mode != "r"):
                 self._change(event, path)
         elif event in CHANGES:
-            self._change(event, arguments[0])
+            if isinstance(arguments[0], (str, bytes, os.PathLike)):
+                self._change(event, os.fspath(arguments[0]))
         elif event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
             self._note(f"network {event} {arguments[-1] if event == 'socket.connect' else arguments[:2]}")
             raise OSError(errno.ENETUNREACH, "the benchmark has no network")
