@@ -13,7 +13,7 @@ GROWTH_MB = (
 )
 
 Fault = Mapping[str, Any]
-"""One of: {count: true}; {kill_at: n, torn: bool}; {kill_after: seconds, signal: 9}; {error_at: n, errno: "ENOSPC", on: bool};
+"""One of: {kill_at: n, torn: bool}; {kill_after: seconds, signal: 9}; {error_at: n, errno: "ENOSPC", on: bool};
 {file_bytes: n}. The n-th is the n-th change of a file or folder below the case's folder that Python makes."""
 
 Out = Literal["file", "full", "closed", "unread", "head"]
