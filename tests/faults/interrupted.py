@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -51,9 +52,13 @@ def without_saving(values: dict[str, Any]) -> None:
 
 
 def result_of(run: Path) -> dict[str, bytes]:
-    """All knowledge, and the student's weights."""
+    """All knowledge, the student's weights, and every loss of its training."""
     paths = [*sorted(run.glob("knowledge/**/*.safetensors")), run / "student" / "model.safetensors"]
-    return {str(p.relative_to(run)): p.read_bytes() for p in paths}
+    history = [
+        {key: value for key, value in sorted(entry.items()) if "runtime" not in key and "per_second" not in key}
+        for entry in json.loads((run / "training.json").read_text())["history"]
+    ]
+    return {str(p.relative_to(run)): p.read_bytes() for p in paths} | {"history": json.dumps(history).encode()}
 
 
 @dataclass(frozen=True)

@@ -145,8 +145,10 @@ class _Phase:
             )
         chosen = selection.restore(self.model).step if rule != "last" else total
         before = fitted.steps  # steps count on through the phases
-        fitted.history += [
-            {"phase": self.phase.name, **entry, "step": before + entry["step"]} for entry in trainer.state.log_history
+        fitted.history += [  # without the Trainer's own summary, whose mean loss leaves out the steps before a restart
+            {"phase": self.phase.name, **entry, "step": before + entry["step"]}
+            for entry in trainer.state.log_history
+            if "train_runtime" not in entry
         ]
         fitted.steps, fitted.selected_step = before + total, before + chosen
 
