@@ -125,7 +125,7 @@ class Kind:
         """Try every seed that was not tried with this code yet (`retry`: those that failed, again); `seed`: these alone, and keep
         their folders."""
         work = (work / self.paper).resolve()
-        with Worker(work / "worker") as worker:
+        with Worker(work / f"worker-{self.name}") as worker:
             stock = Stock(work, worker)
             if seed:
                 for n in seed:

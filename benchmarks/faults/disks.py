@@ -138,4 +138,4 @@ def _no_place(case: Case, name: str) -> None:
             subprocess.run(["umount", "-l", run], check=True)
 
 
-TABLE = Kind("disks", "Full disks, failing writes and outputs that cannot be written", 160, make)
+TABLE = Kind("disks", "Full disks, failing writes and outputs that cannot be written", 100, make)

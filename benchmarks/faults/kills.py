@@ -39,9 +39,10 @@ def make(case: Case) -> None:
         differs = difference(reference.folder, run)
         case.demand(differs is None, "different", differs or "")
         case.demand(not leftovers(folder), "left behind", ", ".join(leftovers(folder)[:3]))
-        again = case.run(step(folder, *argv))[0]
-        differs = difference(reference.folder, run)
-        case.demand(again.code == 0 and differs is None, "different", f"a third start: {again.code}, {differs}")
+        if case.seed % 5 == 0:
+            again = case.run(step(folder, *argv))[0]
+            differs = difference(reference.folder, run)
+            case.demand(again.code == 0 and differs is None, "different", f"started once more: {again.code}, {differs}")
 
 
 def _fault(case: Case, seconds: float, changes: int) -> dict[str, Any]:
@@ -58,4 +59,4 @@ def _words(fault: dict[str, Any]) -> str:
     return f"{signal.Signals(fault['signal']).name} after {fault['kill_after']} s"
 
 
-TABLE = Kind("kills", "Killed at any write and at any time, and started again", 260, make)
+TABLE = Kind("kills", "Killed at any write and at any time, and started again", 150, make)

@@ -192,4 +192,4 @@ def _spoil_header(path: Path, draw: random.Random) -> str:
     return f"model.safetensors: {key} of {name} in the header"
 
 
-TABLE = Kind("models", "Damaged model folders", 900, make)
+TABLE = Kind("models", "Damaged model folders", 800, make)

@@ -168,9 +168,9 @@ BYTES: dict[str, Callable[[bytes, random.Random], bytes]] = {
 }
 
 
-def spoil_place(path: Path, draw: random.Random) -> str:
-    """Put something else than a file where a file was."""
-    how = draw.choice(sorted(PLACES))
+def spoil_place(path: Path, draw: random.Random, besides: str = "") -> str:
+    """Put something else than a file where a file was; anything but `besides`."""
+    how = draw.choice(sorted(PLACES.keys() - {besides}))
     if path.is_dir() and not path.is_symlink():
         shutil.rmtree(path)
     else:

@@ -121,4 +121,4 @@ def _sweep(case: Case, recipe: str, part: str = "1/1", **more: Any) -> Step:
     return step(case.folder, "sweep", recipe, "--knowledge", "store", "--part", part, **more)
 
 
-TABLE = Kind("pairs", "Two commands at the same time on the same folders", 84, make)
+TABLE = Kind("pairs", "Two commands at the same time on the same folders", 56, make)

@@ -105,4 +105,4 @@ def _same(a: Path, b: Path) -> bool:
     return (b / weights).is_file() and (a / weights).read_bytes() == (b / weights).read_bytes()
 
 
-TABLE = Kind("runs", "Damaged run folders", 500, make)
+TABLE = Kind("runs", "Damaged run folders", 350, make)

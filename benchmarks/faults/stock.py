@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from filelock import FileLock
 from safetensors import SafetensorError, safe_open
 
 from alloykit.demo.run import messages
@@ -102,9 +103,11 @@ class Stock:
 
     def __init__(self, work: Path, worker: Worker) -> None:
         self.folder, self.worker = work / f"stock-{source_digest()}", worker
-        if not (self.folder / "made").exists():
-            shutil.rmtree(self.folder, ignore_errors=True)
-            _make(self.folder)
+        self.lock = FileLock(work / "stock.lock")  # several kinds may be tried at the same time
+        with self.lock:
+            if not (self.folder / "made").exists():
+                shutil.rmtree(self.folder, ignore_errors=True)
+                _make(self.folder)
 
     def fill(self, folder: Path, name: str = "", *, own: tuple[str, ...] = ()) -> None:
         """Put the inputs of a case into a new folder: links to models and texts, copies of those in `own`, a scenario's recipe."""
@@ -120,19 +123,21 @@ class Stock:
     def reference(self, name: str) -> Reference:
         """An undisturbed run of a scenario."""
         folder = self.folder / "runs" / name.replace(" ", "-")
-        if not (folder / "made.json").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            self.fill(folder, name)
-            for _ in range(
-                1 if len(list(folder.parent.iterdir())) > 1 else 2
-            ):  # the first run's time is that of imports
-                shutil.rmtree(folder / "run", ignore_errors=True)
-                ended = self.worker.run(step(folder, *SCENARIOS[name].argv))[0]
-                if ended.code:
-                    raise RuntimeError(f"{name} fails without any fault: {ended.code}\n{ended.out}\n{ended.error}")
-            write_json(folder / "made.json", {"seconds": ended.seconds, "changes": ended.changes})
+        with self.lock:
+            if not (folder / "made.json").exists():
+                self._run(name, folder)
         made = json.loads((folder / "made.json").read_text())
         return Reference(folder / "run", made["seconds"], made["changes"])
+
+    def _run(self, name: str, folder: Path) -> None:
+        shutil.rmtree(folder, ignore_errors=True)
+        self.fill(folder, name)
+        for _ in range(1 if len(list(folder.parent.iterdir())) > 1 else 2):  # the first run's time is that of imports
+            shutil.rmtree(folder / "run", ignore_errors=True)
+            ended = self.worker.run(step(folder, *SCENARIOS[name].argv))[0]
+            if ended.code:
+                raise RuntimeError(f"{name} fails without any fault: {ended.code}\n{ended.out}\n{ended.error}")
+        write_json(folder / "made.json", {"seconds": ended.seconds, "changes": ended.changes})
 
 
 @dataclass(frozen=True)

@@ -113,4 +113,4 @@ def _wrong_content(case: Case, unit: Path) -> str:
     return f"{unit.parent.name}/{unit.name}: {how} ({name}), its checksum true"
 
 
-TABLE = Kind("stores", "Damaged stores of teachers' outputs", 350, make)
+TABLE = Kind("stores", "Damaged stores of teachers' outputs", 250, make)

@@ -103,4 +103,4 @@ def _real(case: Case) -> None:
         case.demand(outcome.code == 2, "lost", f"nothing could be written, and the code was {outcome.code}")
 
 
-TABLE = Kind("streams", "Closed, full and unread output, and odd arguments", 300, make)
+TABLE = Kind("streams", "Closed, full and unread output, and odd arguments", 200, make)
