@@ -37,7 +37,7 @@ def make(case: Case) -> None:
     shutil.copytree(reference.folder, run)
     os.symlink(case.stock.reference("muka").folder, case.folder / "other")
     done = [_damage(case, run)]
-    if draw.random() < 0.2:
+    if draw.random() < 0.2 and (run / "student").is_dir() and not (run / "student").is_symlink():
         done.append(_damage(case, run))
     argv = draw.choices([c for c, _ in COMMANDS], [w for _, w in COMMANDS])[0]
     case.about = f"{' '.join(argv)}, {name}: {' and '.join(done)}"
@@ -52,6 +52,10 @@ def _damage(case: Case, run: Path) -> str:
     draw = case.draw
     if draw.random() < 0.1:
         return _checkpoints(case, run)
+    if draw.random() < 0.06:
+        shutil.rmtree(run / "student")
+        os.symlink("../other/student", run / "student")
+        return "student: a link to another run's"
     path = run / draw.choice([name for name in FILES if os.path.lexists(run / name)] or ["metrics.json"])
     if path.is_dir() or not path.exists() or path.is_symlink():
         return spoil_place(path, draw)
