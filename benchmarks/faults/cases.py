@@ -8,6 +8,7 @@ import re
 import shutil
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -17,7 +18,7 @@ from typing import Any
 from alloykit.files import write_json
 from alloykit.progress import say
 from benchmarks.faults.steps import GROWTH_MB, Outcome, Step
-from benchmarks.faults.stock import Stock
+from benchmarks.faults.stock import Stock, source_digest
 from benchmarks.faults.worker import Worker
 from benchmarks.harness.results import RESULTS, commit
 from benchmarks.speed.measure import machine
@@ -122,8 +123,8 @@ class Kind:
     def fill(
         self, profile: Any, data: Path, work: Path, *, retry: bool = False, seed: list[int] | None = None, **_: Any
     ) -> None:
-        """Try every seed that was not tried with this code yet (`retry`: those that failed, again); `seed`: these alone, and keep
-        their folders."""
+        """Try every seed that was not tried yet, and those that failed with other code (`retry`: with this code, too).
+        `seed`: these alone, and keep their folders. To try all again, remove WORK/faults."""
         work = (work / self.paper).resolve()
         with Worker(work / f"worker-{self.name}") as worker:
             stock = Stock(work, worker)
@@ -131,17 +132,21 @@ class Kind:
                 for n in seed:
                     self._tell(self.attempt(n, stock, work / self.name / str(n), keep=True))
                 return
-            log = stock.folder / f"{self.name}.jsonl"
-            begun, done = time.perf_counter(), _read(log)
-            todo = [n for n in range(self.seeds) if n not in done or (retry and done[n]["faults"])]
+            log, code, at = work / f"{self.name}.jsonl", source_digest(), commit()
+            done = _read(log)
+            todo = [
+                n
+                for n in range(self.seeds)
+                if n not in done or (done[n]["faults"] and (retry or done[n]["code"] != code))
+            ]
             say(f"faults {self.name}: {len(todo)} of {self.seeds} cases to try")
             for n in todo:
-                done[n] = self.attempt(n, stock, work / self.name / str(n))
+                done[n] = self.attempt(n, stock, work / self.name / str(n)) | {"code": code, "commit": at}
                 if done[n]["faults"]:
                     self._tell(done[n])
                 with log.open("a", encoding="utf-8") as file:
                     file.write(json.dumps(done[n], ensure_ascii=True) + "\n")
-            self._record(done, time.perf_counter() - begun)
+            self._record(done)
 
     def attempt(self, seed: int, stock: Stock, folder: Path, keep: bool = False) -> dict[str, Any]:
         """Make and run the case of a seed."""
@@ -168,14 +173,14 @@ class Kind:
         faults = "; ".join(f"{kind}: {what}" for kind, what in tried["faults"]) or "nothing wrong"
         say(f"{self.name} {tried['seed']} ({tried['about']}) {tried['codes']} {tried['seconds']} s: {faults}")
 
-    def _record(self, done: dict[int, dict[str, Any]], seconds: float) -> None:
+    def _record(self, done: dict[int, dict[str, Any]]) -> None:
         tried = [done[n] for n in sorted(done) if n < self.seeds]
         commands = [code for one in tried for code in one["codes"]]
         write_json(
             RESULTS / self.paper / f"{self.name}.json",
             {
                 "command": f"python -m benchmarks {self.paper} {self.name}",
-                "commit": commit(),
+                "commit": ", ".join(f"{at} ({n} cases)" for at, n in Counter(one["commit"] for one in tried).items()),
                 "date": datetime.now(UTC).date().isoformat(),
                 "machine": machine(),
                 "seconds": round(sum(one["seconds"] for one in tried)),
@@ -188,7 +193,7 @@ class Kind:
                     "longest_seconds": max((one["seconds"] for one in tried), default=0.0),
                     "most_growth_mb": max((one["growth_mb"] for one in tried), default=0.0),
                     "faults": {kind: sum(any(f[0] == kind for f in one["faults"]) for one in tried) for kind in FAULTS},
-                    "failed": [one for one in tried if one["faults"]],
+                    "failed": [{k: v for k, v in one.items() if k != "code"} for one in tried if one["faults"]],
                 },
             },
         )
