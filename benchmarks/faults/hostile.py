@@ -250,7 +250,7 @@ def make(case: Case) -> None:
         recipe.write_text(yaml.safe_dump(told))
     consent = case.folder / "consent.txt"
     consent.write_text("y\ny\nyes\nwhere is my parcel\n")
-    case.run(step(case.folder, *argv, stdin=str(consent), pictures=True))
+    case.run(step(case.folder, *argv, stdin=str(consent), pictures=spoilt.startswith("labels")))
     if spoilt == "labels with markup" and use == "teacher":
         for page in (run / "report.html", run / "student" / "README.md"):
             text = page.read_text(encoding="utf-8") if page.exists() else ""
