@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import shutil
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -196,7 +197,9 @@ def results(run: Path) -> dict[str, str]:
         name = str(path.relative_to(run))
         if name.startswith("training/") or path.name in ("environment.json", "report.html"):
             continue
-        if path.suffix in (".safetensors", ".parquet", ".csv", ".jsonl", ".txt", ".yaml"):
+        if path.suffix == ".safetensors":
+            found[name] = _digest(_ordered(path.read_bytes()))
+        elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml"):
             found[name] = _digest(path.read_bytes())
         elif path.suffix == ".json" and not name.startswith("knowledge/"):
             found[name] = _digest(json.dumps(_steady(json.loads(path.read_text())), sort_keys=True).encode())
@@ -207,7 +210,7 @@ def difference(wanted: Path, found: Path) -> str | None:
     """The first result in which two runs differ."""
     try:
         a, b = results(wanted), results(found)
-    except (ValueError, UnicodeDecodeError) as error:
+    except (ValueError, struct.error) as error:
         return f"unreadable result: {error}"
     for name in sorted(a.keys() | b.keys()):
         if a.get(name) != b.get(name):
@@ -241,6 +244,12 @@ def units(run: Path) -> dict[str, tuple[int, int]]:
 
 def _digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:16]
+
+
+def _ordered(data: bytes) -> bytes:
+    """A safetensors file with its header in order: the library writes more than one line of metadata in an order that changes."""
+    (length,) = struct.unpack("<Q", data[:8])
+    return json.dumps(json.loads(data[8 : 8 + length]), sort_keys=True).encode() + data[8 + length :]
 
 
 def _steady(value: Any) -> Any:
