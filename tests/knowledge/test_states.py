@@ -15,6 +15,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from alloykit.errors import AlloyError
 from alloykit.knowledge.live import LiveKnowledge
 from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.models.tokens import pad
 from alloykit.teachers.teacher import Teacher, TeacherInfo
 
 LAYERS = {"billing": (1, 3), "delivery": (2,)}
@@ -57,13 +58,12 @@ def test_one_pass_gives_logits_and_states(
 ) -> None:
     """Every text is read once, and its logits are the model's own."""
     texts: list[int] = []
-    batch = Teacher.batch
 
-    def counting(self: Teacher, encodings: Sequence[Any]) -> Any:
+    def counting(tokenizer: Any, encodings: Sequence[Any]) -> Any:
         texts.append(len(encodings))
-        return batch(self, encodings)
+        return pad(tokenizer, encodings)
 
-    monkeypatch.setattr(Teacher, "batch", counting)
+    monkeypatch.setattr("alloykit.models.forward.pad", counting)
     store = swept(tmp_path / "both", [billing], passes=0, layers={"billing": layers})
     assert sum(texts) == len(SENTENCES)
     both = read(store, ["billing"]).rows(range(40)).teachers[0].logits

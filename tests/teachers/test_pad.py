@@ -38,5 +38,5 @@ def test_what_only_the_tokenizer_knows_is_left_to_it() -> None:
         return {"input_ids": torch.zeros(1)}
 
     words.pad = own
-    assert list(pad(words, [{"input_ids": [1], "more": [2]}])) == ["input_ids"]
-    assert asked == [{"input_ids": [[1]], "more": [[2]]}]
+    assert list(pad(words, [{"input_ids": [1], "more": [2]}, {"input_ids": [3, 4], "more": [5, 6]}])) == ["input_ids"]
+    assert asked == [{"input_ids": [[1], [3, 4]], "more": [[2], [5, 6]]}]

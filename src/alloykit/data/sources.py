@@ -129,9 +129,17 @@ def _files(folder: Path, skipped: list[str]) -> list[Path]:
     return files
 
 
+def _holds_something(path: Path) -> bool:
+    """False for a folder without visible files, such as an output that was just made: no texts can be there."""
+    try:
+        return not path.is_dir() or any(not p.name.startswith(".") for p in path.iterdir())
+    except OSError:
+        return True
+
+
 def _missing(path: Path) -> AlloyError:
     parent = next((folder for folder in path.parents if os.path.isdir(folder)), path.parent)
-    there = sorted(p.name for p in parent.iterdir()) if os.path.isdir(parent) else []
+    there = sorted(p.name for p in parent.iterdir() if _holds_something(p)) if os.path.isdir(parent) else []
     likely = near(path.name, there)
     hint = f"Did you mean '{likely}'?" if likely else f"In '{parent}': {quoted(there) or 'no files'}."
     if HUB_ID.fullmatch(str(path)):

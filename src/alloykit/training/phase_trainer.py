@@ -148,6 +148,10 @@ class Progress(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.trainer.after_step()
         self.advance(1)
+        if (
+            control.should_save
+        ):  # a mean of losses must not reach over a checkpoint: a restart would leave out a part of it
+            control.should_log = True
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
