@@ -15,15 +15,15 @@ from benchmarks.faults.stock import SCENARIOS, Stock, difference
 from benchmarks.faults.worker import Worker
 
 INPUTS: dict[str, list[int]] = {
-    "recipes": [],
-    "models": [],
-    "hostile": [],
-    "runs": [],
-    "stores": [],
-    "data": [],
-    "streams": [],
+    "recipes": [11, 21, 41, 87],
+    "models": [5, 7, 17, 19],
+    "hostile": [6, 8, 15],
+    "runs": [3, 13],
+    "stores": [0],
+    "data": [0],
+    "streams": [20],
 }
-INTERRUPTED: dict[str, list[int]] = {"kills": [], "disks": [], "pairs": []}
+INTERRUPTED: dict[str, list[int]] = {"kills": [16, 60], "disks": [5], "pairs": [0]}
 
 
 @pytest.fixture(scope="module")
