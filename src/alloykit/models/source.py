@@ -70,6 +70,8 @@ def is_hub_id(model: str) -> bool:
         validate_repo_id(model)
     except HFValidationError:
         return False
+    if not model.isascii():  # older versions of the hub's library let other letters pass
+        return False
     return not _seen(model.split("/")[0])[1]
 
 
