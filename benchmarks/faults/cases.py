@@ -120,9 +120,7 @@ class Kind:
     make: Make
     paper: str = "faults"
 
-    def fill(
-        self, profile: Any, data: Path, work: Path, *, retry: bool = False, seed: list[int] | None = None, **_: Any
-    ) -> None:
+    def fill(self, data: Path, work: Path, *, retry: bool = False, seed: list[int] | None = None, **_: Any) -> None:
         """Try every seed that was not tried yet, and those that failed with other code (`retry`: with this code, too).
         `seed`: these alone, and keep their folders. To try all again, remove WORK/faults."""
         work = (work / self.paper).resolve()

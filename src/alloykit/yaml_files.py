@@ -8,6 +8,7 @@ from typing import Any
 
 import yaml
 from yaml.constructor import ConstructorError
+from yaml.error import MarkedYAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from alloykit.errors import AlloyError
@@ -122,6 +123,10 @@ def parse_yaml(text: str, source: str) -> Any:
         loader = _Loader(text)
         try:
             return loader.get_single_data()
+        except (ValueError, ArithmeticError) as error:  # PyYAML's scanner gives any number after \U to chr()
+            raise MarkedYAMLError(
+                problem="an escape of a character that does not exist", problem_mark=loader.get_mark()
+            ) from error
         finally:
             loader.dispose()
     except yaml.YAMLError as error:

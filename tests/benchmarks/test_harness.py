@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from dataclasses import replace
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
 from types import ModuleType
 
@@ -256,3 +257,11 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
     cells = small.record.cells()
     assert cells["ag_news/shared/0/uhc"]["error"] == "ValueError: no luck in texts"
     assert cells["ag_news/shared/0/muka"]["accuracy"] == 0.5
+
+
+def test_every_table_takes_what_the_command_line_gives() -> None:
+    """The kinds of tables share no class, and the command line calls them alike."""
+    for paper, tables in TABLES.items():
+        for name in tables:
+            table = import_module(f"benchmarks.{paper}.{name}").TABLE
+            signature(table.fill).bind(Path(), Path(), retry=False, setting=None, pool=None, method=None, seed=None)
