@@ -144,3 +144,11 @@ def test_every_built_in_method_is_named_once():
     names = [method.name for method in registry.BUILT_IN]
     assert len(set(names)) == len(names)
     assert set(names) <= set(methods())
+
+
+@pytest.mark.parametrize("key", [1, None, True, 2.5])
+def test_an_option_whose_name_is_no_text_is_refused(key):
+    with pytest.raises(AlloyError, match=f"names of options of method 'muka'; got the key {key}"):
+        create({"name": "muka", key: 1})
+    with pytest.raises(AlloyError, match="of method 'ensemble'"):
+        create({"name": "routing", "of": {"name": "ensemble", key: 1}})

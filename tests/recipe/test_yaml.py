@@ -54,7 +54,7 @@ REFUSED = {
     "a tag of one's own": ("a: !mine b", "tag '!mine'"),
     "a list as integer": ("a: !!int [1]", "expected a scalar node"),
     "a mapping as list": ("a: !!seq {b: c}", "expected a sequence node"),
-    "an escape beyond Unicode": ('a: "\\UFFFFFFFF"', "does not exist in line 1, column 6"),
+    "an escape beyond Unicode": ('a: "\\UFFFFFFFF"', "does not exist in line 1, column 7"),
     "an escape just beyond Unicode": ('a: "\\U00110000"', "does not exist in line 1"),
     "half a surrogate pair": ('a: "\\ud800"', "surrogate.*line 1"),
     "half a surrogate pair as key": ('"\\ud800": a', "surrogate"),

@@ -101,6 +101,9 @@ def create(spec: str | Mapping[str, Any]) -> Method:
             got=shown(name),
             hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
+    odd = [key for key in options if not isinstance(key, str)]
+    if odd:
+        raise AlloyError(expected=f"names of options of method '{name}'", got=f"the key {shown(odd[0])}")
     method = known[name]
     inner: Method | None = None
     if method.default_inner is not None:
