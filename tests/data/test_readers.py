@@ -61,6 +61,7 @@ def test_txt_has_one_text_per_line(tmp_path, name):
         ("a.csv", "text\ncafé\n".encode("latin-1"), {}, r"UTF-8 text in '.*a\.csv'; got the byte 0xe9.*iconv"),
         ("a.txt", "x".encode("utf-16"), {}, r"UTF-8 text in '.*a\.txt'; got the byte 0xff"),
         ("a.jsonl", b'{"text": "\xe9"}\n', {}, r"UTF-8 text in '.*a\.jsonl'"),
+        ("a.jsonl", b'{"text": "x"}\n"' + b"x" * 5_000 + b'"\n', {}, "one JSON object in each line.*got str at line 2"),
         ("a.jsonl", b'{"text": "x"}\n{"text": \n', {}, "one JSON object in each line.*at line 2"),
         ("a.json", b'[{"text": "x"}]', {}, "got list at line 1.*jq"),
         ("a.jsonl", b'{"body": "x"}\n', {}, "a column 'text'; got columns 'body'"),

@@ -163,12 +163,13 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
         for number, line in enumerate(lines_of(file, f"'{path}'"), start=1):
             if not line.strip():
                 continue
+            record, problem = None, ""
             try:
                 record = json.loads(line)
             except (json.JSONDecodeError, RecursionError) as error:
-                record = str(error)
+                problem = str(error)
             if not isinstance(record, dict):
-                got = f"{record if isinstance(record, str) else type(record).__name__} at line {number}"
+                got = f"{problem or type(record).__name__} at line {number}"
                 hint = "Write one object per line. `jq -c '.[]'` turns a list into that."
                 raise AlloyError(expected=f"one JSON object in each line of '{path}'", got=got, hint=hint)
             yield record
