@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from alloykit.cli.listings import method_details
 from alloykit.errors import AlloyError
-from alloykit.jobs.show import method_details
 from alloykit.methods.registry import create
 from alloykit.names import is_anonymous, near, quoted, rename, short
 

@@ -7,7 +7,7 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from alloykit.jobs.amalgamate import run_recipe
+from alloykit.commands.amalgamate import run_recipe
 from alloykit.progress import set_quiet
 from benchmarks.alloy.methods import K, settings
 from benchmarks.alloy.students import TABLE as STUDENTS

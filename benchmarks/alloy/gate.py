@@ -8,9 +8,9 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from alloykit.methods.early_states import all_early_states
-from alloykit.rows import Source, chunks
-from alloykit.uncertainty.ownership import Whitening
+from alloykit.methods.alloy.early_states import all_early_states
+from alloykit.methods.alloy.mixture import Whitening
+from alloykit.outputs import Source, chunks
 from benchmarks.harness.stages import Stages
 
 ALLOY = {"name": "routing", "of": {"name": "alloy"}}  # asks for the same states

@@ -12,17 +12,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.evaluation.reliability import fit_temperature
-from alloykit.jobs.prepare import Prepared
-from alloykit.jobs.run import Run
-from alloykit.jobs.train import train_student
-from alloykit.methods.base import Context, Method, Step
+from alloykit.methods.protocol import Context, Method, Step
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import encode, pad
-from alloykit.options import ModelSpec
-from alloykit.rows import Source
+from alloykit.outputs import Source
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+from alloykit.stages.train_student import train_student
 from alloykit.training.dataset import held_out_size, split_held_out
 from alloykit.training.schedule import Schedule, decided
 from benchmarks.defaults.world import World

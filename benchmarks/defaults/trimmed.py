@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModel, AutoTokenizer
 
-from alloykit.models.source import bundled_minilm
+from alloykit.models.location import bundled_minilm
 
 FIRST = 104  # [PAD], [UNK], [CLS], [SEP], [MASK] and unused pieces keep their numbers
 

@@ -12,14 +12,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from alloykit.commands.teach import teach
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.jobs.prepare import Prepared, prepare, stored
-from alloykit.jobs.sources import knowledge_of
-from alloykit.jobs.teach import teach
-from alloykit.methods.base import Context
+from alloykit.methods.protocol import Context
+from alloykit.outputs import Source, chunks
 from alloykit.progress import say
-from alloykit.recipe import Recipe, TeachRecipe, parse
-from alloykit.rows import Source, chunks
+from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.stages.knowledge import knowledge_of
+from alloykit.stages.prepare import Prepared, prepare, stored
 from benchmarks.defaults.trimmed import trimmed
 from benchmarks.harness.data import read, write
 

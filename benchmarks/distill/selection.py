@@ -20,18 +20,18 @@ import torch
 from torch import Tensor
 
 from alloykit.data import load_texts
-from alloykit.knowledge.text_states import text_states
+from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Shape, Step
-from alloykit.methods.policy import Policy, features
-from alloykit.methods.rl_kd import RLKD
+from alloykit.methods.protocol import Context, Shape, Step
+from alloykit.methods.rl_kd.method import RLKD
+from alloykit.methods.rl_kd.policy import Policy, features
+from alloykit.outputs import Rows, Source, TeacherRows
 from alloykit.precision import choose_precision
 from alloykit.progress import say, set_quiet
-from alloykit.rows import Rows, Source, TeacherRows
 from alloykit.training.dataset import Collator, tokenize
-from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.student import build_student
 from alloykit.training.trainer import train
+from alloykit.training.training_options import StudentSpec, TrainingOptions
 from benchmarks.speed.measure import Measurement, device
 
 SEEDS, TEXTS, SURE = (0, 1, 2, 3, 4), 2000, 0.95

@@ -16,8 +16,8 @@ import torch
 from alloykit.labels import LabelSpace
 from alloykit.progress import set_quiet
 from alloykit.serving.predictor import Predictor
-from alloykit.training.options import StudentSpec
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec
 from benchmarks.distill.methods import FOUR
 from benchmarks.harness.data import read
 from benchmarks.harness.profiles import TASKS

@@ -9,10 +9,10 @@ from typing import Any
 
 import torch
 
+from alloykit.commands.teach import teach
 from alloykit.files import read_json, write_json
-from alloykit.jobs.teach import teach
 from alloykit.progress import say
-from alloykit.recipe import TeachRecipe, parse
+from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import SETS, Files, read

@@ -125,7 +125,7 @@ def serve(folder: Path) -> None:
 def _import(names: Path) -> None:
     import torch
 
-    import alloykit.cli  # noqa: F401
+    import alloykit.cli.main  # noqa: F401
 
     torch.set_num_threads(1)
     for name in json.loads(names.read_text()) if names.exists() else []:
@@ -271,7 +271,7 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
     if not step.pictures:
         _draw_nothing()
     watch.install()
-    from alloykit.cli import main
+    from alloykit.cli.main import main
 
     code = _ended(main)
     watch.close()

@@ -13,19 +13,19 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
+from alloykit.commands.generate import write_texts
+from alloykit.commands.teach import teach
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.generation.options import GenerationOptions
-from alloykit.jobs.generate import write_texts
-from alloykit.jobs.prepare import Prepared, prepare, stored
-from alloykit.jobs.teach import teach
-from alloykit.jobs.teach_together import teach_together
-from alloykit.jobs.texts import GENERATED, generated
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.sweep import sweep
+from alloykit.generation.generation_options import GenerationOptions
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
-from alloykit.recipe import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
-from alloykit.teachers.teacher import TeacherSpec
+from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.stages.co_finetune import teach_together
+from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.texts import GENERATED, generated
+from alloykit.teachers.hugging_face import TeacherSpec
 from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.settings import Setting, TeacherPlan

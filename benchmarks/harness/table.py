@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from alloykit.jobs.run import environment
 from alloykit.precision import Precision
 from alloykit.progress import say
+from alloykit.stages.run_folder import environment
 from benchmarks.harness.cells import Analysis, run_cell
 from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import Record

@@ -11,11 +11,11 @@ from sklearn.metrics import confusion_matrix, roc_auc_score
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.methods.base import Context, Method
+from alloykit.methods.protocol import Context, Method
 from alloykit.methods.registry import create
-from alloykit.rows import Source, chunks
+from alloykit.outputs import Source, chunks
 from alloykit.serving.predictor import Predictor
-from alloykit.uncertainty.entropy import confidence
+from alloykit.stats.entropy import confidence
 from benchmarks.harness.stages import Stages
 
 BINS = 20

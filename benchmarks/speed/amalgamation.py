@@ -11,19 +11,19 @@ from typing import Any
 import datasets
 import torch
 
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.jobs.plan import plan
-from alloykit.jobs.prepare import prepare
-from alloykit.jobs.teach import teach
-from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.commands.plan import plan
+from alloykit.commands.teach import teach
+from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
 from alloykit.progress import say, set_quiet
-from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.prepare import prepare
 from alloykit.training.dataset import Collator, tokenize
-from alloykit.training.options import StudentSpec
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.speed import by_hand
 from benchmarks.speed.ladder import ladder

@@ -15,8 +15,8 @@ from pathlib import Path
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.recipe import Recipe, parse
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.recipe.models import Recipe, parse
 
 WORDS = [f"word{i}" for i in range(500)]
 

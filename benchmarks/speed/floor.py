@@ -13,17 +13,17 @@ import datasets
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Needs
+from alloykit.methods.protocol import Needs
 from alloykit.models.batches import token_batches
+from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.tokens import encode, pad
 from alloykit.precision import choose_precision
-from alloykit.teachers.last_layer import LeanLastLayer
-from alloykit.teachers.numbers import Numbers, in_numbers
-from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec, TrainingOptions
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.speed.measure import Measurement, device, encoder_flops, in_turns, matmul_rate
 

@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from alloykit.data import load_texts
-from alloykit.knowledge.compute import Budget, plain_pass
-from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.knowledge.sweep.forward import Budget, plain_pass
+from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
+from alloykit.models.compute_format import Numbers
 from alloykit.progress import say
-from alloykit.teachers.numbers import Numbers
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
-from alloykit.uncertainty.entropy import confidence
+from alloykit.stats.entropy import confidence
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split

@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.jobs.amalgamate import run_recipe
+from alloykit.commands.amalgamate import run_recipe
 from alloykit.progress import set_quiet
-from alloykit.recipe import Recipe, parse
-from alloykit.teachers.teacher import TeacherSpec
+from alloykit.recipe.models import Recipe, parse
+from alloykit.teachers.hugging_face import TeacherSpec
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.teachers import untrained

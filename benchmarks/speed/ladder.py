@@ -10,16 +10,16 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from alloykit.knowledge.sampling import ByteDropout, StockDropout
+from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.models.batches import token_batches
+from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.fast_dropout import FastMasks
+from alloykit.models.last_layer import LeanLastLayer
 from alloykit.precision import native_bfloat16
-from alloykit.teachers.fast_dropout import FastMasks
-from alloykit.teachers.last_layer import LeanLastLayer
-from alloykit.teachers.numbers import Numbers, in_numbers
-from alloykit.training.options import StudentSpec
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec
 from benchmarks.speed import by_hand
 from benchmarks.speed.measure import device, in_turns, ratio
 

@@ -14,9 +14,9 @@ from typing import Any
 import torch
 
 from alloykit.files import write_json
-from alloykit.jobs.run import environment
 from alloykit.precision import Precision
 from alloykit.progress import say
+from alloykit.stages.run_folder import environment
 from benchmarks.harness.results import RESULTS, commit
 
 Run = Callable[[Path, Path], dict[str, Any]]

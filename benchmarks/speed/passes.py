@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from alloykit.knowledge.sampling import ByteDropout, StockDropout
-from alloykit.models.source import bundled_minilm
+from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
+from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.location import bundled_minilm
 from alloykit.precision import Precision, native_bfloat16
-from alloykit.teachers.numbers import Numbers, in_numbers
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 
 LENGTHS = (32, 64, 128)

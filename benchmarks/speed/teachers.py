@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.jobs.train import save_classifier
 from alloykit.labels import LabelSpace
-from alloykit.training.options import StudentSpec
+from alloykit.stages.train_student import save_classifier
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec
 
 
 def untrained(folder: Path, labels: list[str], seed: int, layers: int = 6) -> Path:

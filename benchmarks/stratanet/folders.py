@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.files import read_json, write_atomic
-from alloykit.jobs.texts import GENERATED
 from alloykit.progress import say
-from alloykit.recipe import dump
+from alloykit.recipe.models import dump
+from alloykit.stages.texts import GENERATED
 from benchmarks.harness.data import read
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement

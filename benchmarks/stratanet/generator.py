@@ -8,11 +8,11 @@ from typing import Any
 
 import torch
 
-from alloykit.generation.options import GenerationOptions
+from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer
 from alloykit.progress import say
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device

@@ -14,10 +14,10 @@ import torch
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.knowledge.sweep import sweep
-from alloykit.methods.base import Shape
-from alloykit.methods.stratanet import StrataNet
-from alloykit.rows import Rows, Source, TeacherRows, chunks
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.methods.protocol import Shape
+from alloykit.methods.stratanet.method import StrataNet
+from alloykit.outputs import Rows, Source, TeacherRows, chunks
 from benchmarks.harness.stages import Stages
 
 KINDS = ("rmd", "md", "msp")

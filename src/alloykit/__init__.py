@@ -11,16 +11,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from alloykit.commands.amalgamate import amalgamate as amalgamate
+    from alloykit.commands.distill import distill as distill
+    from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.predict import predict as predict
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
-    from alloykit.jobs.amalgamate import amalgamate as amalgamate
-    from alloykit.jobs.distill import distill as distill
-    from alloykit.jobs.evaluate import evaluate as evaluate
-    from alloykit.jobs.predict import predict as predict
-    from alloykit.jobs.run import Run as Run
     from alloykit.labels import LabelSpace as LabelSpace
-    from alloykit.methods.base import Method as Method
+    from alloykit.methods.protocol import Method as Method
+    from alloykit.stages.run_folder import Run as Run
 
 __version__ = "0.1.0"
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from rich.console import Console
 
 from alloykit.escape import visible
-from alloykit.interrupt import heed
+from alloykit.interrupts import heed
 from alloykit.terminal import complain
 
 _quiet = False

@@ -16,9 +16,9 @@ from typing_extensions import TypedDict
 
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
-from alloykit.methods.sections import MethodReport
+from alloykit.methods.report_sections import MethodReport
 from alloykit.names import short
-from alloykit.recipe import Recipe, read_recipe
+from alloykit.recipe.models import Recipe, read_recipe
 
 METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "environment.json", "inputs.json"
 RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
@@ -47,7 +47,7 @@ def _is_report(value: dict[str, Any]) -> dict[str, Any]:
 
 
 Reported = Annotated[dict[str, Any], AfterValidator(_is_report)]
-"""A `MethodReport` (methods/sections.py) as it lies in a file."""
+"""A `MethodReport` (methods/report_sections.py) as it lies in a file."""
 
 
 class MethodSpec(TypedDict):
@@ -125,7 +125,7 @@ class LeastCertain(TypedDict):
 
 
 class StudentView(TypedDict):
-    """The student over the pool (evaluation/student.py)."""
+    """The student over the pool (evaluation/student_confidence.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Count

@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 from benchmarks.stratanet.owners import Doubled, _balanced
 
 

@@ -12,9 +12,9 @@ import pytest
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context
+from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 from benchmarks.harness import sections
 from benchmarks.speed import by_hand, measure, page
 from benchmarks.speed.measure import Measurement, in_turns, ratio

@@ -11,7 +11,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 
 from toyruns import once, renamed
 
-from alloykit.jobs.report import report
+from alloykit.commands.report import report
 from alloykit.report import page
 
 LONG = {

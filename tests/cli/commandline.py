@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-COMMAND = [sys.executable, "-c", "from alloykit.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from alloykit.cli.main import main; main()"]
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "140"}
 
 

@@ -11,9 +11,9 @@ import tiny
 import toy
 from commandline import Call, Finished, Result, Taught, execute, write_recipe
 
-from alloykit import cli
-from alloykit.jobs.teach import teach
-from alloykit.recipe import TeachRecipe, parse
+from alloykit.cli import main as cli
+from alloykit.commands.teach import teach
+from alloykit.recipe.models import TeachRecipe, parse
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ COMMANDS = ("demo", "amalgamate", "teach", "sweep", "plan", "evaluate", "predict
 
 def test_help_is_fast_and_imports_no_torch() -> None:
     probe = (
-        "import sys, alloykit.cli as cli; sys.argv = ['alloykit', '--help']\n"
+        "import sys, alloykit.cli.main as cli; sys.argv = ['alloykit', '--help']\n"
         "try: cli.main()\n"
         "except SystemExit as end: code = end.code\n"
         "heavy = {'torch', 'transformers', 'datasets', 'numpy', 'sklearn', 'pydantic'} & set(sys.modules)\n"
@@ -154,8 +154,10 @@ def test_plan_writes_nothing(recipe: dict[str, object], tmp_path: Path) -> None:
 def test_plan_without_a_probe_loads_no_weights(
     recipe: dict[str, object], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("alloykit.teachers.teacher.Teacher.load", lambda *_, **__: pytest.fail("weights were loaded"))
-    monkeypatch.setattr("alloykit.jobs.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
+    monkeypatch.setattr(
+        "alloykit.teachers.hugging_face.Teacher.load", lambda *_, **__: pytest.fail("weights were loaded")
+    )
+    monkeypatch.setattr("alloykit.stages.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
     result = call("plan", write_recipe(tmp_path, recipe), "--no-probe")
     assert result.code == 0
     assert "about" not in result.out

@@ -10,8 +10,8 @@ import tiny
 import torch
 
 import alloykit
-from alloykit.jobs.plan import plan
-from alloykit.recipe import Recipe, parse
+from alloykit.commands.plan import plan
+from alloykit.recipe.models import Recipe, parse
 
 TEXTS = tiny.texts(40)
 TRAINING = {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 4}
@@ -108,7 +108,9 @@ def test_token_states_are_kept_where_they_are_asked_for_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     found: list[int] = []
-    monkeypatch.setattr("alloykit.knowledge.live.LiveKnowledge.keep", lambda _, positions: found.append(len(positions)))
+    monkeypatch.setattr(
+        "alloykit.knowledge.online.live_source.LiveKnowledge.keep", lambda _, positions: found.append(len(positions))
+    )
     values = recipe(teachers, models, tmp_path / "run", "dfa")
     alloykit.amalgamate(**values | {"training": TRAINING | {"epochs": epochs}})
     assert found == kept

@@ -13,12 +13,12 @@ import tiny
 from commandline import Call, write_recipe
 
 import alloykit
-import alloykit.jobs.generate as generate_module
+import alloykit.commands.generate as generate_module
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.commands.generate import generate
 from alloykit.errors import AlloyError
 from alloykit.generation.writer import Writer
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.jobs.generate import generate
-from alloykit.recipe import GenerateRecipe, Recipe, parse
+from alloykit.recipe.models import GenerateRecipe, Recipe, parse
 from alloykit.report.figures import percent
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
@@ -291,7 +291,7 @@ def test_what_is_wrong_is_found_before_the_first_text_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alloykit.jobs.generate.Writer", None)  # calling it would be another error
+    monkeypatch.setattr("alloykit.commands.generate.Writer", None)  # calling it would be another error
     (tmp_path / "occupied").mkdir()
     (tmp_path / "occupied" / "thesis.txt").write_text("mine")
     values: dict[str, Any] = {

@@ -17,12 +17,12 @@ import pytest
 from commandline import Call, Finished, files_of, write_recipe
 
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.jobs.lock import locked
+from alloykit.stages.lock import locked
 
 HOLD = """
 import sys
 from pathlib import Path
-from alloykit.jobs.lock import locked
+from alloykit.stages.lock import locked
 sys.argv = ["alloykit", "amalgamate", "a recipe.yaml"]
 with locked(Path(OUTPUT), PART):
     print("locked", flush=True)

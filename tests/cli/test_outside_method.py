@@ -13,12 +13,12 @@ import torch
 from commandline import write_csv
 
 import alloykit
+from alloykit.commands.evaluate import evaluate
+from alloykit.commands.report import report
 from alloykit.errors import AlloyError
-from alloykit.jobs.evaluate import evaluate
-from alloykit.jobs.report import report
 from alloykit.methods import registry
-from alloykit.methods.base import Context, Method, MethodOptions, Needs, Supervision, uniform_weights
-from alloykit.methods.sections import MethodReport, Section, Series, Table, Text
+from alloykit.methods.protocol import Context, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
 LABELS = ["refund", "charge", "track"]
 DEFECTS = ("none", "keys", "raises", "late", "shape", "nothing", "log")

@@ -11,8 +11,8 @@ import pytest
 from commandline import Call, Finished, collect
 from toy import examples, labelled
 
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.recipe import Recipe, read_recipe
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.recipe.models import Recipe, read_recipe
 
 STUDENT = "student/README.md"
 

@@ -15,18 +15,18 @@ import torch
 import toy
 import yaml
 
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.jobs.evaluate import evaluate
-from alloykit.jobs.inputs import fitted_to, inputs_of
-from alloykit.jobs.prepare import prepare
-from alloykit.jobs.run import Run, note_inputs
-from alloykit.knowledge.artifacts import cached_tensors, read_tensors
-from alloykit.knowledge.text_states import text_states
-from alloykit.methods.base import Needs
+from alloykit.knowledge.online.encoder_states import text_states
+from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
 from alloykit.methods.muka import Muka
-from alloykit.recipe import Recipe, parse
+from alloykit.methods.protocol import Needs
+from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.inputs import fitted_to, inputs_of
+from alloykit.stages.prepare import prepare
+from alloykit.stages.run_folder import Run, note_inputs
 
 BILLING = ("refund", "charge", "invoice")
 

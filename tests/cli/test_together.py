@@ -13,15 +13,15 @@ from transformers import AutoModelForSequenceClassification
 
 import alloykit
 from alloykit.errors import AlloyError
-from alloykit.jobs.teach_together import teach_together
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Phase, StudentOutput
-from alloykit.recipe import TogetherRecipe, parse
-from alloykit.rows import Rows
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
-from alloykit.training.options import StudentSpec
+from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
+from alloykit.outputs import Rows
+from alloykit.recipe.models import TogetherRecipe, parse
+from alloykit.stages.co_finetune import teach_together
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from alloykit.training.student import build_student
 from alloykit.training.together import CoFinetuning
+from alloykit.training.training_options import StudentSpec
 
 
 def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe:

@@ -8,9 +8,9 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Method, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Method, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create, methods
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 SETS = {
     "disjoint": (("a", "b", "c"), ("d", "e"), ("f", "g", "h", "i", "j")),

@@ -7,9 +7,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.sampling import StockDropout, check_varies
+from alloykit.knowledge.sweep.mc_dropout import StockDropout, check_varies
 from alloykit.models.dropout import dropout_active, set_dropout_rate
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 
 # The setting that drops attention probabilities. XLNet has one setting for everything.
 ATTENTION = {

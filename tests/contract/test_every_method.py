@@ -21,10 +21,10 @@ from random_rows import (
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Method, StudentOutput
-from alloykit.methods.checks import require
+from alloykit.methods.protocol import Context, Lesson, Method, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows
+from alloykit.methods.requirements import require
+from alloykit.outputs import Rows
 
 every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
 both = pytest.mark.parametrize("kind", list(SETS))
@@ -34,7 +34,7 @@ trained = pytest.mark.parametrize("spec", [s for s in SPECS if create(s).phases(
 @pytest.fixture(autouse=True)
 def whatever_alloy_fits_is_used(monkeypatch):
     """Random texts contradict every fit; here it is to be tested, not MUKA's weights in its place."""
-    monkeypatch.setattr("alloykit.methods.alloy.DOUBT", -1e9)
+    monkeypatch.setattr("alloykit.methods.alloy.method.DOUBT", -1e9)
 
 
 def check_supervision(method, supervision, b, c, n):

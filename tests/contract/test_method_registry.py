@@ -10,7 +10,7 @@ from random_rows import SPECS, losses, rows_of, space_of, student_logits
 
 from alloykit.errors import AlloyError
 from alloykit.methods import registry
-from alloykit.methods.base import Context, Method, MethodOptions, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.methods.registry import create, methods, spec_of
 
 every_method = pytest.mark.parametrize("spec", SPECS, ids=str)

@@ -11,8 +11,8 @@ import pytest
 import tiny
 import yaml
 
-from alloykit.jobs.plan import plan
-from alloykit.recipe import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
+from alloykit.commands.plan import plan
+from alloykit.recipe.models import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
 from benchmarks.harness.data import AG_NEWS, OHSUMED, SNIPPETS
 from benchmarks.muka.paper import PROFILE as PAPER
 

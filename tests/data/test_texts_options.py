@@ -10,7 +10,7 @@ from sample_texts import write
 
 from alloykit.data import TextsOptions, load_texts
 from alloykit.errors import AlloyError
-from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.recipe.models import Recipe, TeachRecipe, parse
 
 RECIPE = {"teachers": ["a", "b"], "texts": "texts.csv", "output": "run"}
 TEACH = {"model": "encoder", "data": "texts.csv", "output": "teacher"}

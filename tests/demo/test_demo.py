@@ -10,7 +10,7 @@ import pytest
 
 from alloykit.demo.run import TEAMS, demo, explanation, messages, recipe_values, shuffled, write_csv
 from alloykit.errors import AlloyError
-from alloykit.recipe import Recipe, parse
+from alloykit.recipe.models import Recipe, parse
 
 
 def plain(text: str) -> str:

@@ -15,9 +15,9 @@ from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.reliability import reliability, tempered
 from alloykit.evaluation.significance import interval
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context
+from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 SPACE = LabelSpace.union([("a", "b", "c"), ("c", "d"), ("e", "f")])
 TEACHERS = ["two", "one", "three"]  # not the order in which files sort them

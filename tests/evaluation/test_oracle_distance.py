@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.evaluation.oracle import EPSILON, distance, kl_to, owners_oracle
+from alloykit.evaluation.oracle_distance import EPSILON, distance, kl_to, owners_oracle
 from alloykit.labels import LabelSpace
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)

@@ -5,8 +5,8 @@ import math
 import pytest
 import torch
 
-from alloykit.evaluation.student import BINS, LEAST, pool_confidence
-from alloykit.methods.base import Supervision
+from alloykit.evaluation.student_confidence import BINS, LEAST, pool_confidence
+from alloykit.methods.protocol import Supervision
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from alloykit.evaluation.supervision import BINS, agreement, cautions, effective_sample_size, summarise
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Supervision
+from alloykit.methods.protocol import Context, Method, Supervision
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 SPACE = LabelSpace.union([("a", "b", "c"), ("c", "d"), ("e", "f")])

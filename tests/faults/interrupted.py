@@ -15,10 +15,10 @@ from typing import Any
 
 import pytest
 
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.recipe import Recipe, parse
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.recipe.models import Recipe, parse
 
-COMMAND = [sys.executable, "-c", "from alloykit.cli import main; main()", "amalgamate"]
+COMMAND = [sys.executable, "-c", "from alloykit.cli.main import main; main()", "amalgamate"]
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}
 PATIENCE = 60  # seconds
 
@@ -47,7 +47,7 @@ def without_saving(values: dict[str, Any]) -> None:
         raise Crash
 
     with pytest.MonkeyPatch.context() as patch, pytest.raises(Crash):
-        patch.setattr("alloykit.jobs.train.save_classifier", crash)
+        patch.setattr("alloykit.stages.train_student.save_classifier", crash)
         amalgamate(values)
 
 

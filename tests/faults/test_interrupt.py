@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from alloykit.interrupt import heard, heed
+from alloykit.interrupts import heard, heed
 from alloykit.progress import bar
 
 

@@ -14,12 +14,12 @@ from alloykit.errors import AlloyError
 from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.labels import LabelSpace
 from alloykit.methods.as_dfd import AsDfdOptions
-from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
-from alloykit.training.options import StudentSpec
+from alloykit.outputs import Rows, TeacherRows
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from alloykit.training.student import build_student
+from alloykit.training.training_options import StudentSpec
 
 GROUPS = (("refund", "charge"), ("late", "lost", "track"))
 OPTIONS = {"per_class": 12, "length": 8, "steps": 25, "step_size": 0.2}

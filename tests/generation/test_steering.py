@@ -14,10 +14,10 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.generation.options import GenerationOptions
+from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.steering import Steering
 from alloykit.generation.writer import Writer, log_probabilities
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from knowing import info
 
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.teachers.hugging_face import TeacherInfo
 
 
 @pytest.fixture(scope="session")

@@ -13,11 +13,11 @@ from torch import Tensor
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.data import Texts, load_texts
-from alloykit.knowledge.options import SweepOptions
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
-from alloykit.teachers.teacher import TeacherInfo, TeacherSpec, describe
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe
 
 OPTIONS = SweepOptions(passes=4, max_length=32, tokens_per_batch=256)
 SENTENCES = tiny.texts(40)

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from alloykit.knowledge.ahead import WAITING, Behind, ahead
+from alloykit.knowledge.sweep.prefetch import WAITING, Behind, ahead
 
 
 def test_items_come_in_order_and_the_next_is_prepared_meanwhile() -> None:

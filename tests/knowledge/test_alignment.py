@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import PreTrainedTokenizerFast
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.alignment import Tokens, alignment, overlaps, spans_of
+from alloykit.knowledge.online.token_alignment import Tokens, alignment, overlaps, spans_of
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 

@@ -14,9 +14,9 @@ import tiny
 from knowing import SENTENCES, arrays, files, info, read, shard, swept
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.work import bytes_needed
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.pending import bytes_needed
+from alloykit.teachers.hugging_face import TeacherInfo
 
 UNITS = ("logits", "passes-0000")
 

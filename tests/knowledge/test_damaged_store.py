@@ -15,9 +15,9 @@ import torch
 from knowing import SENTENCES, swept, table
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.teachers.hugging_face import TeacherInfo
 
 TEXTS, LAYERS = SENTENCES[:20], {"billing": (2,)}
 Tensors = dict[str, torch.Tensor]

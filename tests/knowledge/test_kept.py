@@ -13,11 +13,11 @@ import tiny
 import torch
 from knowing import SENTENCES, read, swept, table
 
-from alloykit.knowledge.live import LiveKnowledge
+from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.models.attention import write_out_attention
 from alloykit.models.tokens import pad
-from alloykit.rows import TeacherRows
-from alloykit.teachers.attention import write_out_attention
-from alloykit.teachers.teacher import Teacher, TeacherInfo
+from alloykit.outputs import TeacherRows
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 Make = Callable[..., tuple[LiveKnowledge, list[int]]]
 
@@ -119,7 +119,7 @@ def test_a_full_disk_ends_the_keeping_only(
             raise OSError(errno.ENOSPC, "No space left on device")
         return len(data) // 2
 
-    monkeypatch.setattr("alloykit.knowledge.kept.os.pwrite", refuse)
+    monkeypatch.setattr("alloykit.knowledge.online.token_state_cache.os.pwrite", refuse)
     live, passes = make()
     live.keep(range(40))
     monkeypatch.undo()

@@ -12,14 +12,14 @@ import torch
 from knowing import SENTENCES, direct, read, table
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge import compute
-from alloykit.knowledge.compute import plain_pass
-from alloykit.knowledge.options import SweepOptions
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
-from alloykit.memory import is_out_of_memory
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep import forward as compute
+from alloykit.knowledge.sweep.forward import plain_pass
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.models.forward import Budget
-from alloykit.teachers.teacher import Teacher, TeacherInfo
+from alloykit.out_of_memory import is_out_of_memory
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 
 class Small:

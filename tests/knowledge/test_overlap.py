@@ -9,11 +9,11 @@ import pytest
 import torch
 from knowing import OPTIONS, SENTENCES, direct, files, read, swept, table, untouched
 
-from alloykit.knowledge import fill as filling
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep import shard as filling
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.hugging_face import TeacherInfo
 
 OLD, NEW = SENTENCES[:24], SENTENCES[20:]  # four in common, half of the old ones' second shard
 LAYERS = {"billing": (2,)}

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from knowing import arrays, files, read, swept
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.sampling import key
+from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.batches import token_batches
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.teachers.hugging_face import TeacherInfo
 
 
 @pytest.fixture(scope="module")

@@ -10,10 +10,10 @@ import pytest
 import torch
 from knowing import SENTENCES, read, recorded, swept
 
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.units import logits_unit, passes_unit
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import logits_unit, passes_unit
+from alloykit.teachers.hugging_face import TeacherInfo
 
 IDS = [f"{n:032x}" for n in range(1, 11)]  # ten texts in shards of four, four and two
 CLASSES = {"quiet": 3, "loud": 2}

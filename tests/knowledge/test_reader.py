@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from knowing import SENTENCES, direct, ids, read, shard, swept, table
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.index import RowIndex
-from alloykit.knowledge.reader import StoredKnowledge
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.units import passes_unit
-from alloykit.rows import chunks
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.row_index import RowIndex
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import passes_unit
+from alloykit.outputs import chunks
+from alloykit.teachers.hugging_face import TeacherInfo
 
 
 @pytest.fixture(scope="module")
@@ -134,7 +134,7 @@ def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
 
 def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
-    monkeypatch.setattr("alloykit.knowledge.fill.PER_PASS_CLASSES", 2)
+    monkeypatch.setattr("alloykit.knowledge.sweep.shard.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)
     assert "per_pass" not in store.load(passes_unit("billing", shard(store, 0), 0))
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]

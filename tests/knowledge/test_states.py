@@ -13,10 +13,10 @@ from knowing import SENTENCES, direct, files, info, read, swept, table, untouche
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.live import LiveKnowledge
-from alloykit.knowledge.reader import StoredKnowledge
+from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import pad
-from alloykit.teachers.teacher import Teacher, TeacherInfo
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 LAYERS = {"billing": (1, 3), "delivery": (2,)}
 

@@ -13,8 +13,8 @@ from knowing import SENTENCES, arrays, direct, files, ids, info, read, swept, ta
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store import Store
-from alloykit.teachers.teacher import Teacher, TeacherInfo
+from alloykit.knowledge.store.store import Store
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 MORE = tiny.texts(25, seed=5)
 
@@ -152,8 +152,8 @@ def test_another_setting_is_refused(field: str, billing: TeacherInfo, tmp_path: 
 
 
 def test_another_sampler_is_refused(billing: TeacherInfo, tmp_path: Path) -> None:
-    from alloykit.knowledge.sampling import StockDropout
-    from alloykit.knowledge.sweep import sweep
+    from alloykit.knowledge.sweep.mc_dropout import StockDropout
+    from alloykit.knowledge.sweep.sweep import sweep
 
     class Other(StockDropout):
         name = "other"

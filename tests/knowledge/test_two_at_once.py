@@ -12,13 +12,13 @@ import torch
 from knowing import OPTIONS, SENTENCES, arrays, direct, read, recorded, shard, swept, table
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge import work
-from alloykit.knowledge.storage import Storage
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
-from alloykit.knowledge.units import logits_unit, passes_unit
-from alloykit.knowledge.work import shards_for
-from alloykit.teachers.teacher import TeacherInfo
+from alloykit.knowledge.store.storage import Storage
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import logits_unit, passes_unit
+from alloykit.knowledge.sweep import pending as work
+from alloykit.knowledge.sweep.pending import shards_for
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.hugging_face import TeacherInfo
 
 
 def fill(teacher: TeacherInfo, store: Path, texts: slice, begin: Any) -> None:

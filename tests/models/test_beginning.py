@@ -22,7 +22,7 @@ from tokenizers import (
 )
 from transformers import PreTrainedTokenizerFast
 
-from alloykit.knowledge.alignment import spans_of
+from alloykit.knowledge.online.token_alignment import spans_of
 from alloykit.models.beginning import beginning, is_local
 from alloykit.models.tokens import encode, whole
 

@@ -12,9 +12,9 @@ import torch
 from alloykit import AlloyError
 from alloykit.models import device
 from alloykit.models.device import pick_device
-from alloykit.recipe import Recipe, parse
+from alloykit.recipe.models import Recipe, parse
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 
 
 def have(monkeypatch: pytest.MonkeyPatch, *there: str) -> None:

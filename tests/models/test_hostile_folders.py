@@ -12,10 +12,10 @@ from hostile import HARMLESS, LABELS, REFUSED, edit, reached, unknown_model
 
 import alloykit
 from alloykit import AlloyError
+from alloykit.blocks import ModelSpec
 from alloykit.models.loading import load_classifier
-from alloykit.options import ModelSpec
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.teacher import TeacherSpec, describe
+from alloykit.teachers.hugging_face import TeacherSpec, describe
 
 __all__ = ["reached"]
 SOURCE = Path(alloykit.__file__).parent

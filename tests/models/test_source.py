@@ -16,9 +16,9 @@ from huggingface_hub import constants
 from pydantic import ValidationError
 
 from alloykit import AlloyError
-from alloykit.models import source
-from alloykit.models.source import identity, is_hub_id, locate
-from alloykit.options import ModelSpec
+from alloykit.blocks import ModelSpec
+from alloykit.models import location as source
+from alloykit.models.location import identity, is_hub_id, locate
 
 
 @pytest.fixture

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from one_task import five_texts
 
-from alloykit.rows import Rows
+from alloykit.outputs import Rows
 
 
 @pytest.fixture

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy import Alloy
-from alloykit.methods.base import Context, Shape
+from alloykit.methods.alloy.method import Alloy
+from alloykit.methods.protocol import Context, Shape
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 LABELS = (("a", "b"), ("c", "d"))
 

@@ -9,9 +9,9 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 LABELS, B, L, H, DEPTH = ("a", "b", "c"), 5, 4, 2, 2
 WIDTHS, DEPTHS = (8, 6), (4, 3)

@@ -10,13 +10,13 @@ import pytest
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy import log_answers
-from alloykit.methods.early_states import early_layers
-from alloykit.uncertainty.density import FLOOR, density, fit_density
-from alloykit.uncertainty.ownership import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
-from alloykit.uncertainty.ownership_checks import borne_out, knowing, lead, surer
-from alloykit.uncertainty.ownership_halves import agreement, crossed, exponent
-from alloykit.uncertainty.sharpness import MOST, power, sharpened
+from alloykit.methods.alloy.acceptance import borne_out, knowing, lead, surer
+from alloykit.methods.alloy.cross_fit import agreement, crossed, exponent
+from alloykit.methods.alloy.early_states import early_layers
+from alloykit.methods.alloy.method import log_answers
+from alloykit.methods.alloy.mixture import ROUNDS, Ownership, Whitening, half_standardised, start, teachers_share
+from alloykit.methods.alloy.sharpness import MOST, power, sharpened
+from alloykit.stats.density import FLOOR, density, fit_density
 
 OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 import torch
 
-from alloykit.methods.alloy import WHOLE
-from alloykit.methods.base import Context, Shape
+from alloykit.methods.alloy.method import WHOLE
+from alloykit.methods.protocol import Context, Shape
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 from tests.oracle.constructed_pools import Pool, right, routed
 
 
@@ -38,7 +38,7 @@ def test_texts_that_nobody_knows_get_low_weight() -> None:
 
 
 def test_half_of_the_target_is_the_teachers_and_half_the_mixture_s() -> None:
-    """T of the docstring of methods/alloy.py, text by text; teacher 2 is nearly flat, and sharpened."""
+    """T of the docstring of methods/alloy/method.py, text by text; teacher 2 is nearly flat, and sharpened."""
     pool = Pool((100, 100, 100, 100), (("a", "b", "c"), ("c", "d")), foreign=50)
     first, second = pool.everything.teachers
     pool.everything = Rows((first, TeacherRows(second.logits / 20, pooled_states=second.pooled_states)))

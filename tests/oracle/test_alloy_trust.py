@@ -9,10 +9,10 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy import CONTRADICTED, FEW, WHOLE, _why_not
-from alloykit.methods.base import Context, Shape
+from alloykit.methods.alloy.method import CONTRADICTED, FEW, WHOLE, _why_not
+from alloykit.methods.protocol import Context, Shape
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 from tests.oracle.constructed_pools import Pool, right, routed
 
 
@@ -42,7 +42,7 @@ def test_an_outcome_that_contradicts_the_teachers_is_not_used(monkeypatch: pytes
         )
     )
     fixed = torch.nn.functional.one_hot(owner_of, 2).double() * 6
-    monkeypatch.setattr("alloykit.methods.alloy.half_standardised", lambda c, p: fixed)
+    monkeypatch.setattr("alloykit.methods.alloy.method.half_standardised", lambda c, p: fixed)
     owner, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == CONTRADICTED
     assert any("teacher 2 is surer of the other teachers' texts" in line for line in notes["warnings"])
@@ -59,7 +59,7 @@ def test_states_without_any_structure_do_no_harm() -> None:
 
 def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each half's mixture routes as well as the other, but a third and more of the labels within a teacher are mixed up."""
-    from alloykit.methods import alloy
+    from alloykit.methods.alloy import method as alloy
 
     pool = Pool((100, 100, 100, 100))
     straight = alloy.crossed
@@ -80,7 +80,7 @@ def test_halves_that_name_texts_differently_are_not_believed(monkeypatch: pytest
 
 def test_teachers_are_compared_on_known_texts_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """Eq. 9: what is nobody's counts neither for a teacher nor against it."""
-    from alloykit.methods import alloy
+    from alloykit.methods.alloy import method as alloy
 
     pool, seen = Pool((100, 100, 100, 100), foreign=200), {}
     straight = alloy.surer

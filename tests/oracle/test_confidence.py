@@ -8,9 +8,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.uncertainty import calibration
-from alloykit.uncertainty.entropy import confidence, entropy
-from alloykit.uncertainty.margin import margin
+from alloykit.stats import calibration
+from alloykit.stats.entropy import confidence, entropy
+from alloykit.stats.margin import margin
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
 vectors = st.lists(st.floats(0.01, 1), min_size=2, max_size=8).map(lambda v: [a / sum(v) for a in v])

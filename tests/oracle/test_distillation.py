@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from alloykit.errors import AlloyError
 from alloykit.methods.ensembles import fitted_weights
 from alloykit.methods.registry import create
-from alloykit.rows import LabelsOnly, Rows
+from alloykit.outputs import LabelsOnly, Rows
 
 
 def expected_weights(spec: dict[str, Any], rows: Rows, x: int) -> list[float]:

@@ -12,9 +12,9 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
-from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 B, L = 3, 4
 SPACE = LabelSpace.union([("a", "b"), ("c", "d", "e")])

@@ -24,7 +24,7 @@ from one_task import (
 
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
-from alloykit.rows import Rows
+from alloykit.outputs import Rows
 
 
 def test_mt_bert(rows: Rows) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.covariance import ledoit_wolf
 
-from alloykit.uncertainty.mahalanobis import Gaussians, logistic
+from alloykit.stats.mahalanobis import Gaussians, logistic
 
 
 def data(n: int = 60, d: int = 4, k: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:

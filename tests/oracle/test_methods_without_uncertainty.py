@@ -6,10 +6,10 @@ import torch
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import grouped_kl
-from alloykit.methods.base import Context, Lesson, Phase, StudentOutput
 from alloykit.methods.ensemble import ensemble_logits
+from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
+from alloykit.outputs import Rows, TeacherRows
 
 SETS = {
     "disjoint": (("a", "b", "c"), ("d", "e"), ("f", "g", "h", "i")),

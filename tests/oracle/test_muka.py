@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Phase, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.rows import Rows, TeacherRows
-from alloykit.uncertainty import calibration
+from alloykit.outputs import Rows, TeacherRows
+from alloykit.stats import calibration
 
 SETS = {
     "disjoint": (("a", "b", "c"), ("d", "e"), ("f", "g", "h", "i")),

@@ -11,10 +11,10 @@ import torch
 from one_task import LABELS, B, Pool, close, context, soft_ce, softmax, student, teacher_ce
 from torch.nn import functional
 
-from alloykit.methods.base import Lesson, Phase, Step
-from alloykit.methods.policy import Policy, features, score, standardise
+from alloykit.methods.protocol import Lesson, Phase, Step
 from alloykit.methods.registry import create
-from alloykit.rows import Rows
+from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
+from alloykit.outputs import Rows
 
 N, D = 2, 6
 WIDTH = D + (len(LABELS) + 1) * N
@@ -344,6 +344,6 @@ def test_pre_training_prefers_whoever_knows_the_label() -> None:
 
 
 def type_of(logits: torch.Tensor) -> Any:
-    from alloykit.rows import TeacherRows
+    from alloykit.outputs import TeacherRows
 
     return TeacherRows(logits)

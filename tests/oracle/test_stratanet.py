@@ -14,12 +14,12 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
-from alloykit.methods.strata import blocks, collapse, pooled_blocks
-from alloykit.methods.stratanet import Amalgamation
-from alloykit.rows import Rows, TeacherRows
-from alloykit.uncertainty.mahalanobis import Gaussians
+from alloykit.methods.stratanet.blocks import blocks, collapse, pooled_blocks
+from alloykit.methods.stratanet.method import Amalgamation
+from alloykit.outputs import Rows, TeacherRows
+from alloykit.stats.mahalanobis import Gaussians
 
 GROUPS, DEPTH, WIDTH = (("a", "b"), ("c", "d", "e")), 2, 8
 SHAPES = (Shape(6, 3), Shape(10, 4))

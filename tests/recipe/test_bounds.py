@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
+from alloykit.blocks import MAX_FLOAT, MAX_INTEGER, Block
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.generation.options import GenerationOptions
+from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import methods
 from alloykit.names import shown
-from alloykit.options import MAX_FLOAT, MAX_INTEGER, Block
-from alloykit.recipe import GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe, parse
-from alloykit.training.options import TrainingOptions
+from alloykit.recipe.models import GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.training.training_options import TrainingOptions
 
 VALID: dict[str, Any] = {"teachers": ["a", "b"], "texts": "texts.csv", "student": "c", "output": "run"}
 

@@ -10,7 +10,7 @@ import pytest
 from htmltree import Node, parse
 from toyruns import ODD, Runs, once
 
-from alloykit.jobs.report import report
+from alloykit.commands.report import report
 
 
 @pytest.fixture(scope="session")

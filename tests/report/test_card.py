@@ -13,8 +13,8 @@ import yaml
 from huggingface_hub import ModelCard
 from toyruns import Runs, copied
 
+from alloykit.commands.report import report
 from alloykit.escape import markdown_sentence
-from alloykit.jobs.report import report
 from alloykit.methods.registry import methods
 from alloykit.report import page
 from alloykit.report.card import card, licence

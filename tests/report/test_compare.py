@@ -13,9 +13,9 @@ import torch
 from htmltree import Node, parse, rows, table_in
 from toyruns import Runs, copied
 
+from alloykit.commands.report import report
 from alloykit.evaluation.answers import Answers
 from alloykit.evaluation.significance import against
-from alloykit.jobs.report import report
 from alloykit.report import page
 from alloykit.report.compare import render_comparison
 

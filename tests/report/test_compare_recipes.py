@@ -10,8 +10,8 @@ import pytest
 from htmltree import Node, parse, rows, section, table_in
 from toyruns import Runs, copied
 
+from alloykit.commands.report import report
 from alloykit.errors import AlloyError
-from alloykit.jobs.report import report
 from alloykit.report import page
 from alloykit.report.compare import differences
 

@@ -12,7 +12,7 @@ from htmltree import parse, rows
 from pydantic import ValidationError
 
 from alloykit.errors import AlloyError
-from alloykit.methods.sections import MethodReport, Section, Series, Table, Text
+from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 from alloykit.report import page
 
 

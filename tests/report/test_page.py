@@ -11,7 +11,7 @@ import yaml
 from htmltree import Node, rows, section
 from toyruns import Runs
 
-from alloykit.jobs.report import report
+from alloykit.commands.report import report
 from alloykit.report.recipes import shown
 from alloykit.run_files import recipe_of
 

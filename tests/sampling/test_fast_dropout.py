@@ -13,10 +13,10 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional
 
-from alloykit.knowledge.sampling import ByteDropout, StockDropout, choose_sampler
-from alloykit.teachers import fast_dropout
-from alloykit.teachers.fast_dropout import FastMasks, all_caught
-from alloykit.teachers.teacher import Teacher, TeacherSpec, describe
+from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout, choose_sampler
+from alloykit.models import fast_dropout
+from alloykit.models.fast_dropout import FastMasks, all_caught
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 
 PASSES = 128
 

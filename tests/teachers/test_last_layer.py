@@ -11,8 +11,8 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from alloykit.models.dropout import dropout_active
-from alloykit.teachers.fast_dropout import FastMasks
-from alloykit.teachers.last_layer import LeanLastLayer
+from alloykit.models.fast_dropout import FastMasks
+from alloykit.models.last_layer import LeanLastLayer
 
 LEAN = {"bert", "roberta", "distilbert", "electra"}
 

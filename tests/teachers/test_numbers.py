@@ -10,19 +10,19 @@ import tiny
 import torch
 
 from alloykit.errors import AlloyError
-from alloykit.jobs.prepare import prepare
-from alloykit.knowledge.options import SweepOptions
-from alloykit.knowledge.sampling import choose_sampler
-from alloykit.knowledge.store import Store
-from alloykit.knowledge.sweep import sweep
-from alloykit.knowledge.units import passes_unit
-from alloykit.methods.base import Needs
-from alloykit.recipe import Recipe, parse
-from alloykit.teachers import numbers
-from alloykit.teachers.numbers import Numbers
-from alloykit.teachers.teacher import Teacher, TeacherInfo, TeacherSpec, describe
-from alloykit.training.options import TrainingOptions
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import passes_unit
+from alloykit.knowledge.sweep.mc_dropout import choose_sampler
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.methods.protocol import Needs
+from alloykit.models import compute_format as numbers
+from alloykit.models.compute_format import Numbers
+from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.prepare import prepare
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo, TeacherSpec, describe
 from alloykit.training.steps import StepProbe
+from alloykit.training.training_options import TrainingOptions
 
 
 @pytest.fixture(scope="module")

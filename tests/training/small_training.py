@@ -11,14 +11,14 @@ import torch
 from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 
 from alloykit.data import load_texts
-from alloykit.methods.base import Method, Shape
+from alloykit.methods.protocol import Method, Shape
 from alloykit.methods.registry import create
-from alloykit.rows import Rows
-from alloykit.teachers.attention import write_out_attention
+from alloykit.models.attention import write_out_attention
+from alloykit.outputs import Rows
 from alloykit.training.dataset import Collator, Tokens, tokenize
-from alloykit.training.options import StudentSpec, TrainingOptions
 from alloykit.training.student import build_student
 from alloykit.training.trainer import Fitted, train
+from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 PLAIN = {
     "epochs": 2, "learning_rate": 1e-3, "max_length": 32, "warmup": 0.0, "scheduler": "constant",

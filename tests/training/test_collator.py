@@ -8,7 +8,7 @@ from random_rows import Pool, rows_of
 from tokenizers import processors
 
 from alloykit.data import load_texts
-from alloykit.rows import LabelsOnly, Rows, chunks
+from alloykit.outputs import LabelsOnly, Rows, chunks
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 
 N = 12

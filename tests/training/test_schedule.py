@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from alloykit.training.options import TrainingOptions
 from alloykit.training.schedule import (
     LEAST_EPOCHS,
     LEAST_STEPS,
@@ -23,6 +22,7 @@ from alloykit.training.schedule import (
     least_steps,
     steps_per_epoch,
 )
+from alloykit.training.training_options import TrainingOptions
 
 NOTHING_SAID = TrainingOptions()
 

@@ -12,8 +12,8 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.training.options import StudentSpec
 from alloykit.training.student import build_student, keep_layers, layers_to_keep
+from alloykit.training.training_options import StudentSpec
 
 SPACE = LabelSpace.union([["bug", "login"], ["refund", "bug", "invoice"]])
 # Where each architecture keeps its layers; ALBERT's share their weights.

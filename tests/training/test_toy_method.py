@@ -13,8 +13,8 @@ from torch import nn
 
 from alloykit.files import read_json
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Method, Phase, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits
+from alloykit.methods.protocol import Method, Phase, Supervision, uniform_weights
 from alloykit.methods.registry import create
 
 

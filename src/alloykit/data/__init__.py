@@ -5,8 +5,8 @@ without a usable text are counted by reason, then dropped or refused. Texts that
 """
 
 from alloykit.data.load import load_texts
-from alloykit.data.options import ColumnOptions, TextsOptions
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import Texts, text_id
+from alloykit.data.texts_options import ColumnOptions, TextsOptions
 
 __all__ = ["FORMATS", "ColumnOptions", "Texts", "TextsOptions", "load_texts", "text_id"]

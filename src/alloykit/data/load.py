@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from alloykit.data.options import ColumnOptions, TextsOptions
+from alloykit.data.parts import parts_of, rows_of
 from alloykit.data.readers import FORMATS
-from alloykit.data.sources import parts_of, rows_of
 from alloykit.data.table import Collector, Texts
+from alloykit.data.texts_options import ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import quoted
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from alloykit.data.disk import DiskTable, DiskWriter
 from alloykit.data.limits import MAX_TEXT, too_long
-from alloykit.data.options import ColumnOptions
 from alloykit.data.readers import Part
+from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 from alloykit.names import quoted, shown
 

@@ -14,16 +14,16 @@ from typing import Any
 import yaml
 from rich.markup import escape
 
+from alloykit.commands.amalgamate import run_recipe
+from alloykit.commands.evaluate import table
+from alloykit.commands.teach import teach
 from alloykit.data import load_texts
 from alloykit.escape import visible
 from alloykit.files import write_atomic
-from alloykit.jobs.amalgamate import run_recipe
-from alloykit.jobs.evaluate import table
-from alloykit.jobs.output_folder import check_output
-from alloykit.jobs.run import Run
-from alloykit.jobs.teach import teach
-from alloykit.models.source import BUNDLED
-from alloykit.recipe import Recipe, TeachRecipe, parse
+from alloykit.models.location import BUNDLED
+from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.stages.output_folder import check_output
+from alloykit.stages.run_folder import Run
 from alloykit.terminal import show
 
 TEAMS = ("billing", "delivery", "account")

@@ -15,12 +15,12 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.files import replace_atomic
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method
-from alloykit.methods.checks import supervised
 from alloykit.methods.ensemble import Ensemble
+from alloykit.methods.protocol import Context, Method
 from alloykit.methods.registry import create
-from alloykit.rows import Source, chunks
-from alloykit.uncertainty.entropy import confidence
+from alloykit.methods.requirements import supervised
+from alloykit.outputs import Source, chunks
+from alloykit.stats.entropy import confidence
 
 STUDENT, ENSEMBLE, ROUTING = "student", "ensemble", "routing"
 

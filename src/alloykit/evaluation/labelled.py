@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers
 from alloykit.evaluation.metrics import score
-from alloykit.evaluation.oracle import distance, owners_oracle
+from alloykit.evaluation.oracle_distance import distance, owners_oracle
 from alloykit.evaluation.reliability import reliability, tempered
 from alloykit.evaluation.significance import against, interval
 from alloykit.labels import LabelSpace

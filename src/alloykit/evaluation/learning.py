@@ -58,7 +58,7 @@ def late_fall(history: Sequence[Mapping[str, Any]], steps: int) -> float | None:
 def cautions(view: Mapping[str, Any] | None, fall: float | None, plan: Plan) -> list[str]:
     """Sentences about a student that has learned too little. Each says what to change.
 
-    view: what the student does on the pool (evaluation/student.py); None if nobody looked. fall: see `late_fall`.
+    view: what the student does on the pool (evaluation/student_confidence.py); None if nobody looked. fall: see `late_fall`.
     """
     found = []
     if fall is not None and fall >= 1:

@@ -8,10 +8,10 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method
-from alloykit.methods.checks import supervised
-from alloykit.rows import Source, chunks
-from alloykit.uncertainty.entropy import confidence
+from alloykit.methods.protocol import Context, Method
+from alloykit.methods.requirements import supervised
+from alloykit.outputs import Source, chunks
+from alloykit.stats.entropy import confidence
 
 SURE = 0.9
 BINS = 20

@@ -14,9 +14,9 @@ from torch.nn import functional
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.as_dfd import AsDfdOptions, hidden_loss
+from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
-from alloykit.rows import Rows, TeacherRows
-from alloykit.teachers.teacher import Teacher
+from alloykit.teachers.hugging_face import Teacher
 
 BATCH = 32
 

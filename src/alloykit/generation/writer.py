@@ -13,12 +13,12 @@ from torch import Tensor
 from transformers import LogitsProcessorList
 
 from alloykit.errors import AlloyError
-from alloykit.generation.options import GenerationOptions, Value, several
+from alloykit.generation.generation_options import GenerationOptions, Value, several
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
 from alloykit.models.forward import Budget, over_texts
 from alloykit.models.loading import load_language_model
-from alloykit.teachers.teacher import Teacher
+from alloykit.teachers.hugging_face import Teacher
 
 TOKENS = 8192  # padded tokens that the teacher reads at once
 DRAWN = ("temperature", "top_k", "top_p")  # options of which each batch may draw one of several values

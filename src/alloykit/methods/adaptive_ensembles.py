@@ -22,10 +22,10 @@ from torch.nn import functional
 
 from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, true_labels
 from alloykit.methods.ensembles import uniform_mean
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 NEIGHBOURS = 4  # b and c are among so many texts that follow a in the batch
 

@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 
 class AsDfdOptions(MethodOptions):

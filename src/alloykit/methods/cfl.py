@@ -18,8 +18,8 @@ from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
-from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.features import FeatureOptions, frozen
+from alloykit.methods.hidden_options import FeatureOptions, frozen
+from alloykit.methods.protocol import Context, Lesson, Needs
 from alloykit.methods.vanilla_kd import VanillaKD
 
 

@@ -6,7 +6,7 @@ Vanilla KD, plus, summed over the student's layers l ↔ teacher layer ⌈l L_i 
     [ĥ_{1,l}; …; ĥ_{N,l}] = D_l r_l          reconstructed
     Σ_l [MSE(P_l h^s_l, stopgrad r_l) + Σ_i MSE(ĥ_{i,l}, h_{i,l})]
 
-E, D, P are linear. Token states of other tokenizers are aligned by characters (knowledge/alignment.py); padding and tokens
+E, D, P are linear. Token states of other tokenizers are aligned by characters (knowledge/online/token_alignment.py); padding and tokens
 without a counterpart are left out. Means over tokens are per text, so that texts do not influence each other (ours).
 """
 
@@ -19,9 +19,9 @@ import torch
 from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mse
-from alloykit.methods.base import Context, Lesson, Needs
-from alloykit.methods.features import FeatureOptions, frozen
+from alloykit.methods.hidden_options import FeatureOptions, frozen
 from alloykit.methods.layers import uniform
+from alloykit.methods.protocol import Context, Lesson, Needs
 from alloykit.methods.vanilla_kd import VanillaKD
 
 

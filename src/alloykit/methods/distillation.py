@@ -16,8 +16,8 @@ from torch import Tensor
 from torch.nn import functional
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 TINY = 1e-12  # below it a probability counts as this
 

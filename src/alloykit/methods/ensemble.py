@@ -6,9 +6,9 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.base import Context, Method, Phase, Supervision, uniform_weights
-from alloykit.methods.checks import unequal_counts
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Method, Phase, Supervision, uniform_weights
+from alloykit.methods.requirements import unequal_counts
+from alloykit.outputs import Rows
 
 
 def ensemble_logits(rows: Rows, space: LabelSpace) -> Tensor:

@@ -10,7 +10,6 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.methods.base import Context, Lesson, Needs, State
 from alloykit.methods.distillation import (
     Distillation,
     DistillationOptions,
@@ -19,7 +18,8 @@ from alloykit.methods.distillation import (
     soft_cross_entropy,
     teacher_losses,
 )
-from alloykit.rows import Rows, Source, chunks
+from alloykit.methods.protocol import Context, Lesson, Needs, State
+from alloykit.outputs import Rows, Source, chunks
 
 ROUNDS, TOLERANCE = 2000, 1e-9  # of the fit: it stops when no weight moves by more than this
 YUAN = "Yuan et al. 2021, Baseline Models"

@@ -20,10 +20,10 @@ from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.losses.hidden import masked_mse
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, Step, Supervision
 from alloykit.methods.distillation import label_loss, mixture, soft_cross_entropy, teacher_losses
 from alloykit.methods.layers import uniform
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Step, Supervision
+from alloykit.outputs import Rows
 
 
 class MTBertOptions(MethodOptions):

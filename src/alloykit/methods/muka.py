@@ -13,13 +13,13 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
-from alloykit.methods.checks import unequal_counts
-from alloykit.methods.early_states import MOST, densities, early_layers, fit_densities
-from alloykit.rows import Rows, Source, TeacherRows, chunks, sample
-from alloykit.uncertainty import calibration
-from alloykit.uncertainty.entropy import confidence
-from alloykit.uncertainty.margin import margin
+from alloykit.methods.alloy.early_states import MOST, densities, early_layers, fit_densities
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
+from alloykit.methods.requirements import unequal_counts
+from alloykit.outputs import Rows, Source, TeacherRows, chunks, sample
+from alloykit.stats import calibration
+from alloykit.stats.entropy import confidence
+from alloykit.stats.margin import margin
 
 
 class MukaOptions(MethodOptions):

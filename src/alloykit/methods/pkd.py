@@ -18,11 +18,11 @@ from torch.nn import functional
 
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Needs, Supervision
 from alloykit.methods.distillation import label_loss
 from alloykit.methods.layers import uniform
+from alloykit.methods.protocol import Context, Lesson, Needs, Supervision
 from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
-from alloykit.rows import Rows
+from alloykit.outputs import Rows
 
 
 class PKDOptions(SingleTeacherOptions):

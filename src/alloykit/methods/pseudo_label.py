@@ -5,9 +5,9 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, Lesson, Supervision, uniform_weights
 from alloykit.methods.routing import Wrapping
-from alloykit.rows import Rows
+from alloykit.outputs import Rows
 
 
 class PseudoLabel(Wrapping):

@@ -8,9 +8,8 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.methods.adaptive_ensembles import AdaptiveEnsemble, DissimilarityEnsemble
-from alloykit.methods.alloy import Alloy
+from alloykit.methods.alloy.method import Alloy
 from alloykit.methods.as_dfd import AsDfd
-from alloykit.methods.base import Method
 from alloykit.methods.cfl import CFL
 from alloykit.methods.dfa import DFA
 from alloykit.methods.distilbert import DistilBert
@@ -26,12 +25,13 @@ from alloykit.methods.ensembles import (
 )
 from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka import Muka
-from alloykit.methods.oracle import Oracle
+from alloykit.methods.oracle_routing import Oracle
 from alloykit.methods.pkd import PKD
+from alloykit.methods.protocol import Method
 from alloykit.methods.pseudo_label import PseudoLabel
-from alloykit.methods.rl_kd import RLKD
+from alloykit.methods.rl_kd.method import RLKD
 from alloykit.methods.routing import Routing
-from alloykit.methods.stratanet import StrataNet
+from alloykit.methods.stratanet.method import StrataNet
 from alloykit.methods.supervised import Supervised
 from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.tinybert import TinyBert

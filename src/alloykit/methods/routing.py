@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from alloykit.methods.base import Context, Method, Needs, Phase, State, Supervision
-from alloykit.methods.sections import MethodReport
-from alloykit.rows import Rows, Source
+from alloykit.methods.protocol import Context, Method, Needs, Phase, State, Supervision
+from alloykit.methods.report_sections import MethodReport
+from alloykit.outputs import Rows, Source
 
 
 class Wrapping(Method):

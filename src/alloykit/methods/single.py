@@ -6,8 +6,8 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 
 class SingleTeacherOptions(MethodOptions):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from alloykit.methods.base import Context, Lesson, Method, Needs, Supervision, uniform_weights
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, Needs, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 
 class Supervised(Method):

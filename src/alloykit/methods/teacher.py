@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from alloykit.methods.base import Context, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 
 class TeacherOptions(MethodOptions):

@@ -21,11 +21,11 @@ from torch import Tensor, nn
 
 from alloykit.errors import AlloyError
 from alloykit.losses.hidden import masked_mse
-from alloykit.methods.base import Context, Lesson, Needs, Phase, Supervision
 from alloykit.methods.distillation import soft_cross_entropy
 from alloykit.methods.layers import uniform
+from alloykit.methods.protocol import Context, Lesson, Needs, Phase, Supervision
 from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
-from alloykit.rows import Rows
+from alloykit.outputs import Rows
 
 LAYERS, ANSWERS = "layers", "answers"
 

@@ -7,8 +7,8 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision
+from alloykit.outputs import Rows
 
 
 class UHCOptions(MethodOptions):

@@ -7,9 +7,9 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.base import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.methods.ensemble import ensemble_logits, loudness
-from alloykit.rows import Rows
+from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
+from alloykit.outputs import Rows
 
 
 class VanillaKDOptions(MethodOptions):

@@ -10,9 +10,9 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.memory import is_out_of_memory, release_memory
 from alloykit.models.batches import token_batches
 from alloykit.models.tokens import check_tokens, pad
+from alloykit.out_of_memory import is_out_of_memory, release_memory
 from alloykit.progress import say
 
 Advance = Callable[[int], None]

@@ -16,14 +16,14 @@ from typing import Any
 
 import torch
 
+from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
-from alloykit.memory import is_out_of_memory
 from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.folder import check_weights, needs_code, staged
 from alloykit.models.heads import is_pooled, with_head
-from alloykit.models.source import Source, locate
+from alloykit.models.location import Source, locate
 from alloykit.models.tokens import check_tokens, encode, pad, usable_length
-from alloykit.options import ModelSpec
+from alloykit.out_of_memory import is_out_of_memory
 from alloykit.progress import library_bars_off
 
 TRIED = ["a", "a text to try: 1, 2, 3"]  # what every model reads once when it is loaded

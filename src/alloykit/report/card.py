@@ -12,7 +12,7 @@ from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
 from alloykit.escape import code_block, last_part, markdown, markdown_sentence, visible
-from alloykit.models.source import card_of
+from alloykit.models.location import card_of
 from alloykit.report.recipes import model_name
 from alloykit.report.verdict import verdict
 

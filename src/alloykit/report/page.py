@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
-from alloykit.models.source import is_hub_id
+from alloykit.models.location import is_hub_id
 from alloykit.report import figures
 from alloykit.report.figures import Picture, percent
 from alloykit.report.recipes import shown

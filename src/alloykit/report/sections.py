@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from alloykit.methods.sections import MethodReport, Section, Series, Table, Text
+from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 from alloykit.report import figures
 from alloykit.report.figures import Picture, percent
 

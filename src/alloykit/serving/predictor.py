@@ -10,15 +10,15 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
 from alloykit.models.export import temperature_of
 from alloykit.models.forward import Budget, over_texts
+from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.tokens import encode, usable_length
-from alloykit.options import ModelSpec
 from alloykit.progress import bar
-from alloykit.teachers.last_layer import LeanLastLayer
 
 TOKENS_PER_BATCH = 8192
 

@@ -14,8 +14,8 @@ import torch
 from alloykit.data import Texts
 from alloykit.files import scratch
 from alloykit.models.tokens import encode, pad
+from alloykit.outputs import Source
 from alloykit.progress import bar
-from alloykit.rows import Source
 from alloykit.training.module import STUDENT_INPUTS
 
 MOST_HELD_OUT = 2_000  # enough for a standard error well below what the checks differ by

@@ -9,12 +9,12 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from alloykit.methods.base import Context, Lesson, Method, Phase, StudentOutput
-from alloykit.methods.checks import supervised
-from alloykit.rows import Rows
-from alloykit.teachers.attention import AttentionScores
-from alloykit.teachers.fast_dropout import FastMasks
-from alloykit.teachers.last_layer import LeanLastLayer
+from alloykit.methods.protocol import Context, Lesson, Method, Phase, StudentOutput
+from alloykit.methods.requirements import supervised
+from alloykit.models.attention import AttentionScores
+from alloykit.models.fast_dropout import FastMasks
+from alloykit.models.last_layer import LeanLastLayer
+from alloykit.outputs import Rows
 
 STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others", "inputs_embeds")
 

@@ -13,10 +13,10 @@ from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
 from alloykit.files import os_error
-from alloykit.memory import is_out_of_memory
-from alloykit.methods.base import Method, Step
+from alloykit.methods.protocol import Method, Step
 from alloykit.models.tokens import pad
-from alloykit.rows import Rows
+from alloykit.out_of_memory import is_out_of_memory
+from alloykit.outputs import Rows
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from alloykit.training.options import TrainingOptions
+from alloykit.training.training_options import TrainingOptions
 
 RATE, WIDTH, LAYERS = 6e-4, 384, 3  # the rate of an encoder of this width and depth
 MOST_RATE = 1e-3

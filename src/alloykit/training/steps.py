@@ -8,12 +8,12 @@ from typing import Any
 
 import torch
 
-from alloykit.methods.base import Needs
+from alloykit.methods.protocol import Needs
+from alloykit.models.fast_dropout import FastMasks
+from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.tokens import pad
 from alloykit.precision import choose_precision
-from alloykit.teachers.fast_dropout import FastMasks
-from alloykit.teachers.last_layer import LeanLastLayer
-from alloykit.training.options import TrainingOptions
+from alloykit.training.training_options import TrainingOptions
 
 Encodings = Sequence[Mapping[str, list[int]]]
 

@@ -15,7 +15,7 @@ from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.export import TEMPERATURE
 from alloykit.models.heads import MARK, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
-from alloykit.training.options import StudentSpec
+from alloykit.training.training_options import StudentSpec
 
 
 def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:

@@ -11,11 +11,11 @@ from torch.nn import functional
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from alloykit.data import Texts
-from alloykit.methods.base import Context, Lesson, Method, Needs
 from alloykit.methods.distillation import true_labels
+from alloykit.methods.protocol import Context, Lesson, Method, Needs
 from alloykit.models.heads import PooledClassifier, PooledHead
 from alloykit.models.tokens import encode, pad
-from alloykit.rows import Rows, Source
+from alloykit.outputs import Rows, Source
 from alloykit.training.dataset import Collator
 
 Batch = Mapping[str, Tensor]

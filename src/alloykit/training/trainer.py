@@ -17,18 +17,18 @@ from transformers.trainer_callback import PrinterCallback, ProgressCallback, Tra
 
 from alloykit.errors import AlloyError
 from alloykit.files import os_error
-from alloykit.memory import is_out_of_memory
-from alloykit.methods.base import Context, Method, Phase
+from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
+from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_precision
 from alloykit.progress import bar, say
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import Amalgam
-from alloykit.training.options import TrainingOptions
 from alloykit.training.phase_trainer import PhaseTrainer, Progress, Validation, summarise_checks
 from alloykit.training.schedule import Schedule, known
 from alloykit.training.selection import Selection
+from alloykit.training.training_options import TrainingOptions
 
 Supply = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
 """phase, student, the method's modules → dataset and collator."""

@@ -1,0 +1,1 @@
+"""Everything that prints or turns an exception into an exit code."""

@@ -1,0 +1,157 @@
+"""What `plan` and `methods` print."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+import typing
+from typing import Any
+
+from rich.table import Table
+
+from alloykit.errors import AlloyError
+from alloykit.methods.protocol import MethodOptions
+from alloykit.methods.registry import create, methods
+from alloykit.names import near, shown
+from alloykit.recipe.models import Recipe
+from alloykit.terminal import plain
+
+
+def method_table() -> list[dict[str, str]]:
+    """Name, title, reference and needs of every method."""
+    return [
+        {"name": name, "title": m.title, "reference": m.reference, "needs": create(name).needs.describe()}
+        for name, m in methods().items()
+    ]
+
+
+def method_details(name: str) -> dict[str, Any]:
+    """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
+    known = methods()
+    if name not in known:
+        guess = near(name, known)
+        raise AlloyError(
+            expected="a method's name",
+            got=shown(name),
+            hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
+        )
+    method = known[name]
+    meanings = _meanings(method.Options)
+    options = [
+        {
+            "name": key,
+            "default": str(field.default),
+            "type": _type(field.annotation),
+            "meaning": meanings.get(key, ""),
+        }
+        for key, field in method.Options.model_fields.items()
+    ]
+    if method.default_inner is not None:
+        options.append(
+            {
+                "name": "of",
+                "default": method.default_inner,
+                "type": "method",
+                "meaning": "The method whose target is used.",
+            }
+        )
+    return {
+        "name": name,
+        "title": method.title,
+        "reference": method.reference,
+        "needs": create(name).needs.describe(),
+        "about": inspect.getdoc(method),
+        "options": options,
+    }
+
+
+def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
+    """What `method_table` or `method_details` found, as a table for the terminal."""
+    if isinstance(shown, list):
+        default = Recipe.model_fields["method"].default["name"]
+        out = Table(title=f"alloykit methods NAME shows a method's options; without `method:`, it is {default}")
+        for heading in ("name", "what it is", "reference", "needs"):
+            out.add_column(heading, no_wrap=heading == "name")
+        for row in shown:
+            out.add_row(*(plain(row[key]) for key in ("name", "title", "reference", "needs")))
+        return out
+    out = Table(title=plain(f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}"))
+    for heading in ("option", "default", "type", "meaning"):
+        out.add_column(heading, no_wrap=heading == "option")
+    for option in shown["options"]:
+        out.add_row(*(plain(option[key]) for key in ("name", "default", "type", "meaning")))
+    return out
+
+
+def plan_lines(plan: dict[str, Any]) -> list[str]:
+    """A plan as lines of text."""
+    if "texts" not in plan:
+        known = f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"
+        then = f"then: method {plan['method']['name']}; plan again once the texts are there"
+        return [known, *_generation_lines(plan["generation"]), then, f"output: {plan['output']}"]
+    lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
+    lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
+    lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
+    texts = plan["texts"]
+    dropped = "".join(f", {n:,} dropped ({reason})" for reason, n in texts["dropped"].items())
+    lines.append(f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped})")
+    for t in plan["teachers"]:
+        line = f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads"
+        if "seconds" in t:
+            line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+        lines.append(line)
+    lines += _generation_lines(plan["generation"]) if "generation" in plan else []
+    if plan["knowledge_bytes"]:
+        lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
+    if plan["student_steps"]:
+        about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
+        how = plan["student_training"]
+        rule = " (set them in `training:` for others)" if how["by_rule"] else ""
+        lines.append(f"student: {plan['student_steps']:,} steps{about}")
+        lines.append(f"  {how['epochs']:g} epochs, learning rate {how['learning_rate']:g}{rule}")
+    if plan["seconds"]:
+        total = duration(sum(plan["seconds"].values()))
+        lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
+    lines += [f"caution: {caution}" for caution in plan["cautions"]]
+    return [*lines, f"output: {plan['output']}"]
+
+
+def _generation_lines(generation: dict[str, Any]) -> list[str]:
+    """Of texts that are still to be written."""
+    lines = []
+    for name, texts in generation["texts"].items():
+        reads = texts * generation["reads_each"]
+        steered = f", steered by at most {reads:,} short reads of the teacher" if reads else ""
+        lines.append(f"texts for teacher {name}: {texts:,} by {generation['language_model']}{steered}")
+    return lines
+
+
+def duration(seconds: float) -> str:
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
+def _meanings(options: type) -> dict[str, str]:
+    """The strings that stand below an option in the source, of inherited options too."""
+    found: dict[str, str] = {}
+    for kind in reversed([kind for kind in options.__mro__ if issubclass(kind, MethodOptions)]):
+        for match in re.finditer(
+            r'^    (\w+):[^\n]*\n    """(.*?)"""', inspect.getsource(kind), re.DOTALL | re.MULTILINE
+        ):
+            found[match[1]] = " ".join(match[2].split())
+    return found
+
+
+def _type(annotation: Any) -> str:
+    origin, inside = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is typing.Annotated:
+        return _type(inside[0])
+    if origin is typing.Literal:
+        return " | ".join(map(str, inside))
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join("None" if part is type(None) else _type(part) for part in inside)
+    if isinstance(annotation, type) and not inside:
+        return annotation.__name__
+    return str(annotation).replace("typing.", "")

@@ -1,0 +1,74 @@
+"""Answer a file of texts: one JSON line for every input row, in order."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+from alloykit.data import load_texts
+from alloykit.data.limits import MAX_TEXT, lines_of
+from alloykit.errors import AlloyError
+from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.stages.run_folder import Run, folder_of
+
+
+def predict(
+    folder: str | Path | Run,
+    source: str | Path | TextIO | Sequence[str],
+    *,
+    all_probabilities: bool = False,
+    text: str = "text",
+    text_pair: str | None = None,
+    trust_remote_code: bool = False,
+) -> Iterator[dict[str, Any]]:
+    """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
+
+    folder: a run, its folder, or a model folder. source: a file as in a recipe's `texts:`, an open stream with one text per line,
+    or a list of texts. A row that holds no usable text gets label null and says so in `error`. Probabilities are calibrated by
+    the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
+    """
+    folder = folder_of(folder)
+    model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
+    if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
+        check_texts(source)
+    classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
+    if isinstance(source, (str, Path)):
+        texts = load_texts(source, text=text, text_pair=text_pair)
+        rows, total = list(texts.table["source_row"]), texts.total
+        first = list(texts.table["text"])
+        pairs = list(texts.table["text_pair"]) if texts.is_pair else None
+    else:
+        try:
+            stream = cast(TextIO, source) if hasattr(source, "readline") else None
+            given = source if stream is None else lines_of(stream, "standard input", MAX_TEXT)
+            lines = [line.rstrip("\r\n") for line in given]
+        except UnicodeDecodeError as error:
+            raise AlloyError(
+                expected="UTF-8 text on standard input",
+                got=f"the byte 0x{error.object[error.start]:02x} ({error.reason})",
+                hint="Convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
+            ) from error
+        rows, total = [i for i, line in enumerate(lines) if line.strip()], len(lines)
+        first, pairs = [lines[i] for i in rows], None
+    if not first:
+        raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
+    probabilities = classifier.probabilities(first, pairs, "prediction")
+    place = {row: n for n, row in enumerate(rows)}
+    for row in range(total):
+        if row not in place:
+            yield {"row": row, "label": None, "probability": None, "error": "no usable text in this row"}
+            continue
+        p = probabilities[place[row]]
+        best = int(p.argmax())
+        answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
+        if all_probabilities:
+            answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
+        yield answer
+
+
+def write_lines(answers: Iterator[dict[str, Any]], out: TextIO) -> None:
+    for answer in answers:
+        out.write(json.dumps(answer, ensure_ascii=False) + "\n")

@@ -1,0 +1,32 @@
+"""Only the knowledge: to compute it beforehand, or to spread it over several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.progress import say
+from alloykit.recipe.models import Recipe
+from alloykit.stages.lock import locked
+from alloykit.stages.prepare import check_labelled, prepare
+from alloykit.stages.run_folder import check_run_folder
+
+
+def sweep_recipe(recipe: Recipe, *, knowledge: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
+    """Fill the knowledge store of a recipe. `part` (i, n): only every n-th shard from the i-th."""
+    with nullcontext() if knowledge is not None else _own_folder(Path(recipe.output), part):
+        prepared = prepare(recipe)
+        check_labelled(prepared)
+        store = prepared.store(knowledge)
+        sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
+    say(f"knowledge is in {store.storage.url}")
+
+
+@contextmanager
+def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
+    """The recipe's output, shared with the other parts only. Nothing is written to it if the knowledge is elsewhere."""
+    check_run_folder(folder)
+    with locked(folder, part):
+        yield

@@ -1,0 +1,79 @@
+"""What a user can say about texts: where they are and how to read them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import Field, field_validator
+
+from alloykit.blocks import Block, PathText
+from alloykit.data.readers import FORMATS, format_of
+from alloykit.errors import AlloyError
+from alloykit.names import quoted
+
+HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
+
+
+class OptionError(AlloyError, ValueError):
+    """An AlloyError that pydantic collects beside other problems, since it is a ValueError."""
+
+
+class ColumnOptions(Block):
+    """How to read a table of texts, wherever it comes from."""
+
+    text: str = "text"
+    text_pair: str | None = None
+    label: str | None = None
+    label_names: list[str] | None = None  # names for integer labels
+    bad_rows: Literal["drop", "refuse"] = "drop"
+    limit: Annotated[int, Field(ge=1)] | None = None  # read only so many rows of the input
+    salt_env: str | None = None  # the environment variable whose value salts the text ids
+
+    @field_validator("label_names")
+    @classmethod
+    def _names_differ(cls, names: list[str] | None) -> list[str] | None:
+        if names is not None and (not names or len({n.strip() for n in names} - {""}) < len(names)):
+            raise OptionError(expected="different, non-empty label_names", got=quoted(names) or "an empty list")
+        return names
+
+    def model_post_init(self, context: Any, /) -> None:
+        # No model_validator: pydantic would put its name before those of keys when it explains a union's problems.
+        columns = [c for c in (self.text, self.text_pair, self.label) if c is not None]
+        if len(set(columns)) < len(columns):
+            raise OptionError(expected="different columns for text, text_pair and label", got=quoted(columns))
+
+
+class TextsOptions(ColumnOptions):
+    """The recipe's `texts:` or `evaluate.data:` block: exactly one of `path` and `dataset` (a hub id)."""
+
+    path: PathText | None = None
+    dataset: str | None = None
+    config: str | None = None
+    split: str = "train"
+    revision: str | None = None
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        if (self.path is None) == (self.dataset is None):
+            got = "neither" if self.path is None else f"both ('{self.path}' and '{self.dataset}')"
+            raise OptionError(expected="either `path` (file or folder) or `dataset` (hub id)", got=got)
+
+    @classmethod
+    def from_string(cls, source: str | Path, **options: Any) -> Self:
+        """The options for texts that are named by one string, in a recipe or in Python.
+
+        "owner/name" is a hub id if there is neither such a path nor a folder "owner". All else is a path: every
+        `Path`, and whatever begins with "." or "~" or ends like a file of texts. Looks at the disk, not the network.
+        """
+        place = "dataset" if isinstance(source, str) and _is_hub_id(source) else "path"
+        return cls.model_validate({place: str(source), **options})
+
+
+def _is_hub_id(source: str) -> bool:
+    # With a local folder "owner", a missing "owner/name" is a slip of the pen, and no reason to ask the hub.
+    path = Path(source)
+    shaped = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
+    return shaped and not os.path.exists(path) and not os.path.isdir(path.parent)

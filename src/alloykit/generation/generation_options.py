@@ -1,0 +1,75 @@
+"""The recipe's `generation:` block."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, TypeVar
+
+from pydantic import Field, model_validator
+
+from alloykit.blocks import Block, ModelSpec, PathText, Seed
+
+Positive = Annotated[float, Field(gt=0)]
+Share = Annotated[float, Field(gt=0, le=1)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class LanguageModel(ModelSpec):
+    """Any causal language model of transformers."""
+
+    model: PathText
+    """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt)."""
+
+
+class GenerationOptions(Block):
+    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
+
+    language_model: LanguageModel
+    per_class: int = Field(200, gt=0)
+    """Texts for each class of each teacher (lost in the paper)."""
+    steer: Literal["teacher", "prompt", "none"] = "teacher"
+    """teacher: Eq. 1, weighted decoding; prompt: the language model follows `prompt` (Appendix B.2); none: it writes what it likes."""
+    candidates: int = Field(200, gt=1)
+    """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
+    top_k: Count | list[Count] = 40
+    """k < m: sampled from so many of them after weighing (lost in the paper), 0: from all; or several of which one is drawn for every batch."""
+    top_p: Share | list[Share] = 0.9
+    """Nucleus (the paper: 0.9), or several of which one is drawn for every batch."""
+    strength: float = Field(1.0, ge=0)
+    """γ of Eq. 1 (lost in the paper)."""
+    every: int = Field(1, gt=0)
+    """The teacher reads at every n-th token only; between, the language model goes on alone (the paper: at every token)."""
+    min_tokens: int = Field(8, gt=0)
+    max_tokens: int = Field(128, gt=0)
+    """Tokens of the language model per text (the paper: at most 128)."""
+    temperature: Positive | list[Positive] = 1.0
+    """Of the distribution that is sampled from, after weighing; a list: one of them is drawn for every batch (Appendix B.2 varies it)."""
+    prompt: str = ""
+    """What every text begins with, not kept in it; "{label}" stands for the class (the paper's: Table 6)."""
+    batch_size: int = Field(16, gt=0)
+    """Texts written at once; the teacher reads batch_size × candidates continuations together."""
+    attempts: int = Field(4, gt=0)
+    """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
+    seed: Seed = 0
+
+    @model_validator(mode="after")
+    def _consistent(self) -> GenerationOptions:
+        if max(several(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
+            raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
+        for name in ("temperature", "top_p", "top_k"):
+            if not several(getattr(self, name)):
+                raise ValueError(f"{name} must not be an empty list")
+        if self.min_tokens > self.max_tokens:
+            raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
+        if self.steer == "prompt" and "{label}" not in self.prompt:
+            raise ValueError(
+                'steer: prompt needs a prompt with "{label}" in it, for instance "Generate a {label} news article:"'
+            )
+        return self
+
+
+Value = TypeVar("Value", int, float)
+
+
+def several(value: Value | list[Value]) -> list[Value]:
+    """An option that may be a list, as one."""
+    return value if isinstance(value, list) else [value]

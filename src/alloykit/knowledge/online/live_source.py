@@ -1,0 +1,131 @@
+"""Teachers kept in memory: token states are too large for the store, so methods that compare them get them batch by batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.knowledge.online.token_alignment import alignment, spans_of
+from alloykit.knowledge.online.token_state_cache import KeptStates, States, apart, together
+from alloykit.models.attention import AttentionScores
+from alloykit.outputs import Rows, Source, TeacherRows
+from alloykit.progress import bar, say
+from alloykit.teachers.hugging_face import Teacher
+
+BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorted by length
+
+
+class LiveKnowledge:
+    """A `Source`: what the store says of each text, and token states of some layers, kept or computed when they are asked for.
+
+    `names`: all teachers, in the store's order; `teachers`, `layers`: by name, those that are in memory and their layers, 0 being
+    the embeddings. `tokenizer`, `max_length`: the student's, whose tokens the states are brought to. `scores`: attention scores of the
+    layers above the embeddings too.
+    """
+
+    def __init__(
+        self,
+        stored: Source,
+        names: Sequence[str],
+        teachers: Mapping[str, Teacher],
+        layers: Mapping[str, Sequence[int]],
+        texts: Texts,
+        tokenizer: Any,
+        max_length: int,
+        *,
+        scores: bool = False,
+    ) -> None:
+        self.stored, self.names, self.teachers, self.layers = stored, list(names), dict(teachers), dict(layers)
+        self.texts, self.tokenizer, self.max_length, self.scores = texts, tokenizer, max_length, scores
+        self._columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+        self.kept = KeptStates()
+
+    def __len__(self) -> int:
+        return len(self.stored)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        known, places = self.stored.rows(indices), [int(i) for i in indices]
+        found = [
+            _joined(said, self._states(name, places)) if name in self.teachers else said
+            for name, said in zip(self.names, known.teachers, strict=True)
+        ]
+        return replace(known, teachers=tuple(found))
+
+    def keep(self, positions: Sequence[int]) -> None:
+        """Read these texts now, as many as there is room for, so that `rows` need not ask teachers on a CPU every time.
+
+        Beforehand, and not as they are asked for: so a run that was stopped computes the same numbers again, in the same batches.
+        """
+        asked, left = [n for n, t in self.teachers.items() if t.device.type == "cpu"], self._pads_left
+        with bar("token states", len(positions) * len(asked), "reads") as advance:
+            for batch in self._batches(positions) if asked else ():
+                for name in asked:
+                    texts = apart(*self._computed(name, batch), left)
+                    if not all(self.kept.put((name, i), states) for i, states in zip(batch, texts, strict=True)):
+                        say(
+                            f"no room for more token states than those of {len(self.kept.places) // len(asked):,} texts: the others' "
+                            "are computed in every epoch (TMPDIR may name a folder with more room)"
+                        )
+                        return
+                    advance(len(batch))
+
+    def _batches(self, positions: Sequence[int]) -> Iterator[list[int]]:
+        """Texts of like lengths together."""
+        for start in range(0, len(positions), WINDOW):
+            window = [int(i) for i in positions[start : start + WINDOW]]
+            shown = self.texts.table.take(window, self._columns)
+            lengths = [sum(map(len, filter(None, parts))) for parts in zip(*shown.values(), strict=True)]
+            order = sorted(range(len(window)), key=lengths.__getitem__)
+            yield from ([window[k] for k in order[n : n + BATCH]] for n in range(0, len(order), BATCH))
+
+    @property
+    def _pads_left(self) -> bool:
+        return bool(self.tokenizer.padding_side == "left")
+
+    def _states(self, name: str, places: list[int]) -> States:
+        found = {i: states for i in places if (states := self.kept.get((name, i)))}
+        if not found:
+            return self._computed(name, places)[0]
+        if missing := [i for i in dict.fromkeys(places) if i not in found]:
+            found |= zip(missing, apart(*self._computed(name, missing), self._pads_left), strict=True)
+        return together([found[i] for i in places], self._pads_left)
+
+    @torch.no_grad()  # no inference mode: these states enter layers that learn
+    def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:
+        """The states of a padded batch, and how many tokens of the student each text has."""
+        teacher, layers = self.teachers[name], self.layers[name]
+        shown = self.texts.table.take(places, self._columns)
+        text, pair = shown["text"], shown.get("text_pair")
+        own = spans_of(self.tokenizer, text, pair, self.max_length)
+        theirs = spans_of(teacher.tokenizer, text, pair, teacher.max_length)
+        batch = teacher.batch(teacher.encode(text, pair))
+        watched = AttentionScores()
+        with watched if self.scores else nullcontext():
+            hidden = teacher.model(**batch, output_hidden_states=True).hidden_states
+        states = [hidden[layer].float() for layer in layers]
+        scores = [watched.of(teacher.model)[layer - 1].float() for layer in layers if layer] if self.scores else []
+        mask = batch["attention_mask"].bool()
+        left = (self._pads_left, teacher.tokenizer.padding_side == "left")
+        if left[0] != left[1] or [t.ids for t in own] != [t.ids for t in theirs]:
+            sizes = (max(len(t.ids) for t in own), batch["input_ids"].shape[1])
+            weights = alignment(own, theirs, sizes, left).to(teacher.device)
+            real = mask[:, None, :, None] & mask[:, None, None, :]
+            states = [weights @ s for s in states]
+            scores = [weights[:, None] @ s.masked_fill(~real, 0) @ weights[:, None].mT for s in scores]
+            mask = weights.sum(-1) > 0
+        return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in own]
+
+
+def _joined(said: TeacherRows, states: States) -> TeacherRows:
+    return replace(
+        said,
+        token_states=states.tokens,
+        token_mask=states.mask,
+        attention_scores=states.scores if states.scores else None,
+    )

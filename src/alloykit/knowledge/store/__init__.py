@@ -1,0 +1,1 @@
+"""The teachers' outputs on the disk: shards, receipts, and what every file was made of."""

@@ -1,0 +1,208 @@
+"""Read the store back in any order: a text's row, whichever shard holds it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.row_file import RowFile
+from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
+from alloykit.outputs import Rows, TeacherRows
+from alloykit.progress import bar
+
+BAR_FROM = 100  # shards; fewer are read in a moment
+
+
+class StoredKnowledge:
+    """A `Source` over the texts of one table, in the table's order; duplicates read the same row.
+
+    `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
+    `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
+
+    What the texts need is copied once, row after row, into a temporary file, every checksum being verified on the way;
+    then a text is one read from that file, and memory holds four bytes per text.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        teachers: Sequence[str],
+        ids: Ids,
+        *,
+        passes: int = 0,
+        labels: Tensor | None = None,
+        layers: Mapping[str, Sequence[int]] | None = None,
+    ) -> None:
+        self.store, self.teachers, self.passes, self.labels = store, tuple(teachers), passes, labels
+        self.layers = {name: tuple((layers or {}).get(name, ())) for name in self.teachers}
+        shards = store.shards()
+        complete = {name: store.units(f"teachers/{name}") for name in self.teachers}
+        lacks = {shard: [u for t in self.teachers for u in self._units(t, shard, complete[t])] for shard in shards}
+        self._names = [shard for shard in shards if not lacks[shard]]
+        self._starts = np.cumsum([0] + [len(shards[shard]) for shard in self._names])
+        row = RowIndex([shards[shard] for shard in self._names]).find(ids)
+        if (row < 0).any():
+            without = as_bytes(ids)[row < 0]
+            known = [shard for shard in shards if lacks[shard] and (RowIndex([shards[shard]]).find(without) >= 0).any()]
+            self._missing(lacks[known[0]][0] if known else f"{len(without)} of {len(ids)} texts")
+        used = np.zeros(int(self._starts[-1]), dtype=bool)
+        used[row] = True
+        # The rows that are asked for, ascending; where each text's is among them; and how many texts ask for it.
+        self._row = np.flatnonzero(used).astype(np.int32)
+        self._place = (np.cumsum(used, dtype=np.int32) - 1)[row]
+        self._times = np.bincount(self._place, minlength=len(self._row))
+
+    def __len__(self) -> int:
+        return len(self._place)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        at = np.asarray(indices, dtype=np.int64)
+        values, pooled = self._copy.file.read(self._place[at]), self._pooled_states(at)
+        teachers, start = [], 0
+        for name, size in zip(self.teachers, self._copy.sizes, strict=True):
+            logits = values[:, start : start + size]
+            total = values[:, start + size : start + 2 * size]
+            start += 2 * size
+            teachers.append(
+                TeacherRows(
+                    logits.contiguous(),
+                    total.contiguous() if self.passes else None,
+                    torch.full((len(at),), self.passes) if self.passes else None,
+                    pooled_states=pooled[name],
+                )
+            )
+        return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
+
+    def pass_variance(self, teacher: str) -> float | None:
+        """Variance of a probability over the Monte-Carlo passes, in the mean over texts and labels. None if single passes
+        are not kept or fewer than two were read."""
+        total = self._copy.variance[self.teachers.index(teacher)]
+        return None if total is None or not len(self) else total / len(self)
+
+    @cached_property
+    def _copy(self) -> _Copy:
+        """Logits and passes of the rows that the texts need, in the order of the rows."""
+        file = RowFile("float32")
+        variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
+        for shard, mine, position in self._parts("reading knowledge"):
+            block = []
+            for i, teacher in enumerate(self.teachers):
+                said = self._said(teacher, shard, position)
+                sizes[i] = said.logits.shape[-1]
+                block += [said.logits, said.total]
+                known[i] = known[i] and said.variance is not None
+                if said.variance is not None:
+                    variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
+            file.write(torch.cat(block, -1))
+        return _Copy(file.finished(), sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+
+    @cached_property
+    def _pooled(self) -> RowFile:
+        """The pooled states of the layers asked for, teacher after teacher, layer after layer."""
+        file = RowFile("float16")
+        if any(self.layers.values()):
+            for shard, _, position in self._parts("reading pooled states"):
+                units = [
+                    pooled_unit(name, self._names[shard], layer)
+                    for name in self.teachers
+                    for layer in self.layers[name]
+                ]
+                file.write(torch.cat([self._load(unit, shard)["pooled"][position] for unit in units], -1))
+        return file.finished()
+
+    @cached_property
+    def _widths(self) -> dict[str, list[int]]:
+        first = next(iter(self._shards()), None)
+        return {
+            name: []
+            if first is None
+            else [self._load(pooled_unit(name, self._names[first], n), first)["pooled"].shape[-1] for n in layers]
+            for name, layers in self.layers.items()
+        }
+
+    def _pooled_states(self, at: np.ndarray[Any, Any]) -> dict[str, tuple[Tensor, ...] | None]:
+        if not any(self.layers.values()):
+            return dict.fromkeys(self.teachers)
+        widths = [width for name in self.teachers for width in self._widths[name]]
+        parts = iter(torch.split(self._pooled.read(self._place[at]), widths, dim=-1))
+        return {
+            name: tuple(next(parts).contiguous() for _ in layers) if layers else None
+            for name, layers in self.layers.items()
+        }
+
+    def _parts(self, what: str) -> Iterator[tuple[int, slice, Tensor]]:
+        """Shard, which of the rows asked for are in it, and where they stand in it."""
+        shards = self._shards()
+        with bar(what, len(shards) if len(shards) >= BAR_FROM else 0, "shards") as advance:
+            for shard in shards:
+                mine = slice(*np.searchsorted(self._row, self._starts[[shard, shard + 1]]).tolist())
+                yield shard, mine, torch.from_numpy(self._row[mine] - self._starts[shard])
+                advance(1 if len(shards) >= BAR_FROM else 0)
+
+    def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
+        name = self._names[shard]
+        logits = self._load(logits_unit(teacher, name), shard)["logits"][position]
+        total, single = torch.zeros_like(logits), []
+        for start in range(0, self.passes, CHUNK):
+            wanted, unit = min(CHUNK, self.passes - start), self._load(passes_unit(teacher, name, start), shard)
+            if "per_pass" in unit:
+                single.append(unit["per_pass"][:wanted, position])
+            elif wanted < CHUNK:
+                raise AlloyError(
+                    expected=f"a number of passes that is a multiple of {CHUNK} (single passes are not kept here)",
+                    got=str(self.passes),
+                    hint=f"With so many classes set passes to {start or CHUNK} or {start + CHUNK}.",
+                )
+            total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
+        kept = len(single) * CHUNK >= self.passes > 1
+        variance = torch.cat(single).double().var(0).mean(-1) if kept else None
+        return _Said(logits, total, variance)
+
+    def _load(self, unit: str, shard: int) -> dict[str, Tensor]:
+        return self.store.answers(unit, int(self._starts[shard + 1] - self._starts[shard]))
+
+    def _shards(self) -> list[int]:
+        return np.unique(np.searchsorted(self._starts, self._row, side="right") - 1).tolist()  # type: ignore[no-any-return]
+
+    def _units(self, teacher: str, shard: str, complete: set[str]) -> list[str]:
+        """Those that are to be read and are not there."""
+        units = [
+            logits_unit(teacher, shard),
+            *(passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)),
+            *(pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]),
+        ]
+        return [unit for unit in units if unit.rsplit("/", 1)[1] not in complete]
+
+    def _missing(self, what: str) -> None:
+        raise AlloyError(
+            expected=f"complete knowledge in {self.store.storage.url}",
+            got=f"{what} missing",
+            hint="Run `alloykit sweep` with this recipe first; it goes on where it stopped.",
+        )
+
+
+@dataclass(frozen=True)
+class _Said:
+    """One teacher's answers for some rows of a shard."""
+
+    logits: Tensor
+    total: Tensor
+    variance: Tensor | None
+
+
+@dataclass(frozen=True)
+class _Copy:
+    """`sizes`: labels per teacher; `variance`: of its passes, summed over the texts."""
+
+    file: RowFile
+    sizes: list[int]
+    variance: list[float | None]

@@ -1,0 +1,233 @@
+"""The knowledge store: append-only shards of safetensors, each with a receipt, and the identity of what made them.
+
+    manifest.json                              format, rows per shard, digest of the salt of the text ids
+    shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
+    teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
+    teachers/NAME/verified-….json              a folder that was found to be that teacher (verified.py)
+    teachers/NAME/SHARD.logits.safetensors     logits [R, C_i] float32
+    teachers/NAME/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+    teachers/NAME/SHARD.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
+
+A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
+new teachers add files and touch none.
+
+Several processes may fill one store at once, without a lock, on a local disk or a remote one. A shard is named after its texts, so that
+two processes that add the same texts write the same file, and others never the same. A text that two of them add at once has two
+rows; each process fills those that it chose, and a reader takes the first that is complete.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import safetensors.torch
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.files import digest
+from alloykit.knowledge.store.artifacts import differing
+from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse
+from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
+from alloykit.knowledge.store.storage import Storage
+from alloykit.knowledge.store.units import parsed, wrong
+
+FORMAT = 2
+SHARD_ROWS = 1024
+_SHARD = re.compile(r"(\d{5,})-([0-9a-f]{12})")
+
+
+class Store:
+    """Opens or creates a store. AlloyError for another format or another salt."""
+
+    def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
+        self.storage = Storage(url)
+        wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
+        self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # what this process has identified
+        if self.storage.exists("manifest.json"):
+            manifest = parse(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
+            self._compare("the store", {k: getattr(manifest, k) for k in wanted}, wanted)
+            shard_rows = manifest.shard_rows
+        else:
+            self._write_json("manifest.json", wanted | {"shard_rows": shard_rows})
+        self.shard_rows = shard_rows
+
+    # Rows
+
+    def shards(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The ids of each shard's rows, [R, 16] uint8, by the shard's name, oldest first. AlloyError for one that is damaged."""
+        return {name: self._ids(name) for name in self._shard_names(self.units("shards"))}
+
+    def add(self, ids: Ids) -> list[str]:
+        """Give a row in new shards to every id; the first occurrence decides the order. The names of the shards."""
+        wanted = as_bytes(ids)
+        fresh = wanted[RowIndex([wanted]).find(wanted) == np.arange(len(wanted))]
+        # Of those that count: one that a killed process has left half-written is written again under the same name.
+        number = 1 + max((int(name.split("-")[0]) for name in self._shard_names(self.units("shards"))), default=-1)
+        made = []
+        for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
+            part = fresh[start : start + self.shard_rows]
+            made.append(f"{number + n:05d}-{_digest(part)}")
+            self.save(f"shards/{made[-1]}", {"ids": torch.from_numpy(part)})
+        return made
+
+    def _shard_names(self, names: set[str]) -> list[str]:
+        found = [match for name in names if (match := _SHARD.fullmatch(name))]
+        return [match[0] for match in sorted(found, key=lambda m: (int(m[1]), m[2]))]
+
+    def _ids(self, name: str) -> np.ndarray[Any, Any]:
+        tensors = self.load(f"shards/{name}")
+        ids = tensors.get("ids")
+        whole = ids is not None and ids.dtype == torch.uint8 and ids.ndim == 2 and ids.shape[1] == 16
+        if len(tensors) != 1 or ids is None or not whole or _digest(ids.numpy()) != name.split("-")[1]:
+            raise self._corrupt(f"shards/{name}", "the ids of the texts that it is named after", "something else")
+        return ids.numpy()
+
+    # Who made it
+
+    def identify(self, teacher: str, kind: str, identity: Mapping[str, Any]) -> None:
+        """Record what a teacher's files depend on, or refuse if it differs from what the files that are there were made with.
+
+        kind: `teacher` (everything) or `sampling` (the passes).
+        """
+        name = f"teachers/{teacher}/{kind}.json"
+        part = ".passes-" if kind == "sampling" else ".safetensors"
+        made = any(part in file for file in self.storage.names(f"teachers/{teacher}"))
+        before = self.identity(teacher, kind) if made else None
+        if before is not None:
+            self._compare(f"teacher '{teacher}'", before, identity)
+        else:
+            self._write_json(name, dict(identity))
+        self._made_of[teacher, kind] = RECORDS[kind].model_validate(dict(identity)).model_dump()
+
+    def note(self, teacher: str, kind: str, about: Mapping[str, Any]) -> None:
+        """Keep something about a teacher, beside its files."""
+        self._write_json(f"teachers/{teacher}/{kind}.json", dict(about))
+
+    def is_noted(self, teacher: str, kind: str) -> bool:
+        return self.storage.exists(f"teachers/{teacher}/{kind}.json")
+
+    def identity(self, teacher: str, kind: str) -> dict[str, Any] | None:
+        """What is recorded of a teacher, `teacher` or `sampling`. None if there is nothing. AlloyError if it is damaged."""
+        name = f"teachers/{teacher}/{kind}.json"
+        if not self.storage.exists(name):
+            return None
+        return parse(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
+
+    def _made_with(self, teacher: str, unit_kind: str) -> str:
+        """Digest of what a unit of this teacher depends on: as this process has identified it, else as it is recorded."""
+        return digest([self._made_of.get((teacher, k)) or self.identity(teacher, k) for k in _depends_on(unit_kind)])
+
+    def _compare(self, whose: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
+        before = {field: stored.get(field) for field in wanted}
+        for field, old, new in differing(before, dict(wanted)):
+            raise AlloyError(
+                expected=f"knowledge of {whose} made with {field} = {_short(new)}",
+                got=f"{field} = {_short(old)} in {self.storage.url}",
+                hint="It was made by another model, text reader or setting. Use another output or `--knowledge` folder, "
+                "or delete this one.",
+            )
+
+    # Files
+
+    def units(self, folder: str) -> set[str]:
+        """Names, without the folder, of all units in it that count."""
+        names = set(self.storage.names(folder))
+        return {n.removesuffix(".json") for n in names if n.endswith(".json") and f"{n[:-5]}.safetensors" in names}
+
+    def save(self, unit: str, tensors: Mapping[str, Tensor], **about: Any) -> None:
+        """Write a unit and then its receipt; whatever happens between leaves a unit that does not count yet."""
+        data = safetensors.torch.save({k: v.contiguous() for k, v in tensors.items()})
+        told = parsed(unit)
+        made_of = self._made_with(told.teacher, told.kind) if told else None
+        self.storage.write(f"{unit}.safetensors", data)
+        while True:
+            receipt = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "made_of": made_of, **about}
+            self._write_json(f"{unit}.json", receipt)
+            found = self.storage.read(f"{unit}.safetensors")
+            if found == data:
+                return
+            data = found  # another process wrote the same unit meanwhile: the receipt must be of what is there
+
+    def seconds(self, teacher: str) -> float:
+        """How long the units of a teacher took to compute, whoever computed them and when."""
+        return float(sum(self._receipt(f"teachers/{teacher}/{n}").seconds for n in self.units(f"teachers/{teacher}")))
+
+    def load(self, unit: str) -> dict[str, Tensor]:
+        """A unit's tensors, after its checksum was verified. AlloyError if it is corrupt."""
+        return self._load(unit)[1]
+
+    def _load(self, unit: str) -> tuple[Receipt, dict[str, Tensor]]:
+        receipt, data = self._receipt(unit), self.storage.read(f"{unit}.safetensors")
+        found = hashlib.sha256(data).hexdigest()
+        if found != receipt.sha256:
+            got = f"{found[:12]}… ({len(data)} bytes of {receipt.bytes})"
+            raise self._corrupt(unit, f"SHA-256 {receipt.sha256[:12]}…", got)
+        try:
+            return receipt, dict(safetensors.torch.load(data))
+        except SafetensorError as error:
+            raise self._corrupt(unit, "safetensors in it", f"'{error}'") from error
+
+    def answers(self, unit: str, rows: int) -> dict[str, Tensor]:
+        """A teacher's unit of a shard of so many rows, after it was checked that it holds what such a unit must hold, and that
+        it was made by the teacher, and with the sampling, that are recorded. AlloyError otherwise."""
+        told = parsed(unit)
+        about = self.identity(told.teacher, "teacher") if told else None
+        if told is None or about is None:
+            raise AlloyError(
+                expected=f"a record of the teacher that made {unit} in {self.storage.url}",
+                got="none",
+                hint="Restore `teacher.json`, or delete the teacher's folder in the store and run again.",
+            )
+        receipt, tensors = self._load(unit)
+        if problem := wrong(tensors, told.kind, rows, TeacherRecord.model_validate(about)):
+            raise self._corrupt(unit, *problem)
+        if receipt.made_of != self._recorded(told.teacher, told.kind):
+            raise AlloyError(
+                expected=f"{unit} in {self.storage.url} made by the teacher that is recorded there",
+                got="an answer of another one, or drawn with other settings",
+                hint="Two processes may have filled this store with different teachers of one name. Delete "
+                f"{self.storage.path(f'teachers/{told.teacher}')} and run again.",
+            )
+        return tensors
+
+    def _recorded(self, teacher: str, unit_kind: str) -> str:
+        return digest([self.identity(teacher, kind) for kind in _depends_on(unit_kind)])
+
+    def _receipt(self, unit: str) -> Receipt:
+        return parse(Receipt, self.storage.read(f"{unit}.json"), self.storage.path(f"{unit}.json"))
+
+    def _corrupt(self, unit: str, expected: str, got: str) -> AlloyError:
+        return AlloyError(
+            expected=f"{unit}.safetensors with {expected}",
+            got=got,
+            hint="The file is corrupt, and it says which text stands in which row. "
+            f"Delete the folder {self.storage.url} and run again."
+            if unit.startswith("shards/")
+            else f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
+            "only this part is computed anew.",
+        )
+
+    def _write_json(self, name: str, value: Mapping[str, Any]) -> None:
+        self.storage.write(name, (json.dumps(value, indent=1, sort_keys=True) + "\n").encode())
+
+
+def _depends_on(unit_kind: str) -> tuple[str, ...]:
+    return ("teacher", "sampling") if unit_kind == "passes" else ("teacher",)
+
+
+def _digest(ids: np.ndarray[Any, Any]) -> str:
+    return hashlib.sha256(np.ascontiguousarray(ids).tobytes()).hexdigest()[:12]
+
+
+def _short(value: Any) -> str:
+    """Fingerprints to their first twelve characters: enough to see that they differ."""
+    text = str(value)
+    return f"{text[:12]}…" if len(text) == 64 else text

@@ -1,0 +1,79 @@
+"""The files of a store: how they are called and what must be in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alloykit.knowledge.store.records import TeacherRecord
+
+CHUNK = 4  # passes in one unit of work
+PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
+
+Kind = tuple[torch.dtype, tuple[int, ...]]
+
+_NAME = re.compile(r"teachers/(?P<teacher>.+)/(?P<shard>[^/.]+)\.(?P<kind>logits|passes|pooled)(?:-\d+)?")
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a unit's name says: whose answers, to which shard, and of which kind."""
+
+    teacher: str
+    shard: str
+    kind: str
+
+
+def logits_unit(teacher: str, shard: str) -> str:
+    return f"teachers/{teacher}/{shard}.logits"
+
+
+def passes_unit(teacher: str, shard: str, start: int) -> str:
+    return f"teachers/{teacher}/{shard}.passes-{start:04d}"
+
+
+def pooled_unit(teacher: str, shard: str, layer: int) -> str:
+    return f"teachers/{teacher}/{shard}.pooled-{layer:02d}"
+
+
+def texts_of(shard: str) -> str:
+    """The part of a shard's name that depends on its texts alone, and not on what was in the store before."""
+    return shard.split("-", 1)[1]
+
+
+def parsed(unit: str) -> Unit | None:
+    """None for a unit that is no teacher's."""
+    found = _NAME.fullmatch(unit)
+    return Unit(**found.groupdict()) if found else None
+
+
+def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRecord) -> tuple[str, str] | None:
+    """What a unit of this kind must hold and what it holds instead, or None if it is as it must be. `rows`: of its shard."""
+    kinds: dict[str, dict[str, Kind]] = {
+        "logits": {"logits": (torch.float32, (rows, about.classes))},
+        "pooled": {"pooled": (torch.float16, (rows, about.width))},
+        "passes": {
+            "probability_sum": (torch.float32, (rows, about.classes)),
+            "passes": (torch.int32, (rows,)),
+            "per_pass": (torch.float32, (CHUNK, rows, about.classes)),
+        },
+    }
+    wanted = kinds[kind]
+    if kind == "passes" and "per_pass" not in tensors:
+        del wanted["per_pass"]
+    found = {name: (t.dtype, tuple(t.shape)) for name, t in tensors.items()}
+    if found != wanted:
+        return _described(wanted), _described(found)
+    if not all(bool(t.isfinite().all()) for t in tensors.values()):
+        return "finite numbers", "NaN or infinity"
+    if kind == "passes" and not bool((tensors["passes"] == CHUNK).all()):
+        return f"{CHUNK} passes of every text", "other numbers of them"
+    return None
+
+
+def _described(tensors: Mapping[str, Kind]) -> str:
+    return ", ".join(f"{name} {list(shape)} {str(dtype)[6:]}" for name, (dtype, shape) in sorted(tensors.items()))

@@ -1,0 +1,1 @@
+"""Compute the teachers' outputs: what is pending, one shard after the other."""

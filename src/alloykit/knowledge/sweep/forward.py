@@ -1,0 +1,66 @@
+"""A teacher's passes over the texts of one shard, in batches under a budget of tokens that shrinks if memory runs out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.knowledge.store.units import CHUNK
+from alloykit.knowledge.sweep.mc_dropout import Sampler
+from alloykit.losses.hidden import masked_mean
+from alloykit.models.forward import Advance, Budget, Run, over_texts
+from alloykit.teachers.hugging_face import Teacher
+
+
+def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
+    """Logits of the deterministic pass, [n, C_i] float32."""
+    return plain_and_pooled(teacher, encodings, (), budget, advance)[0]
+
+
+def plain_and_pooled(
+    teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
+) -> tuple[Tensor, Tensor]:
+    """The same, and of the same pass the mean of a text's token states per layer (1 is the first above the embeddings),
+    [layers, n, d_i] float16."""
+    classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
+    lean = (
+        nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
+    )  # which has no states of the last layer
+
+    def run(batch: dict[str, Tensor]) -> Tensor:
+        with lean:
+            said = teacher.model(**batch, output_hidden_states=bool(layers))
+        means = [masked_mean(said.hidden_states[layer].float(), batch["attention_mask"]) for layer in layers]
+        return torch.cat([said.logits.float(), *means], -1)[None]
+
+    found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
+    states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)
+    return found[:, :classes].clone(), states.contiguous()
+
+
+def sampled_passes(
+    teacher: Teacher, encodings: Sequence[Any], budget: Budget, sampler: Sampler, seed: int, advance: Advance
+) -> Tensor:
+    """Probabilities of `CHUNK` Monte-Carlo passes, [CHUNK, n, C_i] float32; the same for the same seed and batches."""
+    with torch.random.fork_rng(), teacher.lean:
+        torch.manual_seed(seed)
+        return _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, CHUNK), CHUNK, advance)
+
+
+def _all(
+    teacher: Teacher,
+    encodings: Sequence[Any],
+    budget: Budget,
+    run: Run,
+    passes: int,
+    advance: Advance,
+    width: int | None = None,
+) -> Tensor:
+    return over_texts(
+        run, encodings, teacher.model, teacher.tokenizer, device=teacher.device, width=width or len(teacher.info.labels),
+        budget=budget, who=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
+    )  # fmt: skip

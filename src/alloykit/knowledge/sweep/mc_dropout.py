@@ -1,0 +1,74 @@
+"""Monte-Carlo passes (MUKA Eqs. 3, 7–8). A sampler is replaceable: it turns a batch into K sampled distributions."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.models.dropout import dropout_active
+from alloykit.models.fast_dropout import FastMasks, all_caught
+from alloykit.progress import say
+from alloykit.teachers.hugging_face import Teacher
+
+
+class Sampler(Protocol):
+    """`name` goes into the store: knowledge sampled in another way is not mixed with it."""
+
+    name: str
+
+    def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        """softmax(z(x; W_k)) for k = 1..passes: [passes, B, C_i] float32. Draws from torch's default generator."""
+        ...
+
+
+class StockDropout:
+    """The model's own dropout, hidden and attention, one full pass after another."""
+
+    name = "stock"
+
+    def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        with dropout_active(model):
+            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
+        return torch.stack(drawn)
+
+
+class ByteDropout:
+    """Masks from raw random bytes, for CPUs: the distribution of `StockDropout`, other random numbers, more speed."""
+
+    name = "bytes"
+
+    def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        seed = int(torch.randint(2**62, (1,)))
+        with dropout_active(model), FastMasks(seed):
+            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
+        return torch.stack(drawn)
+
+
+def choose_sampler(teacher: Teacher) -> Sampler:
+    """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
+    if teacher.device.type != "cpu" or teacher.numbers.compile:  # masks fused into the computation are faster still
+        return StockDropout()
+    if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
+        return ByteDropout()
+    say(f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
+    return StockDropout()
+
+
+def key(seed: int, teacher: str, shard: str | int, chunk: int) -> int:
+    """The generator's seed for one unit of work, whoever computes it and whenever. 63 bits."""
+    return int.from_bytes(hashlib.sha256(f"{seed}|{teacher}|{shard}|{chunk}".encode()).digest()[:8], "big") >> 1
+
+
+def check_varies(plain: Tensor, sampled: Tensor, teacher: str) -> None:
+    """AlloyError if no pass differs from the plain one: [B, C_i] against [K, B, C_i] probabilities."""
+    if torch.allclose(sampled, plain.expand_as(sampled), rtol=0, atol=1e-7):
+        raise AlloyError(
+            expected=f"Monte-Carlo passes of teacher '{teacher}' that differ from each other",
+            got="zero variance: dropout does not act in this model (its rates are 0, or its outputs are saturated)",
+            hint="Set the rate in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
+        )

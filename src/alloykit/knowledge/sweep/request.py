@@ -1,0 +1,23 @@
+"""What is asked of every teacher in a sweep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from alloykit.models.compute_format import Numbers
+
+
+@dataclass(frozen=True)
+class SweepOptions:
+    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th."""
+
+    passes: int = 0
+    dropout: float | None = None
+    max_length: int = 128
+    seed: int = 0
+    tokens_per_batch: int = 4096
+    device: str = "auto"
+    part: tuple[int, int] = (0, 1)
+    numbers: Numbers = field(default_factory=Numbers)
+    layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -1,0 +1,95 @@
+"""One teacher's part of a sweep: compute what is missing, shard by shard, and write it."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
+from alloykit.knowledge.sweep.forward import plain_and_pooled, sampled_passes
+from alloykit.knowledge.sweep.mc_dropout import Sampler, check_varies, key
+from alloykit.knowledge.sweep.pending import ShardWork
+from alloykit.knowledge.sweep.prefetch import Behind, ahead
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.models.forward import Advance, Budget
+from alloykit.teachers.hugging_face import Teacher
+
+Encodings = list[dict[str, list[int]]]
+
+
+def fill(
+    store: Store,
+    teacher: Teacher,
+    texts: Texts,
+    work: list[ShardWork],
+    options: SweepOptions,
+    sampler: Sampler,
+    advance: Advance,
+) -> None:
+    """Compute the missing units of all shards: the next shard's tokens are made, and the last one's files written, meanwhile."""
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    budget = Budget(options.tokens_per_batch)
+
+    def read(shard: ShardWork) -> tuple[ShardWork, Encodings]:
+        rows = texts.table.take(shard.texts, columns)
+        return shard, teacher.encode(rows["text"], rows.get("text_pair"))
+
+    with Behind() as behind:
+        for shard, encodings in ahead(read, (s for s in work if s.units)):
+            for unit, tensors, seconds in _compute(store, teacher, shard, encodings, options, sampler, budget, advance):
+                _check_finite(tensors, teacher)
+                about = {
+                    "seconds": round(seconds, 3),
+                    "torch": torch.__version__,
+                    "threads": torch.get_num_threads(),
+                    "device": options.device,
+                    "tokens_per_batch": budget.tokens,
+                }
+                behind(store.save, unit, tensors, **about)
+
+
+def _compute(
+    store: Store, teacher: Teacher, shard: ShardWork, encodings: Encodings, options: SweepOptions, sampler: Sampler,
+    budget: Budget, advance: Advance,
+) -> Any:  # fmt: skip
+    """(unit, tensors, seconds) one after another."""
+    name, plain = teacher.info.name, None
+    pooled = {int(u.rsplit("-", 1)[1]): u for u in shard.units if ".pooled-" in u}
+    logits = [u for u in shard.units if u.endswith(".logits")]
+    if logits or pooled:  # of one pass
+        begun = time.perf_counter()
+        said, states = plain_and_pooled(teacher, encodings, list(pooled), budget, advance)
+        plain = said if logits else None
+        seconds = (time.perf_counter() - begun) / (len(logits) + len(pooled))
+        yield from ((unit, {"logits": said}, seconds) for unit in logits)
+        yield from ((unit, {"pooled": states[n]}, seconds) for n, unit in enumerate(pooled.values()))
+    for unit in shard.units:
+        if unit not in logits and unit not in pooled.values():
+            begun = time.perf_counter()
+            seed = key(options.seed, name, texts_of(shard.shard), int(unit.rsplit("-", 1)[1]))
+            sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)
+            if plain is None:
+                plain = store.answers(logits_unit(name, shard.shard), len(shard.texts))["logits"]
+            check_varies(plain.softmax(-1), sampled, name)
+            yield unit, _kept(sampled), time.perf_counter() - begun
+
+
+def _kept(sampled: Tensor) -> dict[str, Tensor]:
+    """What is stored of a chunk of passes, [CHUNK, R, C_i]: their sum and number, and single passes where they are small."""
+    tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((sampled.shape[1],), CHUNK, dtype=torch.int32)}
+    return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
+
+
+def _check_finite(tensors: dict[str, Tensor], teacher: Teacher) -> None:
+    if not all(bool(t.isfinite().all()) for t in tensors.values()):
+        raise AlloyError(
+            expected=f"finite outputs from teacher '{teacher.info.name}'",
+            got="NaN or infinity",
+            hint="Its weights are damaged or were saved in too small a number format.",
+        )

@@ -1,0 +1,98 @@
+"""The sweep: every teacher reads every text once, and once more per Monte-Carlo pass. One teacher in memory at a time."""
+
+from __future__ import annotations
+
+import gc
+import shutil
+from collections.abc import Sequence
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.teacher_fingerprint import is_verified, verified
+from alloykit.knowledge.store.units import CHUNK
+from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
+from alloykit.knowledge.sweep.pending import part_of, shards_for, unit_bytes, work_of
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.shard import fill
+from alloykit.progress import bar, say
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+
+
+def sweep(
+    infos: Sequence[TeacherInfo],
+    texts: Texts,
+    store: Store,
+    options: SweepOptions,
+    *,
+    sampler: Sampler | None = None,
+) -> None:
+    """Fill the store with everything that is missing for these texts. Killed and started again, it goes on.
+
+    Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
+    memory for a single text, or a full disk.
+    """
+    ids = texts.ids()
+    shards = part_of(shards_for(store, ids, [info.name for info in infos], options), options.part)
+    del ids
+    passes = -(-options.passes // CHUNK) * CHUNK
+    needed = sum(
+        unit_bytes(unit, len(shard.texts), len(info.labels), width=info.config.hidden_size)
+        for info in infos
+        for shard in work_of(store, info.name, shards, options)
+        for unit in shard.units
+    )
+    _check_space(store, needed)
+    say(
+        f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
+        f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
+    )
+    for info in infos:
+        work = work_of(store, info.name, shards, options)
+        if not any(shard.units for shard in work) and sampler is None and is_verified(store, info, options):
+            continue
+        teacher = Teacher.load(
+            info,
+            max_length=options.max_length,
+            dropout=options.dropout,
+            device=options.device,
+            numbers=options.numbers,
+        )
+        drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
+        _identify(store, teacher, options, drawing)
+        if sampler is None:
+            verified(store, info, options)
+        with bar(f"teacher {info.name}", sum(shard.reads for shard in work), "reads") as advance:
+            fill(store, teacher, texts, work, options, drawing, advance)
+        del teacher
+        gc.collect()
+
+
+def _check_space(store: Store, needed: int) -> None:
+    if not store.storage.is_local:
+        return
+    free = shutil.disk_usage(store.storage.root).free
+    if free < needed:
+        raise AlloyError(
+            expected=f"{needed / 1e6:,.1f} MB of free space for the knowledge store at {store.storage.url}",
+            got=f"{free / 1e6:,.1f} MB",
+            hint="Free some space, choose another output, or lower `passes`.",
+        )
+
+
+def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sampler) -> None:
+    reading = teacher.fingerprint | {
+        "max_length": teacher.max_length,
+        "numbers": teacher.numbers.name,
+        "classes": len(teacher.info.labels),
+        "width": int(teacher.info.config.hidden_size),
+    }
+    store.identify(teacher.info.name, "teacher", reading)
+    if options.passes:
+        sampling = {
+            "sampler": sampler.name,
+            "dropout": options.dropout,
+            "seed": options.seed,
+            "tokens_per_batch": options.tokens_per_batch,
+        }
+        store.identify(teacher.info.name, "sampling", sampling)

@@ -1,0 +1,29 @@
+"""Perfect routing: every text learned from the teachers that know its label (ours; what any weighting of teachers is measured against)."""
+
+from __future__ import annotations
+
+import torch
+
+from alloykit.methods.protocol import Context, Method, Needs, Supervision, uniform_weights
+from alloykit.outputs import Rows
+
+
+class Oracle(Method):
+    """T(x) = mean over the teachers that know y of Pad_i(p_i(x)). The label says who is asked, not what is answered."""
+
+    name = "oracle"
+    title = "Perfect routing: each text learned from the teachers that know its label"
+    reference = "alloykit"
+    target_reads_labels = True
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(labels=True)
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        assert rows.labels is not None
+        owners = context.space.knows().to(rows.labels.device)[:, rows.labels].T.float()
+        gamma = owners / owners.sum(-1, keepdim=True)
+        padded = [context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]
+        targets = (gamma.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
+        return Supervision(targets, uniform_weights(targets), gamma)

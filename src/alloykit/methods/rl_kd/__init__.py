@@ -1,0 +1,1 @@
+"""RL-KD: the method and its policy."""

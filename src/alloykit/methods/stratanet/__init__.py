@@ -1,0 +1,1 @@
+"""StrataNet: the method and its blocks of layers."""

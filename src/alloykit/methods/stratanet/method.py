@@ -1,0 +1,230 @@
+"""StrataNet: amalgamation block by block, weighed by how far a text is from what each teacher knows (Vijayaraghavan et al. 2024).
+
+Per teacher i and block b, z_i^b(x): mean over tokens, then over the block's layers. OOD score and confidence (Eqs. 2–4):
+
+    RMD_i^b = min_k MD_k(z_i^b) − MD_0(z_i^b)          c_i^b = σ(α_i^b RMD_i^b + β_i^b)
+
+Amalgamation (Eqs. 5–6), with a learnable token [AMALG] for every block:
+
+    e_i^b = W_h^i h_i^b + W_c c_i^b          A^b = TransformerLayer([AMALG; e_1^b; …; e_N^b]) at [AMALG]
+
+Losses (Eqs. 7–8):
+
+    L_inter = mean_b ‖ A^b/‖A^b‖ − P_b(h_s^b)/‖P_b(h_s^b)‖ ‖²          L_out = KL(T ‖ q), T(x) = Σ_i ĉ_i Pad_i(p_i), temperature 0.75
+    L = λ L_inter + (1 − λ) L_out
+
+Reconstructed or ours, since the paper's formulas are lost: the logistic scale of c, fitted to the teacher's own
+generated texts against the others'; ĉ = softmax_i(logit(c_i) / τ_c) of the last block; the temperature within each teacher's labels
+only; blocks as even as possible; h_i^b = z_i^b; and that A^b does not follow the student: it is held in L_inter and learns by
+reconstructing the confidence-weighted teacher states and by a linear head on T(x).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, cast
+
+import torch
+from pydantic import Field
+from torch import Tensor, nn
+from torch.nn import functional
+
+from alloykit.losses.hidden import masked_mean
+from alloykit.losses.kl import grouped_kl, kl
+from alloykit.methods.protocol import (
+    Context,
+    Lesson,
+    Method,
+    MethodOptions,
+    Needs,
+    State,
+    Step,
+    Supervision,
+    uniform_weights,
+)
+from alloykit.methods.report_sections import MethodReport, Section, Series
+from alloykit.methods.stratanet.blocks import Confidence, collapse, fit_confidence, normalised_distance, pooled_blocks
+from alloykit.outputs import Rows, Source
+
+CLIP = 1e-4  # c and 1 − c are no smaller
+LIMIT = math.log((1 - CLIP) / CLIP)
+
+
+class StrataNetOptions(MethodOptions):
+    confidence: Literal["rmd", "md", "msp"] = "rmd"
+    """From relative Mahalanobis distances, from plain ones, or the maximum probability (Fig. 3A)."""
+    amalgam: Literal["st", "mul", "linear"] = "st"
+    """st: Eqs. 5–6; mul: e = c W h (StrataNet_mul); linear: A = Σ_i c_i W_i h_i (StrataNet_noST; W_i = W for
+    teachers of one width in the paper, ours where widths differ)."""
+    intermediate: float = Field(0.7, ge=0, le=1)
+    """λ of Eq. 8; above ½ works best (Fig. 4), 0.7 is ours."""
+    temperature: float = Field(0.75, gt=0)
+    """Of the teachers' answers and the student's, within each teacher's labels (Table 4)."""
+    sharpness: float = Field(1.0, gt=0)
+    """τ_c: the lower, the more the surest teacher's answer counts (ours)."""
+    heads: int = Field(4, gt=0)
+    """Attention heads of the amalgamation layer (ours), whose feed-forward part is twice as wide as the student, without dropout (ours)."""
+    auxiliary: float = Field(1.0, ge=0)
+    """Weight of the two losses that A^b learns by (ours)."""
+
+
+class StrataNet(Method):
+    """Blocks of the student follow blocks of all teachers, merged by confidence."""
+
+    name = "stratanet"
+    title = "StrataNet: teachers merged block by block, by distance from what each knows"
+    reference = "Vijayaraghavan et al. 2024"
+    citation = (
+        "Prashanth Vijayaraghavan, Hongzhi Wang, Luyao Shi, Tyler Baldwin, David Beymer, Ehsan Degan. Self-Regulated Data-Free "
+        "Knowledge Amalgamation for Text Classification. NAACL 2024."
+    )
+    Options = StrataNetOptions
+    options: StrataNetOptions
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(teachers=2, pooled_states=True, own_texts=True, student_hidden_states=True)
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        """All of them."""
+        return tuple(tuple(range(1, t.layers + 1)) for t in context.teachers)
+
+    def fit(self, pool: Source, context: Context) -> State:
+        """Gaussians and logistic curves from the texts that were generated for each teacher, halves for each."""
+        if self.options.confidence == "msp":
+            return {}
+        return fit_confidence(context, relative=self.options.confidence == "rmd")
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        student = context.student_shape
+        width, heads = student.hidden_size, self.options.heads
+        parts = [
+            Amalgamation(
+                [t.hidden_size for t in context.teachers], width, heads, self.options.amalgam, context.space.size
+            )
+            for _ in range(student.layers)
+        ]
+        return nn.ModuleDict({"blocks": nn.ModuleList(parts)})
+
+    def log_odds(self, rows: Rows, context: Context) -> Tensor:
+        """log c_i^b / (1 − c_i^b), [B, N, blocks] float64, not clipped."""
+        depth = context.student_shape.layers
+        if self.options.confidence == "msp":
+            sure = torch.stack([t.probabilities().double().amax(-1) for t in rows.teachers], -1)
+            return torch.logit(sure, eps=1e-12).unsqueeze(-1).expand(-1, -1, depth)
+        return Confidence(context, relative=self.options.confidence == "rmd")(rows, depth)
+
+    def confidences(self, rows: Rows, context: Context) -> Tensor:
+        """c_i^b, [B, N, blocks] float32 in [1e-4, 1 − 1e-4]."""
+        return torch.sigmoid(self.log_odds(rows, context)).clamp(CLIP, 1 - CLIP).float()
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision:
+        """Targets with ĉ. Whose a text is (the teachers' weights) is told without the clip, which makes ties."""
+        last = self.log_odds(rows, context)[..., -1]
+        clipped = last.clamp(-LIMIT, LIMIT)
+        shares = torch.softmax(clipped / self.options.sharpness, -1).float()
+        padded = [
+            context.space.scatter(i, t.probabilities(self.options.temperature)) for i, t in enumerate(rows.teachers)
+        ]
+        targets = (shares.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
+        return Supervision(targets, uniform_weights(targets), torch.softmax(last / self.options.sharpness, -1).float())
+
+    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+        o, student, context = self.options, lesson.student, lesson.context
+        if student.hidden_states is None or student.attention_mask is None:
+            raise TypeError("stratanet needs the student's hidden states")
+        parts = cast("list[Amalgamation]", lesson.modules["blocks"])
+        depth, dtype = len(parts), parts[0].project.weight.dtype
+        c = self.confidences(lesson.rows, context).to(dtype)
+        states = [pooled_blocks(t, depth).to(dtype) for t in lesson.rows.teachers]  # [B, depth, d_i] each
+        inter, learns = [], []
+        for b, part in enumerate(parts):
+            h = [s[:, b] for s in states]
+            merged = part(h, c[..., b])
+            own = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
+            inter.append(normalised_distance(merged.detach(), own))
+            learns.append(part.own_loss(merged, h, c[..., b], lesson.target.targets.to(dtype)))
+        groups = context.space.components().to(student.logits.device)
+        out = grouped_kl(lesson.target.targets, student.logits, groups, o.temperature)
+        return {
+            "inter": o.intermediate * torch.stack(inter).mean(0),
+            "out": (1 - o.intermediate) * out,
+            "amalgam": o.auxiliary * torch.stack(learns).mean(0),
+        }
+
+    def after_step(self, step: Step) -> None:
+        """Note how alike the A^b of different texts are, and of how many dimensions, in the worst block: a collapse shows here."""
+        if not step.logs:
+            return
+        parts, rows = cast("list[Amalgamation]", step.modules["blocks"]), step.rows[-1]
+        dtype = parts[0].project.weight.dtype
+        c = self.confidences(rows, step.context).to(dtype)
+        states = [pooled_blocks(t, len(parts)).to(dtype) for t in rows.teachers]
+        found = [collapse(part([s[:, b] for s in states], c[..., b])) for b, part in enumerate(parts)]
+        if all(f is not None for f in found):
+            alike, rank = zip(*(f for f in found if f is not None), strict=True)
+            step.log({"amalgam_cosine": max(alike), "amalgam_rank": min(rank)})  # of the worst block
+
+    def training_report(
+        self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
+    ) -> MethodReport:
+        """Whether the amalgamated states collapsed."""
+        noted = [h for h in history if "amalgam_rank" in h]
+        if not noted:
+            return MethodReport()
+        shown = {
+            "amalgam_cosine": ("mean cosine", "How alike different texts' amalgamated states are (mean cosine), in the block where they are most alike. Near 1 they have collapsed into one."),
+            "amalgam_rank": ("effective rank", "Effective rank of a batch's amalgamated states, in the block where it is lowest. Near 1 they have collapsed."),
+        }  # fmt: skip
+        parts = tuple(
+            Series(
+                caption=caption,
+                x="step",
+                y=y,
+                points=tuple(h["step"] for h in noted),
+                lines={y: tuple(h[key] for h in noted)},
+            )
+            for key, (y, caption) in shown.items()
+        )
+        return MethodReport(sections=(Section(title="Amalgamated states", parts=parts),))
+
+
+class Amalgamation(nn.Module):
+    """One block: Eqs. 5–6, the projection P_b of the student's state, and what A^b learns by."""
+
+    def __init__(
+        self, widths: list[int], width: int, heads: int, kind: Literal["st", "mul", "linear"], labels: int
+    ) -> None:
+        super().__init__()
+        self.kind = kind
+        self.enrich = nn.ModuleList(nn.Linear(w, width, bias=False) for w in widths)  # W_h^i
+        self.project = nn.Linear(width, width)  # P_b
+        self.rebuild = nn.ModuleList(nn.Linear(width, w) for w in widths)
+        self.head = nn.Linear(width, labels)
+        if kind != "linear":
+            while width % heads:
+                heads -= 1
+            self.token = nn.Parameter(torch.randn(width) * 0.02)  # [AMALG]
+            self.layer = nn.TransformerEncoderLayer(width, heads, 2 * width, dropout=0.0, batch_first=True)
+        if kind == "st":
+            self.sureness = nn.Linear(1, width, bias=False)  # W_c
+
+    def forward(self, states: list[Tensor], c: Tensor) -> Tensor:
+        """h_i^b [B, d_i] each, c [B, N] → A^b [B, d]."""
+        enriched = torch.stack([w(h) for w, h in zip(self.enrich, states, strict=True)], 1)  # [B, N, d]
+        if self.kind == "linear":
+            return (c.unsqueeze(-1) * enriched).sum(1)
+        e = enriched + self.sureness(c.unsqueeze(-1)) if self.kind == "st" else c.unsqueeze(-1) * enriched
+        sequence = torch.cat([self.token.to(e).expand(len(e), 1, -1), e], 1)
+        merged: Tensor = self.layer(sequence)[:, 0]
+        return merged
+
+    def own_loss(self, merged: Tensor, states: list[Tensor], c: Tensor, target: Tensor) -> Tensor:
+        """Σ_i c_i ‖D_i(A) − h_i‖² / (d_i Σ_i c_i) + KL(T ‖ softmax(head(A))). [B]"""
+        shares = c / c.sum(-1, keepdim=True)
+        far = [
+            functional.mse_loss(d(merged), h, reduction="none").mean(-1)
+            for d, h in zip(self.rebuild, states, strict=True)
+        ]
+        return (shares * torch.stack(far, -1)).sum(-1) + kl(target, self.head(merged))

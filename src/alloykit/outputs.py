@@ -1,0 +1,119 @@
+"""What the teachers said about a batch of texts: the one shape in which knowledge reaches a method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class TeacherRows:
+    """One teacher's answers for B texts.
+
+    `logits`: [B, C_i] float32, from the deterministic pass.
+    `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
+    `passes`: [B] int64, how many passes each text got.
+    `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
+    `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/online/live_source.py);
+    `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
+    `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
+    """
+
+    logits: Tensor
+    probability_sum: Tensor | None = None
+    passes: Tensor | None = None
+    pooled_states: tuple[Tensor, ...] | None = None
+    token_states: tuple[Tensor, ...] | None = None
+    token_mask: Tensor | None = None
+    attention_scores: tuple[Tensor, ...] | None = None
+
+    def probabilities(self, temperature: float = 1.0) -> Tensor:
+        """p_i = softmax(z_i / T), [B, C_i]."""
+        return torch.softmax(self.logits / temperature, dim=-1)
+
+    def mean_probabilities(self) -> Tensor:
+        """p̄_i = (1/K) Σ_k softmax(z_i(x; W_k)), [B, C_i] (MUKA Eqs. 7–8); the deterministic p_i without passes."""
+        if self.probability_sum is None or self.passes is None:
+            return self.probabilities()
+        return self.probability_sum / self.passes.unsqueeze(-1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """B texts: every teacher's answers, and the true labels where there are any.
+
+    `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
+    `embeddings`: [B, L, d], crafted in place of texts; `hidden`: [B, L] bool, the positions that the student does not see.
+    """
+
+    teachers: tuple[TeacherRows, ...]
+    labels: Tensor | None = None
+    text_states: Tensor | None = None
+    embeddings: Tensor | None = None
+    hidden: Tensor | None = None
+
+    def to_batch(self) -> dict[str, Any]:
+        """A nest of dicts and lists of tensors, which loaders and `accelerate` move between devices."""
+        teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]
+        rest = {k: v for k, v in vars(self).items() if k != "teachers"}
+        return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None}
+
+    @classmethod
+    def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
+        teachers = tuple(TeacherRows(**t) for t in batch["teachers"])
+        return cls(teachers, **{key: value for key, value in batch.items() if key != "teachers"})
+
+
+class Source(Protocol):
+    """Where rows come from: the store, or teachers kept alive. Indices count the texts of one table."""
+
+    def __len__(self) -> int: ...
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows: ...
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Some texts of a source. `positions`: [n] int64."""
+
+    source: Source
+    positions: Tensor
+
+    def __len__(self) -> int:
+        return len(self.positions)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
+        return self.source.rows(self.positions[at])
+
+
+def sample(source: Source, size: int, seed: int = 0) -> Sample:
+    """At most `size` texts, drawn without replacement and in their order: all of them where there are no more."""
+    n = len(source)
+    if n <= size:
+        return Sample(source, torch.arange(n))
+    drawn = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:size]
+    return Sample(source, drawn.sort().values)
+
+
+def chunks(source: Source, size: int = 1024) -> Iterator[Rows]:
+    """All rows of a source in order, `size` at a time; a text that occurs many times comes many times."""
+    for start in range(0, len(source), size):
+        yield source.rows(range(start, min(start + size, len(source))))
+
+
+@dataclass(frozen=True)
+class LabelsOnly:
+    """A source without teachers: true labels alone. `labels`: [n] int64."""
+
+    labels: Tensor
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        return Rows((), self.labels[torch.as_tensor(list(indices) if isinstance(indices, range) else indices)])

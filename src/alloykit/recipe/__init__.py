@@ -1,0 +1,1 @@
+"""The recipe as pydantic models, and messages for a recipe that is not valid."""

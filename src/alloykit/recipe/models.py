@@ -1,0 +1,242 @@
+"""The recipe: one YAML file that says everything about a run. Unknown keys are errors with a suggestion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import yaml
+from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+
+from alloykit.blocks import Block, Device, PathText, Seed
+from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
+from alloykit.generation.generation_options import GenerationOptions
+from alloykit.methods import registry
+from alloykit.recipe.problems import explain, listed
+from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.training.training_options import StudentSpec, TrainingOptions
+from alloykit.yaml_files import read_yaml
+
+GENERATE = "generate"
+
+
+class InMemory(Block):
+    """Stands in the resolved recipe for texts that came from Python, not from a file."""
+
+    in_memory: str
+    """Fingerprint of the texts."""
+
+
+class LabelOptions(Block):
+    aliases: dict[str, str] = Field(default_factory=dict)
+    """Label → the name to use instead, before labels are joined by name."""
+    keep_apart: bool | list[str] = False
+    """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
+
+
+class KnowledgeOptions(Block):
+    seed: Seed = 0
+    """Seed of the Monte-Carlo passes."""
+    tokens_per_batch: int | None = Field(None, gt=0)
+    """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
+    precision: Literal["auto", "float32", "bfloat16"] = "auto"
+    """What teachers compute in; auto: bfloat16 on a GPU and on CPUs that multiply in it natively, else float32."""
+    int8: bool = False
+    """Teachers' linear layers in 8 bits: twice as fast as float32 on a CPU, another label on up to 1.5 % of our test texts."""
+    compile: bool = False
+    """Teachers through torch.compile: worth its first minute on a GPU and many texts."""
+
+    @model_validator(mode="after")
+    def _one_format(self) -> KnowledgeOptions:
+        if self.int8 and self.precision == "bfloat16":
+            raise ValueError("give either int8 or precision bfloat16, not both")
+        return self
+
+
+class DataBlock(Block):
+    data: TextsOptions | InMemory
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
+
+
+class EvaluateBlock(DataBlock):
+    oracle: PathText | None = None
+    """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
+
+
+class ReportOptions(Block):
+    show_texts: bool = False
+    """Print texts (the least certain ones, mistakes) in report and metrics; otherwise only their row numbers."""
+
+
+class Recipe(Block):
+    """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
+
+    teachers: list[TeacherSpec] = Field(min_length=1)
+    texts: TextsOptions | InMemory | Literal["generate"]
+    """Where the texts are; or `generate`: none, they are written by the `generation:` block's language model."""
+    generation: GenerationOptions | None = None
+    student: StudentSpec | None = None
+    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
+    labels: LabelOptions = LabelOptions()
+    training: TrainingOptions = TrainingOptions()
+    knowledge: KnowledgeOptions = KnowledgeOptions()
+    validation: DataBlock | None = None
+    """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
+    evaluate: EvaluateBlock | None = None
+    """Labelled texts to test on; never used in training."""
+    report: ReportOptions = ReportOptions()
+    device: Device = "auto"
+    output: PathText
+
+    @field_validator("texts", mode="before")
+    @classmethod
+    def _texts_from_string(cls, value: Any) -> Any:
+        if value == GENERATE:
+            return value
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
+
+    @model_validator(mode="after")
+    def _generates(self) -> Recipe:
+        if self.texts == GENERATE and self.generation is None:
+            raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
+        return self
+
+    @field_validator("method", mode="before")
+    @classmethod
+    def _complete_method(cls, value: Any) -> Any:
+        """Write out every default, so that the resolved recipe says what ran."""
+        if isinstance(value, str):
+            value = {"name": value}
+        if not isinstance(value, Mapping) or "name" not in value:
+            raise ValueError("give a name, for instance `method: {name: alloy}`; `alloykit methods` lists them")
+        try:
+            return registry.spec_of(registry.create(value))
+        except ValidationError as error:
+            options = registry.methods()[value["name"]].Options
+            raise ValueError("; ".join(explain(error, options))) from error
+        except AlloyError as error:
+            raise ValueError(str(error)) from error
+
+
+class _LabelledTexts(Block):
+    """What every recipe has that makes teachers."""
+
+    data: TextsOptions
+    labels: list[str] | None = None
+    """Only texts of these labels; all labels of the data if not given."""
+    validation: DataBlock | None = None
+    """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
+    training: TrainingOptions
+    device: Device = "auto"
+    output: PathText
+
+    @field_validator("data", mode="before")
+    @classmethod
+    def _from_string(cls, value: Any) -> Any:
+        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
+
+    @field_validator("training", mode="before")
+    @classmethod
+    def _defaults(cls, value: Any) -> Any:
+        """What the recipe leaves out is this kind's default, not `training:`'s own."""
+        own = cls.model_fields["training"].default.model_dump(exclude_unset=True)
+        return own | value if isinstance(value, dict) else value
+
+
+class TeachRecipe(_LabelledTexts):
+    """`teach`: an encoder and labelled texts in, a teacher out."""
+
+    model: StudentSpec
+    training: TrainingOptions = TrainingOptions(select="labelled")
+
+
+class TogetherRecipe(_LabelledTexts):
+    """`teach --together`: several encoders fine-tuned under one head."""
+
+    models: list[StudentSpec] = Field(min_length=2)
+    names: list[PathText] | None = None
+    """Folders under `output`, one per model; the last part of each model's path if not given."""
+    width: int | None = Field(None, gt=0)
+    """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
+    training: TrainingOptions = TrainingOptions()
+
+    @model_validator(mode="after")
+    def _check(self) -> TogetherRecipe:
+        if self.training.select == "labelled":
+            raise ValueError(
+                "training.select: 'labelled' is for one model; here the loss of all is what selects. Leave it out"
+            )
+        if any(spec.head == "pooled" for spec in self.models):
+            raise ValueError("models: leave `head` out; all get one pooled head together")
+        if len(set(self.model_names)) != len(self.models):
+            raise ValueError("names: give one different name for each model")
+        if any(Path(name).name != name or name in ("", ".", "..") for name in self.model_names):
+            raise ValueError("names: give plain folder names")
+        return self
+
+    @property
+    def model_names(self) -> list[str]:
+        return self.names or [Path(spec.model).name.replace(":", "-") for spec in self.models]
+
+
+class GenerateRecipe(Block):
+    """`generate`: teachers and a language model in, texts for every class of every teacher out."""
+
+    teachers: list[TeacherSpec] = Field(min_length=1)
+    generation: GenerationOptions
+    labels: LabelOptions = LabelOptions()
+    max_length: int = Field(128, gt=1)
+    """Tokens per text that a teacher reads."""
+    device: Device = "auto"
+    output: PathText
+
+
+class DistillRecipe(Recipe):
+    """`distill`: teachers that know the same labels, and labelled texts, in; one student out."""
+
+    method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
+
+
+Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
+
+
+def read_recipe(path: Path, kind: type[Kind]) -> Kind:
+    """Read and check a recipe file. AlloyError lists everything that is wrong with it."""
+    if path.is_dir():
+        raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")
+    if not path.is_file():
+        raise AlloyError(
+            expected="a recipe file", got=f"'{path}', which does not exist", hint="Check the path; it is a YAML file."
+        )
+    values = read_yaml(path)
+    if values is None:
+        raise AlloyError(expected=f"`key: value` lines in {path}", got="an empty file", hint="Start with `teachers:`.")
+    if not isinstance(values, dict):
+        raise AlloyError(
+            expected=f"`key: value` lines in {path}", got=type(values).__name__, hint="Start with `teachers:`."
+        )
+    return parse(values, kind, str(path))
+
+
+def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:
+    """Check a recipe given as a dictionary. AlloyError lists everything that is wrong with it."""
+    try:
+        return kind.model_validate(dict(values))
+    except ValidationError as error:
+        lines = explain(error, kind)
+        raise AlloyError(
+            expected=f"a valid recipe in {source}",
+            got=listed(lines),
+            hint="The README and `alloykit methods NAME` show the keys.",
+        ) from error
+
+
+def dump(recipe: BaseModel) -> str:
+    """The recipe as YAML, every default written out."""
+    return yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

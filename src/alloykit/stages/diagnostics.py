@@ -1,0 +1,125 @@
+"""What a run can say of its teachers and its student without any label."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.evaluation import health, learning
+from alloykit.evaluation import student_confidence as student
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.methods.protocol import Context
+from alloykit.methods.requirements import supervised
+from alloykit.models.dropout import dropout_rates
+from alloykit.models.loading import load_tokenizer
+from alloykit.models.tokens import whole
+from alloykit.outputs import Source, chunks, sample
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.method_reports import attempt
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+from alloykit.training.dataset import split_held_out
+from alloykit.training.schedule import Schedule, decided, known
+
+LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
+READ = 2_000  # texts that each tokenizer is shown
+LOOKED_INTO = 100_000  # characters of each of them
+ASKED = 5_000  # texts of the pool that the student answers
+
+
+def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -> dict[str, dict[str, Any]]:
+    """Per teacher: how its passes vary, how sure it is, what it predicts, and what its tokenizer can read."""
+    texts = prepared.texts
+    shown = texts.table.select(sample(source, READ).positions.numpy())
+    pieces = [list(shown["text"])] + ([[p for p in shown["text_pair"] if p]] if texts.is_pair else [])
+    pieces = [[text[:LOOKED_INTO] for text in part] for part in pieces]
+    found, pool = {}, sample(source, LOOKED_AT)
+    for i, info in enumerate(prepared.infos):
+        p = torch.cat([rows.teachers[i].probabilities() for rows in chunks(pool)])
+        tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
+        ids = [e for part in pieces for e in whole(tokenizer, part)]
+        read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
+        found[info.name] = {
+            **health.behaviour(p, source.pass_variance(info.name), info.labels),
+            **health.reading(ids, [text for part in pieces for text in part], tokenizer, read),
+            "dropout": max(dropout_rates(info.config), default=0.0),
+        }
+    return found
+
+
+def student_view(
+    prepared: Prepared, folder: Path, source: Source, context: Context, warnings: list[str]
+) -> dict[str, Any]:
+    """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts.
+
+    Without the comparison to the method's target, and with a warning, where the method cannot give one."""
+    texts, options = prepared.texts, prepared.recipe.training
+    held_out = np.arange(0)
+    if options.select == "unlabelled":
+        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
+    rest = np.delete(np.arange(len(texts), dtype=np.int32), held_out)
+    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
+    asked = np.sort(np.concatenate([held_out, more])).tolist()
+    unseen = set(held_out.tolist())
+    classifier = prepared.predictor(folder)
+    probabilities = answers(classifier, texts, asked, "student on the pool")
+    supervision, method = None, prepared.method
+    if method.single_target:
+        known = source.rows(asked)
+        supervision = attempt(
+            method, "its targets of the pool", lambda: supervised(method, known, context, len(asked)), warnings
+        )
+    new = torch.tensor([i in unseen for i in asked])
+    rows = list(texts.table.select(asked)["source_row"])
+    names = prepared.space.names
+    view = attempt(
+        method,
+        "usable targets of the pool",
+        lambda: student.pool_confidence(probabilities, supervision, new, names, rows),
+        warnings,
+    ) or student.pool_confidence(probabilities, None, new, names, rows)
+    if prepared.recipe.report.show_texts:
+        place = dict(zip(rows, asked, strict=True))
+        for entry in view["least_certain"]:
+            row = texts.table[place[entry["row"]]]
+            entry["text"] = row["text"]
+            if row.get("text_pair"):
+                entry["text_pair"] = row["text_pair"]
+    return view
+
+
+def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> dict[str, Any]:
+    """Whether the student has learned for long enough: `late_fall`, `advice` and `warnings` (evaluation/learning.py).
+
+    view: what `student_view` found; None if nobody looked.
+    """
+    options, shape, trained = prepared.recipe.training, prepared.student_shape, run.training
+    assert shape is not None
+    usual = options.model_copy(update={"learning_rate": None, "epochs": None})
+    usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
+    *earlier, last = prepared.method.phases()
+    plan = learning.Plan(
+        last.epochs or known(options.epochs, "epochs"),
+        last.learning_rate or known(options.learning_rate, "learning_rate"),
+        known(usual.epochs, "epochs"),
+        known(usual.learning_rate, "learning_rate"),
+    )
+    fall = None
+    if trained is not None and options.select == "unlabelled" and last.select is None:
+        begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
+        own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
+        fall = learning.late_fall(own, trained["steps"] - begin)
+    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.cautions(view, fall, plan)}
+
+
+def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:
+    """A classifier's probabilities for some texts of a table, at temperature 1. [len(at), C] float32."""
+    table = texts.table.select(at)
+    pairs = list(table["text_pair"]) if texts.is_pair else None
+    return classifier.probabilities(table["text"], pairs, what, calibrated=False)

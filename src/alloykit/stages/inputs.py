@@ -1,0 +1,47 @@
+"""What a run is made of: everything that its fit and its student depend on, beside the recipe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alloykit.data import Texts
+from alloykit.knowledge.store.store import Store
+from alloykit.methods.registry import spec_of
+from alloykit.models.location import identity
+from alloykit.stages.prepare import Prepared
+
+
+def teachers_of(prepared: Prepared) -> dict[str, Any]:
+    """What each teacher is by the content of its files, by name."""
+    return {info.name: identity(info.spec.model, info.revision) for info in prepared.infos}
+
+
+def inputs_of(prepared: Prepared, validation: Texts | None, generated: Texts | None) -> dict[str, Any]:
+    """Fingerprints of texts and models, known before any teacher reads. `validation`, `generated`: None where they are not used."""
+    recipe, method = prepared.recipe, prepared.method
+    student = recipe.student if method.phases() else None
+    encoder = method.needs.text_states
+    return {
+        "texts": prepared.texts.fingerprint(),
+        "teachers": teachers_of(prepared),
+        "student": None if student is None else identity(student.model, student.revision),
+        "validation": None if validation is None else validation.fingerprint(),
+        "generated": None if generated is None else generated.fingerprint(),
+        "text_states": None if encoder is None else identity(encoder, None),
+        "numbers": prepared.numbers.name if method.needs.teachers else None,
+    }
+
+
+def knowledge_of_teachers(prepared: Prepared, store: Store) -> dict[str, Any]:
+    """By teacher, what the store says its answers, and its passes, were made with; known after the sweep."""
+    if not prepared.method.needs.teachers:
+        return {}
+    kinds = ("teacher", "sampling") if prepared.method.needs.passes else ("teacher",)
+    return {name: {kind: store.identity(name, kind) for kind in kinds} for name in prepared.names}
+
+
+def fitted_to(prepared: Prepared, inputs: dict[str, Any], knowledge: dict[str, Any]) -> dict[str, Any]:
+    """What the method's fit depends on."""
+    labels = [list(labels) for labels in prepared.space.teachers]
+    method = {"method": spec_of(prepared.method), "labels": labels, "seed": prepared.recipe.training.seed}
+    return method | inputs | {"knowledge": knowledge}

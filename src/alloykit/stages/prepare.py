@@ -1,0 +1,232 @@
+"""What every job begins with: teachers described, labels joined, texts read, needs checked. Nothing heavy, nothing written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from torch import Tensor
+
+from alloykit.data import Texts, load_texts
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.labels import LabelSpace
+from alloykit.methods.protocol import Context, Method, Shape
+from alloykit.methods.registry import create
+from alloykit.methods.requirements import require
+from alloykit.models.compute_format import Numbers
+from alloykit.models.device import pick_device
+from alloykit.models.dropout import dropout_rates
+from alloykit.models.loading import load_config
+from alloykit.precision import choose_precision
+from alloykit.recipe.models import InMemory, LabelOptions, Recipe
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
+from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe, unique_names
+from alloykit.training.dataset import held_out_size
+from alloykit.training.schedule import decided, known
+from alloykit.training.student import layers_to_keep
+from alloykit.training.training_options import StudentSpec
+
+
+@dataclass(frozen=True)
+class Prepared:
+    recipe: Recipe
+    infos: list[TeacherInfo]
+    space: LabelSpace
+    method: Method
+    texts: Texts
+    device: str
+    student_shape: Shape | None = None
+
+    @property
+    def names(self) -> list[str]:
+        return [info.name for info in self.infos]
+
+    @property
+    def output(self) -> Path:
+        return Path(self.recipe.output)
+
+    @property
+    def context(self) -> Context:
+        """Label space, and the shapes of teachers and student."""
+        teachers = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in self.infos)
+        return Context(self.space, student=self.student_shape, teachers=teachers)
+
+    @property
+    def pooled_layers(self) -> dict[str, tuple[int, ...]]:
+        """By teacher, the layers whose pooled states the method asks for."""
+        if not self.method.needs.pooled_states:
+            return {}
+        return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
+
+    @property
+    def numbers(self) -> Numbers:
+        """What teachers compute in."""
+        wanted = self.recipe.knowledge
+        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
+        return Numbers(precision, wanted.int8, wanted.compile)
+
+    def labels(self, texts: Texts) -> Tensor:
+        """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
+        return label_positions(texts, self.space, self.recipe.labels.aliases)
+
+    def store(self, folder: str | Path | None = None) -> Store:
+        return Store(
+            folder or self.output / "knowledge", salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device]
+        )
+
+    def predictor(self, folder: Path) -> Predictor:
+        """The student that this recipe made."""
+        student = self.recipe.student
+        trusted = student is not None and student.trust_remote_code
+        return Predictor.load(folder, self.recipe.training.max_length, self.device, trust_remote_code=trusted)
+
+    @property
+    def epochs(self) -> float:
+        """How often the student sees each text, over all phases of the method."""
+        own = self.recipe.training.epochs
+        return sum(phase.epochs or known(own, "epochs") for phase in self.method.phases())
+
+    @property
+    def examples(self) -> int:
+        """How many texts, or other examples, each phase of the training has; those that it is checked by are not among them."""
+        return _examples(self.recipe, self.method, self.space, len(self.texts))
+
+    def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
+        recipe, needs = self.recipe, self.method.needs
+        return SweepOptions(
+            passes=needs.passes,
+            dropout=needs.dropout,
+            max_length=recipe.training.max_length,
+            seed=recipe.knowledge.seed,
+            tokens_per_batch=recipe.knowledge.tokens_per_batch or TOKENS_PER_BATCH[self.device],
+            device=self.device,
+            part=part,
+            numbers=self.numbers,
+            layers=self.pooled_layers,
+        )
+
+
+TOKENS_PER_BATCH = {"cpu": 4096, "mps": 16_384, "cuda": 65_536}  # what keeps the device busy and fits a small one
+SHARD_ROWS = {
+    "cpu": 1024,
+    "mps": 4096,
+    "cuda": 8192,
+}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
+
+
+def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
+    """Check a recipe against the world. `texts` replaces what the recipe's `texts:` names. AlloyError."""
+    method = create(recipe.method)
+    infos, space = described(recipe.teachers, recipe.labels)
+    student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    try:
+        texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
+    except AlloyError as error:
+        if not wants_labels(recipe, method) or "column" not in error.expected:
+            raise
+        why = f"{error.expected}, because method '{method.name}' learns from true labels"
+        raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
+    require(method, n_teachers=len(infos), has_labels=texts.has_labels)
+    if method.needs.passes and method.needs.dropout is None:
+        for info in infos:
+            if not any(dropout_rates(info.config)):
+                raise AlloyError(
+                    expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
+                    got="rates of 0 in its configuration",
+                    hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
+                )
+    if method.needs.labels:
+        label_positions(texts, space, recipe.labels.aliases)
+    if recipe.validation is None and (method.needs.validation or recipe.training.select == "labelled"):
+        why = f"method '{method.name}' needs them" if method.needs.validation else "`training.select` is 'labelled'"
+        raise AlloyError(
+            expected=f"labelled texts in `validation: {{data: …}}`, because {why}",
+            got="none",
+            hint="Give them"
+            + ("." if method.needs.validation else ", or select without labels: `select: unlabelled`."),
+        )
+    device = pick_device(recipe.device)
+    if recipe.knowledge.int8 and device != "cpu":
+        raise AlloyError(
+            expected="teachers on a CPU for `knowledge: {int8: true}`",
+            got=f"device {device}",
+            hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
+        )
+    if student_shape is not None:
+        n = _examples(recipe, method, space, len(texts))
+        training = decided(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
+        recipe = recipe.model_copy(update={"training": training})
+    return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
+    checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.pseudo_embeddings
+    return method.examples(space, n_texts) - (
+        held_out_size(n_texts, recipe.training.held_out) if checked_by_texts else 0
+    )
+
+
+def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
+    """What is known of the teachers without their weights, and the union of their labels. AlloyError."""
+    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    space = LabelSpace.union(
+        [info.labels for info in infos],
+        aliases=labels.aliases,
+        teacher_names=[info.name for info in infos],
+        keep_apart=labels.keep_apart,
+    )
+    return infos, space
+
+
+def rehearse(recipe: Recipe) -> Prepared:
+    """`prepare` and `check_labelled` with one text for every label, in place of those that are still to be written, which takes hours: so
+    whatever can be refused is refused first. How long the student learns is not decided by these few texts. AlloyError."""
+    _, space = described(recipe.teachers, recipe.labels)
+    shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
+    prepared = prepare(recipe, shown)
+    check_labelled(prepared)
+    return replace(prepared, recipe=recipe)
+
+
+def check_labelled(prepared: Prepared) -> None:
+    """AlloyError, before any work, for validation or test texts that cannot be read or have labels that no teacher knows."""
+    recipe = prepared.recipe
+    for block in (recipe.validation, recipe.evaluate):
+        if block is not None and not isinstance(block.data, InMemory):
+            prepared.labels(read(salted(block.data, recipe), want_labels=True))
+
+
+def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
+    """What the store says of some texts, as much as the method needs."""
+    passes, layers = prepared.method.needs.passes, prepared.pooled_layers
+    return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
+
+
+def _student(recipe: Recipe) -> StudentSpec:
+    """AlloyError where there is none."""
+    if recipe.student is None:
+        raise AlloyError(
+            expected=f"a `student:` for method '{recipe.method['name']}'",
+            got="none",
+            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
+        )
+    return recipe.student
+
+
+def encoder_shape(spec: StudentSpec) -> Shape:
+    """The shape of what `build_student` builds, from the encoder's configuration alone. AlloyError for what is no encoder, and for too
+    few layers."""
+    config, _ = load_config(spec)
+    depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
+    if not isinstance(depth, int) or not isinstance(width, int):
+        raise AlloyError(
+            expected=f"an encoder of texts as student, with layers, in '{spec.model}'",
+            got=f"a model of the type '{config.model_type}'",
+            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
+        )
+    return Shape(width, len(layers_to_keep(depth, spec)))

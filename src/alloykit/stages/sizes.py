@@ -1,0 +1,51 @@
+"""How large teachers and student are, and how fast they answer on this machine."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import torch
+
+from alloykit.models.tokens import encode, pad
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+from alloykit.teachers.hugging_face import Teacher
+
+TEXTS, BATCH, ROUNDS = 32, 16, 2
+
+
+def sizes(prepared: Prepared, run: Run) -> dict[str, dict[str, Any]]:
+    """By name, the student last: parameters, layers, width, and texts per second: the best of two rounds over the same texts in
+    batches of similar length, each model with its own tokenizer, in float32."""
+    at = torch.randperm(len(prepared.texts), generator=torch.Generator().manual_seed(0))[:TEXTS].sort().values
+    columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
+    shown = prepared.texts.table.take(at.numpy(), columns)
+    length, device, found = prepared.recipe.training.max_length, prepared.device, {}
+    for info in prepared.infos if prepared.method.needs.teachers else []:
+        teacher = Teacher.load(info, max_length=length, device=device)
+        found[info.name] = _measure(teacher.model, teacher.tokenizer, teacher.max_length, shown)
+    if run.has_student:
+        student = prepared.predictor(run.student)
+        found["student"] = _measure(student.model, student.tokenizer, student.max_length, shown)
+    return found
+
+
+@torch.inference_mode()
+def _measure(model: Any, tokenizer: Any, length: int, shown: dict[str, list[Any]]) -> dict[str, Any]:
+    encodings = sorted(
+        encode(tokenizer, shown["text"], shown.get("text_pair"), length), key=lambda e: len(e["input_ids"])
+    )
+    batches = [pad(tokenizer, encodings[i : i + BATCH]) for i in range(0, len(encodings), BATCH)]
+    times = []
+    for _ in range(ROUNDS):
+        begun = time.perf_counter()
+        for batch in batches:
+            model(**{k: v.to(model.device) for k, v in batch.items()}).logits.cpu()
+        times.append(time.perf_counter() - begun)
+    return {
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "layers": model.config.num_hidden_layers,
+        "width": model.config.hidden_size,
+        "texts_per_second": round(len(encodings) / min(times), 1),
+    }

@@ -1,0 +1,84 @@
+"""The texts that a recipe names, and their labels in the union."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.errors import AlloyError
+from alloykit.labels import LabelSpace
+from alloykit.methods.protocol import Method
+from alloykit.names import quoted
+from alloykit.recipe.models import InMemory, Recipe
+
+GENERATED = "texts.parquet"
+
+
+def source_of(recipe: Recipe) -> TextsOptions | InMemory:
+    """What the recipe's `texts:` stands for. AlloyError for texts that are not written yet."""
+    if not isinstance(recipe.texts, str):
+        return recipe.texts
+    path = generated(recipe) / GENERATED
+    if not path.exists():
+        raise AlloyError(
+            expected="the texts that `texts: generate` stands for",
+            got=f"none in {path.parent}",
+            hint="`alloykit amalgamate` writes them first; or write them with `alloykit generate` and name the file.",
+        )
+    return TextsOptions(path=str(path), label="label")
+
+
+def generated(recipe: Recipe) -> Path:
+    """The folder of the texts that a recipe has written."""
+    return Path(recipe.output) / "generated"
+
+
+def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
+    """Texts that a recipe names."""
+    if isinstance(source, InMemory):
+        raise AlloyError(
+            expected="a recipe whose texts are in a file",
+            got="texts that were passed from Python's memory",
+            hint="Write them to a file and name it in the recipe, or call alloykit.amalgamate again with the same texts.",
+        )
+    return load_texts(source, want_labels=want_labels)
+
+
+def wants_labels(recipe: Recipe, method: Method) -> bool:
+    """Whether the recipe's texts need their labels: to learn from, or to say which teacher's they are."""
+    return method.needs.labels or (method.needs.own_texts and recipe.generation is None)
+
+
+def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
+    """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
+    place = {name: position for position, name in enumerate(space.names)}
+    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+    found, unknown = [], set[str]()
+    for batch in texts.table.batches(["label"]):
+        found.append(torch.tensor([place.get(name, -1) for name in batch["label"]]))
+        unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
+    if unknown:
+        raise AlloyError(
+            expected=f"labels of the union ({quoted(space.names)})",
+            got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
+            hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
+        )
+    return torch.cat(found)
+
+
+def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:
+    """Test texts share the store with the recipe's texts, so their ids are salted in the same way."""
+    if not isinstance(data, TextsOptions) or not isinstance(recipe.texts, TextsOptions) or data.salt_env is not None:
+        return data
+    return data.model_copy(update={"salt_env": recipe.texts.salt_env})
+
+
+def salt_of(source: Any) -> str:
+    name = getattr(source, "salt_env", None)
+    return os.environ.get(name, "") if name else ""

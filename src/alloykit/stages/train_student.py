@@ -1,0 +1,98 @@
+"""Train a run's student: its tokens, what to select by, the source of knowledge, and the finished classifier's folder."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alloykit.errors import AlloyError
+from alloykit.files import write_json, writing
+from alloykit.methods.protocol import Context
+from alloykit.models.attention import write_out_attention
+from alloykit.models.tokens import usable_length
+from alloykit.outputs import Source
+from alloykit.progress import library_bars_off, say
+from alloykit.stages.knowledge import Validation, live, load_teachers, supply_of
+from alloykit.stages.method_reports import training_view
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+from alloykit.training.dataset import Collator, split_held_out, tokenize
+from alloykit.training.student import build_student
+
+
+def train_student(
+    prepared: Prepared, run: Run, source: Source, context: Context, validation: Validation | None
+) -> None:
+    """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
+    from alloykit.training.trainer import train
+
+    recipe, options = prepared.recipe, prepared.recipe.training
+    assert recipe.student is not None
+    model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
+    length = usable_length(model, tokenizer, options.max_length)
+    dataset = tokenize(prepared.texts, tokenizer, length)
+    checks, check_source, positions = None, None, np.arange(len(dataset))
+    asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
+    if prepared.method.needs.pseudo_embeddings:
+        say(f"method '{prepared.method.name}' learns from crafted embeddings; the texts serve the report alone")
+    elif options.select == "unlabelled":
+        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
+        checks = dataset.select(held_out)
+    elif options.select == "labelled":
+        assert validation is not None
+        assert asked is not None
+        checks, check_source = asked[0], validation.source
+    if not len(positions):
+        raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
+    begun = time.perf_counter()
+    if prepared.method.needs.token_states:
+        teachers = load_teachers(prepared)
+        source = live(prepared, source, prepared.texts, teachers, tokenizer, length)
+        if prepared.epochs > 1:  # else no text is asked about twice
+            source.keep(range(len(prepared.texts)))
+        if check_source is not None and validation is not None:
+            check_source = live(prepared, check_source, validation.texts, teachers, tokenizer, length)
+            check_source.keep(range(len(validation.texts)))
+    if prepared.method.needs.student_attention_scores:
+        write_out_attention(model)
+    fitted = train(
+        model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
+        run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
+        validation=asked, supply=supply_of(prepared), device=prepared.device,
+    )  # fmt: skip
+    say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    write_json(
+        run.folder / "training.json",
+        {
+            "steps": fitted.steps,
+            "selected_step": fitted.selected_step,
+            "seconds": round(time.perf_counter() - begun, 1),
+            "history": fitted.history,
+            "report": training_view(prepared, context, fitted),
+        },
+    )
+    save_classifier(model, tokenizer, run.student, length)
+    shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
+
+
+def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
+    """Save under another name, then rename: the folder is there only when it is whole.
+
+    max_length: tokens per text in training; the folder's tokenizer cuts at the same place.
+    """
+    tokenizer.model_max_length = max_length
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    try:
+        with writing(folder), library_bars_off():
+            model.to("cpu").save_pretrained(temporary)
+            tokenizer.save_pretrained(temporary)
+            os.replace(temporary, folder)
+    except AlloyError:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise

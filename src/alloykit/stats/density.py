@@ -1,0 +1,55 @@
+"""Density as confidence: how much a text's early states look like those that a teacher is surest of (ours, from Ren et al. 2021).
+
+Per teacher i and early layer l: Gaussians of its predicted classes over its surest texts (a share 0.8 / N of the pool, by the entropy of
+its answers), and one of the whole pool:
+
+    s_i(x) = Σ_l −RMD_i^l(x) / sd_l          c_i(x) = σ((s_i − mean) / sd), over the pool
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+import torch
+from torch import Tensor
+
+from alloykit.stats.mahalanobis import Gaussians
+
+SUREST = 0.8  # of the pool, divided among the teachers
+FLOOR = 0.01  # of the pool's variance: where the surest texts are few and alike
+
+
+def fit_density(states: Sequence[Tensor], classes: Tensor, confidence: Tensor, teachers: int) -> dict[str, Tensor]:
+    """One teacher's. states: per layer [n, d]; classes [n] int64, what it answers; confidence [n]. → named tensors."""
+    n = len(confidence)
+    surest = confidence.argsort(descending=True, stable=True)[: max(2, round(SUREST / teachers * n))]
+    _, seen = torch.unique(classes[surest], return_inverse=True)
+    found: dict[str, Tensor] = {}
+    total = torch.zeros(n, dtype=torch.float64)
+    for layer, z in enumerate(states):
+        whole = Gaussians.fit(z, torch.zeros(n, dtype=torch.long))
+        own = replace(
+            Gaussians.fit(z[surest], seen, floor=FLOOR * float(z.double().var(0).mean())),
+            mean=whole.mean,
+            background=whole.background,
+        )
+        scores = _scores(own, z)
+        spread = scores.std().clamp(min=1e-9)
+        total += scores / spread
+        found |= own.state(f"{layer}") | {f"{layer}.deviation": spread}
+    return found | {"mean": total.mean(), "spread": total.std().clamp(min=1e-9)}
+
+
+def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
+    """c_i of any texts. states: per layer [B, d] → [B] float64 in [0, 1]."""
+    device = states[0].device
+    total = torch.zeros(len(states[0]), dtype=torch.float64, device=device)
+    for layer, z in enumerate(states):
+        total += _scores(Gaussians.of(fitted, f"{layer}", device), z) / fitted[f"{layer}.deviation"].to(device)
+    return torch.sigmoid((total - fitted["mean"].to(device)) / fitted["spread"].to(device))
+
+
+def _scores(gaussians: Gaussians, z: Tensor) -> Tensor:
+    """−RMD; the background is the pool's, so that a single class too has one to be compared with."""
+    return gaussians.to_background(z) - gaussians.distance(z)

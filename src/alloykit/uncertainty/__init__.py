@@ -1,1 +1,0 @@
-"""How far a teacher trusts itself: entropy, confidence, margins, and their comparison between teachers."""
