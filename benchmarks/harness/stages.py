@@ -13,8 +13,8 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from alloykit.commands.generate import write_texts
 from alloykit.commands.teach import teach
+from alloykit.commands.teach_together import teach_together
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -22,7 +22,7 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
-from alloykit.stages.co_finetune import teach_together
+from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.teachers.hugging_face import TeacherSpec

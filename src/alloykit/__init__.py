@@ -28,13 +28,13 @@ _HOMES = {
     "AlloyError": "errors",
     "AlloyWarning": "errors",
     "LabelSpace": "labels",
-    "Method": "methods.base",
-    "Run": "jobs.run",
-    "amalgamate": "jobs.amalgamate",
-    "distill": "jobs.distill",
-    "evaluate": "jobs.evaluate",
+    "Method": "methods.protocol",
+    "Run": "stages.run_folder",
+    "amalgamate": "commands.amalgamate",
+    "distill": "commands.distill",
+    "evaluate": "commands.evaluate",
     "load_texts": "data",
-    "predict": "jobs.predict",
+    "predict": "commands.predict",
 }
 __all__ = [*_HOMES, "__version__"]
 

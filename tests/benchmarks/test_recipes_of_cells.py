@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from alloykit.commands.generate import GENERATED
 from alloykit.methods import registry
 from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
+from alloykit.stages.texts import GENERATED
 from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module

@@ -13,7 +13,7 @@ import tiny
 from commandline import Call, write_recipe
 
 import alloykit
-import alloykit.commands.generate as generate_module
+import alloykit.stages.generated_texts as generate_module
 from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.generate import generate
 from alloykit.errors import AlloyError
@@ -291,7 +291,7 @@ def test_what_is_wrong_is_found_before_the_first_text_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alloykit.commands.generate.Writer", None)  # calling it would be another error
+    monkeypatch.setattr("alloykit.stages.generated_texts.Writer", None)  # calling it would be another error
     (tmp_path / "occupied").mkdir()
     (tmp_path / "occupied" / "thesis.txt").write_text("mine")
     values: dict[str, Any] = {

@@ -12,12 +12,12 @@ from labelled import LABELS, TRAINING, arguments, table
 from transformers import AutoModelForSequenceClassification
 
 import alloykit
+from alloykit.commands.teach_together import teach_together
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
-from alloykit.stages.co_finetune import teach_together
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from alloykit.training.student import build_student
 from alloykit.training.together import CoFinetuning

@@ -75,7 +75,7 @@ def teach(
     from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
 
     if together:
-        from alloykit.stages.co_finetune import teach_together
+        from alloykit.commands.teach_together import teach_together
 
         for folder in teach_together(read_recipe(recipe, TogetherRecipe)):
             terminal.echo(f"teacher: {folder}")

@@ -8,8 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from alloykit.commands.evaluate import evaluate_run
-from alloykit.commands.report import write_report
 from alloykit.data import Texts
 from alloykit.evaluation import health, supervision
 from alloykit.files import write_json
@@ -25,6 +23,7 @@ from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.run_files import METRICS, read_summary
 from alloykit.stages.arguments import Teachers, from_python
 from alloykit.stages.diagnostics import LOOKED_AT, learning_view, student_view, teachers_health
+from alloykit.stages.evaluate_student import evaluate_run
 from alloykit.stages.inputs import fitted_to, inputs_of, knowledge_of_teachers, teachers_of
 from alloykit.stages.knowledge import (
     knowledge_of,
@@ -42,6 +41,7 @@ from alloykit.stages.run_folder import Run, check_run, check_run_folder, note_in
 from alloykit.stages.sizes import sizes
 from alloykit.stages.texts import generated, read, salted
 from alloykit.stages.train_student import train_student
+from alloykit.stages.write_report import write_report
 
 
 def amalgamate(

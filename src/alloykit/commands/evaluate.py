@@ -13,64 +13,22 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec
-from alloykit.commands.report import write_report
-from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.data import TextsOptions, load_texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation.answers import STUDENT, of_teachers
-from alloykit.evaluation.labelled import assess
 from alloykit.evaluation.metrics import score
-from alloykit.files import write_json
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
-from alloykit.knowledge.store.reader import StoredKnowledge
-from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context
-from alloykit.outputs import Source
-from alloykit.progress import say
 from alloykit.recipe.models import Recipe
-from alloykit.run_files import INPUTS, METRICS, RECIPE, STATE
+from alloykit.run_files import INPUTS, RECIPE, STATE
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.evaluate_student import _probabilities, evaluate_run
 from alloykit.stages.inputs import teachers_of
-from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.lock import locked
-from alloykit.stages.method_reports import attempt
-from alloykit.stages.prepare import Prepared, prepare
+from alloykit.stages.prepare import prepare
 from alloykit.stages.run_folder import Run, folder_of
 from alloykit.stages.texts import label_positions, read, salted
+from alloykit.stages.write_report import write_report
 from alloykit.terminal import plain
-
-
-def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
-    """Score everybody on the test texts and add the result to the run's metrics.json."""
-    space, names, method = prepared.space, prepared.names, prepared.method
-    labels = prepared.labels(data)
-    passes = method.needs.passes if method.single_target else 0
-    say(f"evaluation on {len(data):,} labelled texts")
-    options = prepared.sweep_options()
-    sweep(prepared.infos, data, store, options)
-    layers = prepared.pooled_layers if method.single_target else {}
-    source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
-    if method.single_target:
-        source = with_text_states(prepared, source, data, run, "evaluate")
-    warnings: list[str] = []
-    answers = attempt(
-        method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
-    ) or of_teachers(source, labels, None, context, names)
-    if run.has_student:
-        answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
-    answers.save(run.answers, list(data.table["id"]))
-    metrics = run.metrics
-    assert metrics is not None
-    temperature = metrics["student"]["temperature"] if "student" in metrics else None
-    result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
-    result["unused"] = {"duplicates": data.duplicates, **data.dropped}
-    for warning in warnings:
-        say(f"warning: {warning}")
-    told = metrics["warnings"]
-    new = {"evaluation": result, "warnings": told + [w for w in warnings if w not in told]}
-    write_json(run.folder / METRICS, metrics | new)
-    return result
 
 
 def evaluate(
@@ -174,28 +132,6 @@ def _refuse_code(recipe: Recipe, path: Path) -> None:
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
             hint="If you have read and trust that code, add --trust-remote-code.",
         )
-
-
-def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
-    """What the recipe's `evaluate: {oracle: …}` says, its labels joined to the union by name. [n, C], or None without one."""
-    block, space = prepared.recipe.evaluate, prepared.space
-    if block is None or block.oracle is None:
-        return None
-    classifier = Predictor.load(block.oracle, prepared.recipe.training.max_length, prepared.device)
-    if set(classifier.labels) != set(space.names):
-        raise AlloyError(
-            expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
-            got=f"'{block.oracle}' with {', '.join(classifier.labels)}",
-            hint="An oracle is a classifier trained on all labels; leave it out, and the teachers that know a label stand in.",
-        )
-    order = [classifier.labels.index(name) for name in space.names]
-    return _probabilities(classifier, data)[:, order]
-
-
-def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
-    """At temperature 1: the report shows calibration without and with the temperature."""
-    pairs = list(data.table["text_pair"]) if data.is_pair else None
-    return classifier.probabilities(data.table["text"], pairs, calibrated=False)
 
 
 def table(result: Mapping[str, Any]) -> Table:

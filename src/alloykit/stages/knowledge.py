@@ -7,7 +7,6 @@ from typing import Any
 
 from torch import Tensor
 
-from alloykit.commands.generate import write_texts
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.knowledge.online.encoder_states import WithTextStates, text_states
@@ -22,6 +21,7 @@ from alloykit.models.attention import write_out_attention
 from alloykit.outputs import LabelsOnly, Source
 from alloykit.progress import say
 from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.prepare import Prepared, stored
 from alloykit.stages.run_folder import Run
 from alloykit.stages.texts import GENERATED, generated, read, salted

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.store.teacher_fingerprint import is_verified, verified
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.sweep.pending import part_of, shards_for, unit_bytes, work_of
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import fill
+from alloykit.knowledge.sweep.teacher_fingerprint import is_verified, verified
 from alloykit.progress import bar, say
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 

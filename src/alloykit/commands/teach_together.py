@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.commands.teach import check_folder, check_texts, install, name_of, record, restrict, with_training
 from alloykit.data import Texts
 from alloykit.files import write_json
 from alloykit.labels import LabelSpace
@@ -21,6 +20,7 @@ from alloykit.progress import say
 from alloykit.recipe.models import TogetherRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.lock import locked
+from alloykit.stages.teaching import check_folder, check_texts, install, name_of, record, restrict, with_training
 from alloykit.stages.texts import label_positions, read
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student

@@ -1,0 +1,79 @@
+"""Score teachers, ensemble, routing and student on labelled texts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.answers import STUDENT, of_teachers
+from alloykit.evaluation.labelled import assess
+from alloykit.files import write_json
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.methods.protocol import Context
+from alloykit.outputs import Source
+from alloykit.progress import say
+from alloykit.run_files import METRICS
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.knowledge import with_text_states
+from alloykit.stages.method_reports import attempt
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+
+
+def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
+    """Score everybody on the test texts and add the result to the run's metrics.json."""
+    space, names, method = prepared.space, prepared.names, prepared.method
+    labels = prepared.labels(data)
+    passes = method.needs.passes if method.single_target else 0
+    say(f"evaluation on {len(data):,} labelled texts")
+    options = prepared.sweep_options()
+    sweep(prepared.infos, data, store, options)
+    layers = prepared.pooled_layers if method.single_target else {}
+    source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
+    if method.single_target:
+        source = with_text_states(prepared, source, data, run, "evaluate")
+    warnings: list[str] = []
+    answers = attempt(
+        method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
+    ) or of_teachers(source, labels, None, context, names)
+    if run.has_student:
+        answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
+    answers.save(run.answers, list(data.table["id"]))
+    metrics = run.metrics
+    assert metrics is not None
+    temperature = metrics["student"]["temperature"] if "student" in metrics else None
+    result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
+    result["unused"] = {"duplicates": data.duplicates, **data.dropped}
+    for warning in warnings:
+        say(f"warning: {warning}")
+    told = metrics["warnings"]
+    new = {"evaluation": result, "warnings": told + [w for w in warnings if w not in told]}
+    write_json(run.folder / METRICS, metrics | new)
+    return result
+
+
+def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
+    """What the recipe's `evaluate: {oracle: …}` says, its labels joined to the union by name. [n, C], or None without one."""
+    block, space = prepared.recipe.evaluate, prepared.space
+    if block is None or block.oracle is None:
+        return None
+    classifier = Predictor.load(block.oracle, prepared.recipe.training.max_length, prepared.device)
+    if set(classifier.labels) != set(space.names):
+        raise AlloyError(
+            expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
+            got=f"'{block.oracle}' with {', '.join(classifier.labels)}",
+            hint="An oracle is a classifier trained on all labels; leave it out, and the teachers that know a label stand in.",
+        )
+    order = [classifier.labels.index(name) for name in space.names]
+    return _probabilities(classifier, data)[:, order]
+
+
+def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
+    """At temperature 1: the report shows calibration without and with the temperature."""
+    pairs = list(data.table["text_pair"]) if data.is_pair else None
+    return classifier.probabilities(data.table["text"], pairs, calibrated=False)

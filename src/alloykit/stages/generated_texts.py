@@ -1,0 +1,163 @@
+"""Texts for every class of every teacher, written by a language model. A run that was killed goes on where it stopped."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import datasets
+from pydantic import TypeAdapter, ValidationError
+
+from alloykit.errors import AlloyError
+from alloykit.files import replace_atomic, write_atomic, write_json
+from alloykit.generation.generation_options import GenerationOptions
+from alloykit.generation.quality import summarise
+from alloykit.generation.writer import Writer, Written
+from alloykit.knowledge.store.artifacts import check_made, record_made
+from alloykit.knowledge.sweep.mc_dropout import key
+from alloykit.models.location import identity
+from alloykit.progress import bar, library_bars_off, say
+from alloykit.recipe.models import LabelOptions
+from alloykit.run_files import SUMMARY
+from alloykit.stages.lock import locked
+from alloykit.stages.output_folder import refuse_others
+from alloykit.stages.prepare import described
+from alloykit.stages.texts import GENERATED
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec
+
+MADE_OF = "made_of.json"
+
+
+_WRITTEN = TypeAdapter(Written)
+
+
+def write_texts(
+    teachers: Sequence[TeacherSpec],
+    labels: LabelOptions,
+    options: GenerationOptions,
+    folder: Path,
+    *,
+    device: str,
+    max_length: int,
+) -> Path:
+    """The same, for whoever has no recipe of its own. Finished batches that lie in `folder` are taken as they are."""
+    refuse_others(folder, MADE_OF)
+    with locked(folder):
+        return _write_texts(teachers, labels, options, folder, device, max_length)
+
+
+def _write_texts(
+    teachers: Sequence[TeacherSpec],
+    labels: LabelOptions,
+    options: GenerationOptions,
+    folder: Path,
+    device: str,
+    max_length: int,
+) -> Path:
+    infos, space = described(teachers, labels)
+    made_of = {
+        "options": options.model_dump(mode="json"),
+        "max_length": max_length,
+        "labels": [list(t) for t in space.teachers],
+        "language_model": identity(options.language_model.model, options.language_model.revision),
+        "teachers": {info.name: identity(info.spec.model, info.revision) for info in infos},
+    }
+    _check_made(folder, made_of)
+    target = folder / GENERATED
+    if target.exists():
+        say(f"{target} is finished already")
+        return target
+    begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
+    kept: list[dict[str, Any]] = []
+    for info, names in zip(infos, space.teachers, strict=True):  # one teacher at a time, which sees no other's texts
+        teacher = Teacher.load(info, max_length=max_length, device=device)
+        place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
+        _check_made(place, dict(teacher.fingerprint))
+        called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
+        for label in info.labels:
+            texts = _for_class(writer, teacher, label, place, seen)
+            own += texts
+            kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
+            controls[called[label]] = control = summarise(texts)["control"]
+            say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
+        by_teacher[info.name] = summarise(own) | {"control_by_label": controls}
+    if not kept:
+        raise AlloyError(
+            expected="texts from the language model",
+            got="none that could be kept",
+            hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
+        )
+    write_json(
+        folder / SUMMARY,
+        {
+            "texts": len(kept),
+            "seconds": round(time.perf_counter() - begun, 1),
+            "reads": writer.reads,
+            "teachers": by_teacher,
+        },
+    )
+    with library_bars_off():  # last: where they are, everything is
+        replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
+    return target
+
+
+def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> list[Written]:
+    """Batches until there are enough different texts, or too many attempts were made."""
+    options, kept = writer.options, list[Written]()
+    place = teacher.info.labels.index(label)
+    most = -(-options.attempts * options.per_class // options.batch_size)
+    with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
+        for number in range(most):
+            path = folder / f"{place:03d}-{number:05d}.jsonl"
+            if path.exists():
+                batch = _read_batch(path)
+            else:
+                batch = writer.write(
+                    teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
+                )
+                write_atomic(path, "".join(json.dumps(t.row(), ensure_ascii=False) + "\n" for t in batch))
+            fresh = list(_fresh(batch, seen))[: options.per_class - len(kept)]
+            kept += fresh
+            advance(len(fresh))
+            if len(kept) == options.per_class:
+                break
+    if len(kept) < options.per_class:
+        say(
+            f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and not empty"
+        )
+    return kept
+
+
+def _read_batch(path: Path) -> list[Written]:
+    """A batch that was written before. AlloyError if it is damaged."""
+    try:
+        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")  # other line breaks may be in a text
+        return [_WRITTEN.validate_json(line, strict=True) for line in lines]
+    except (OSError, ValidationError) as error:
+        raise AlloyError(
+            expected=f"a batch of texts in {path}", got="a damaged file", hint="Delete it: it is written again."
+        ) from error
+
+
+def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
+    """Texts that are not empty and were not written before, whatever their case and spaces."""
+    for text in batch:
+        mark = re.sub(r"\s+", " ", text.text).strip().casefold()
+        if mark and mark not in seen:
+            seen.add(mark)
+            yield text
+
+
+def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
+    """AlloyError if the folder holds texts that were made in another way."""
+    check_made(
+        folder / MADE_OF,
+        made_of,
+        expected=f"the settings that made the texts in {folder}",
+        hint="Choose another output or remove the folder.",
+    )
+    record_made(folder / MADE_OF, made_of)
