@@ -15,7 +15,7 @@ from alloykit.evaluation.learning import FALLING
 from alloykit.training.schedule import MOST_RATE, Schedule, decided
 from alloykit.training.training_options import TrainingOptions
 
-STRONG = {"epochs": 30, "learning_rate": 0.01, "batch_size": 16, "max_length": 32}
+STRONG = {"epochs": 60, "learning_rate": 0.01, "batch_size": 16, "max_length": 32}
 WEAK = {"epochs": 2, "learning_rate": 1e-5, "batch_size": 16, "max_length": 32}
 
 
@@ -74,7 +74,7 @@ def test_a_student_that_learned_enough_is_told_of_nothing(silent: dict[str, Any]
     assert call("amalgamate", write_recipe(tmp_path, silent | {"training": STRONG})).code == 0
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     assert not [line for line in metrics["warnings"] if "the student is" in line]
-    assert metrics["learning"]["late_fall"] < FALLING
+    assert metrics["learning"]["late_fall"] < FALLING / 2  # far enough that other processors come to the same
 
 
 def test_a_teachers_training_is_chosen_and_written_down_too(taught: Taught, tmp_path: Path, call: Call) -> None:
