@@ -17,7 +17,7 @@ Recipe = dict[str, Any]
 
 
 @pytest.fixture
-def lesson(models: dict[str, Path], tmp_path: Path) -> Recipe:
+def inputs(models: dict[str, Path], tmp_path: Path) -> Recipe:
     """A recipe for `teach` that is quick, and learns nothing much."""
     data = write_csv(tmp_path / "data.csv", examples(60), ("text", "label"))
     return {
@@ -76,22 +76,22 @@ def test_another_recipe_in_the_same_folder_is_refused(taught: Taught, tmp_path: 
     assert files_of(taught.teachers["billing"]) == before
 
 
-def test_integer_labels_get_their_names(lesson: Recipe, tmp_path: Path, call: Call) -> None:
+def test_integer_labels_get_their_names(inputs: Recipe, tmp_path: Path, call: Call) -> None:
     numbers = [(text, LABELS.index(label)) for text, label in examples(60)]
-    lesson["data"]["path"] = str(write_csv(tmp_path / "numbers.csv", numbers, ("text", "label")))
-    lesson["data"]["label_names"] = list(LABELS)
-    lesson["labels"] = ["damaged", "refund"]
-    result = call("teach", write_recipe(tmp_path, lesson))
+    inputs["data"]["path"] = str(write_csv(tmp_path / "numbers.csv", numbers, ("text", "label")))
+    inputs["data"]["label_names"] = list(LABELS)
+    inputs["labels"] = ["damaged", "refund"]
+    result = call("teach", write_recipe(tmp_path, inputs))
     assert result.code == 0, result.err
     assert AutoConfig.from_pretrained(tmp_path / "teacher").id2label == {0: "damaged", 1: "refund"}
     metrics = json.loads((tmp_path / "teacher" / "metrics.json").read_text())
     assert metrics["texts"] + metrics["held_out_texts"] == 24
 
 
-def test_a_validation_file_selects_the_checkpoint(lesson: Recipe, tmp_path: Path, call: Call) -> None:
+def test_a_validation_file_selects_the_checkpoint(inputs: Recipe, tmp_path: Path, call: Call) -> None:
     checks = write_csv(tmp_path / "checks.csv", examples(25, seed=2), ("text", "label"))
-    lesson |= {"validation": {"data": {"path": str(checks), "label": "label"}}, "labels": list(LABELS[:2])}
-    result = call("teach", write_recipe(tmp_path, lesson))
+    inputs |= {"validation": {"data": {"path": str(checks), "label": "label"}}, "labels": list(LABELS[:2])}
+    result = call("teach", write_recipe(tmp_path, inputs))
     assert result.code == 0, result.err
     metrics = json.loads((tmp_path / "teacher" / "metrics.json").read_text())
     assert (metrics["texts"], metrics["held_out_texts"]) == (24, 10)
@@ -113,13 +113,13 @@ BAD: dict[str, tuple[Recipe, tuple[str, ...]]] = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_teach_refuses(
-    name: str, lesson: Recipe, models: dict[str, Path], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+    name: str, inputs: Recipe, models: dict[str, Path], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     write_csv(tmp_path / "plain.csv", [[t] for t in tiny.texts(9)])
     (tmp_path / "numbers.jsonl").write_text('{"text": "hi", "label": 0}\n{"text": "ho", "label": 1}\n')
     changes, words = BAD[name]
-    recipe = yaml.safe_load(yaml.safe_dump(lesson | changes).replace("ENCODER", str(models["encoder"])))
+    recipe = yaml.safe_load(yaml.safe_dump(inputs | changes).replace("ENCODER", str(models["encoder"])))
     result = call("teach", write_recipe(tmp_path, recipe))
     collect(f"teach: {name}", result)
     result.refused(*words)

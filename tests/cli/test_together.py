@@ -15,7 +15,7 @@ import alloykit
 from alloykit.commands.teach_together import teach_together
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
@@ -81,10 +81,10 @@ def test_the_loss_of_co_finetuning_is_the_sum_over_the_encoders() -> None:
     """Σ_i CE(y, y_i): a term for each, of which the trainer minimises the sum."""
     logits, labels = torch.randn(4, 3, 2, dtype=torch.float64), torch.tensor([0, 1, 1, 0])
     rows = Rows((), labels)
-    lesson = Lesson(
+    inputs = LossInputs(
         StudentOutput(logits), rows, None, torch.nn.ModuleDict(), Context(LabelSpace.union([LABELS])), Phase()
     )
-    terms = CoFinetuning(CoFinetuning.Options()).loss(lesson)
+    terms = CoFinetuning(CoFinetuning.Options()).loss(inputs)
     for x in range(4):
         wanted = sum(float(logits[x, i].exp().sum().log() - logits[x, i, labels[x]]) for i in range(3))
         assert float(sum(term[x] for term in terms.values())) == pytest.approx(wanted)

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Method, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Method, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create, methods
 from alloykit.outputs import Rows, TeacherRows
 
@@ -161,8 +161,8 @@ def losses(method: Method, rows: Rows, context: Context, logits: torch.Tensor) -
     torch.manual_seed(0)  # the same modules at every call
     modules = method.modules(context).to(logits.dtype)
     student, phase = student_output(logits), (*method.phases(), Phase())[0]
-    lesson = Lesson(student, rows, method.supervise(rows, context), modules, context, phase, logits.detach)
-    return method.loss(lesson)
+    inputs = LossInputs(student, rows, method.supervise(rows, context), modules, context, phase, logits.detach)
+    return method.loss(inputs)
 
 
 def student_output(logits: torch.Tensor) -> StudentOutput:

@@ -21,7 +21,7 @@ from random_rows import (
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Method, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Method, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require
 from alloykit.outputs import Rows
@@ -219,7 +219,7 @@ def test_phases_and_cautions(spec):
     without_student = method.name in {"ensemble", "teacher", "routing"}
     assert (tuple(method.phases()) == ()) is without_student
     assert len({phase.name for phase in method.phases()}) == len(method.phases())
-    assert all(isinstance(line, str) and line for line in method.cautions(context))
+    assert all(isinstance(line, str) and line for line in method.warnings(context))
     assert isinstance(method, Method)
     assert method.title
     assert method.reference
@@ -228,10 +228,10 @@ def test_phases_and_cautions(spec):
 def test_muka_warns_of_unequal_label_counts():
     wide = Context(LabelSpace.union([["a", "b"], [f"x{i}" for i in range(7)]]))
     even = Context(LabelSpace.union([["a", "b"], [f"x{i}" for i in range(6)]]))
-    assert "percentile" in create("muka").cautions(wide)[0]
-    assert create({"name": "pseudo_label", "of": "muka"}).cautions(wide)
-    assert create("muka").cautions(even) == []
-    assert create({"name": "muka", "confidence": "percentile"}).cautions(wide) == []
+    assert "percentile" in create("muka").warnings(wide)[0]
+    assert create({"name": "pseudo_label", "of": "muka"}).warnings(wide)
+    assert create("muka").warnings(even) == []
+    assert create({"name": "muka", "confidence": "percentile"}).warnings(wide) == []
 
 
 def test_a_teacher_that_does_not_exist_is_refused():
@@ -245,5 +245,5 @@ def test_a_method_without_supervision_must_bring_its_loss():
 
     with pytest.raises(TypeError, match=r"must define loss"):
         Half(Method.Options()).loss(
-            Lesson(StudentOutput(torch.zeros(1, 2)), rows_of("disjoint"), None, None, None, None)
+            LossInputs(StudentOutput(torch.zeros(1, 2)), rows_of("disjoint"), None, None, None, None)
         )

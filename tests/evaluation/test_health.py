@@ -5,7 +5,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from alloykit.evaluation.health import behaviour, cautions, reading
+from alloykit.evaluation.health import behaviour, reading, warnings
 
 VOCABULARY = [
     "[PAD]",
@@ -165,17 +165,17 @@ FINE = {
     ],
 )
 def test_a_caution_appears_when_its_threshold_is_crossed(below, above, sentence):
-    assert cautions({"x": FINE, "y": FINE | below}) == []
-    [found] = cautions({"x": FINE, "y": FINE | above})
+    assert warnings({"x": FINE, "y": FINE | below}) == []
+    [found] = warnings({"x": FINE, "y": FINE | above})
     assert found.startswith("teacher 'y' ")
     assert sentence in found
 
 
 def test_unknown_pieces_are_named_before_spelling():
     both = FINE | {"unknown_tokens": 0.5, "spelled_out": True}
-    [found] = cautions({"x": both})
+    [found] = warnings({"x": both})
     assert "[UNK]" in found
-    [found] = cautions({"x": both | {"unknown_tokens": None}})
+    [found] = warnings({"x": both | {"unknown_tokens": None}})
     assert "spells" in found
 
 
@@ -185,6 +185,6 @@ def test_every_teacher_has_sentences_of_its_own():
         "predicted": {"a": 9, "b": 0},
         "pass_variance": None,
     }  # of texts that nobody tokenized
-    found = cautions({"x": seen, "y": FINE, "z": seen})
+    found = warnings({"x": seen, "y": FINE, "z": seen})
     assert [s.split("'")[1] for s in found] == ["x", "x", "z", "z"]
-    assert cautions({}) == []
+    assert warnings({}) == []

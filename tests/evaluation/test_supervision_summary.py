@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.evaluation.supervision import BINS, agreement, cautions, effective_sample_size, summarise
+from alloykit.evaluation.supervision import BINS, agreement, effective_sample_size, summarise, warnings
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, Supervision
 from alloykit.methods.registry import create
@@ -184,12 +184,12 @@ def clashing(clash, agree, unsure=0, elsewhere=0):
 
 @pytest.mark.parametrize("few", [(5, 5), (9, 0), (0, 30), (9, 0, 20), (9, 0, 0, 20), (5, 5, 20, 20)])
 def test_labels_that_agree_half_of_the_time_or_on_too_few_texts_raise_no_caution(few):
-    assert cautions(clashing(*few), SPACE, NAMES) == []
+    assert warnings(clashing(*few), SPACE, NAMES) == []
 
 
 @pytest.mark.parametrize("many", [(6, 4), (10, 0), (700, 699), (6, 4, 30, 30)])
 def test_labels_that_clash_raise_a_caution(many):
-    [found] = cautions(clashing(*many), SPACE, NAMES)
+    [found] = warnings(clashing(*many), SPACE, NAMES)
     assert found.startswith("label 'c' is shared by teachers 'one' and 'two'")
     assert f"of {many[0] + many[1]} texts on which both are sure" in found
     assert f"disagree on {many[0]}. " in found

@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.labels import LabelSpace
 from alloykit.methods.as_dfd import AsDfdOptions
-from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
@@ -94,7 +94,7 @@ def test_losses_from_loops() -> None:
     modules = method.modules(known)
     states = torch.randn(4, 5, 6, generator=g)
     student = StudentOutput(torch.randn(4, 5, generator=g), torch.ones(4, 5), (states, states))
-    terms = method.loss(Lesson(student, rows, method.supervise(rows, known), modules, known, Phase()))
+    terms = method.loss(LossInputs(student, rows, method.supervise(rows, known), modules, known, Phase()))
     w, b = modules["predict"].weight.double(), modules["predict"].bias.double()
     for x, owner in enumerate((0, 1, 1, 0)):
         p = torch.softmax(rows.teachers[owner].logits[x].double(), -1)

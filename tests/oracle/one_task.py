@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
@@ -58,7 +58,7 @@ def student() -> StudentOutput:
     return StudentOutput(torch.randn(B, 3, generator=g), mask, hidden, scores)
 
 
-def lesson(rows: Rows, phase: str = "train", **spec: Any) -> tuple[Any, Lesson]:
+def inputs(rows: Rows, phase: str = "train", **spec: Any) -> tuple[Any, LossInputs]:
     method = create(spec)
     bare = context(rows)
     asked = [len(layers) for layers in method.teacher_layers(bare)]
@@ -70,7 +70,7 @@ def lesson(rows: Rows, phase: str = "train", **spec: Any) -> tuple[Any, Lesson]:
     whole = replace(bare, state=dict(method.fit(Pool(rows), bare)))
     torch.manual_seed(3)
     modules = method.modules(whole)
-    return method, Lesson(student(), rows, method.supervise(rows, whole), modules, whole, Phase(phase))
+    return method, LossInputs(student(), rows, method.supervise(rows, whole), modules, whole, Phase(phase))
 
 
 def softmax(z: Any, t: float = 1.0) -> list[float]:

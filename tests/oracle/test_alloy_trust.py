@@ -128,10 +128,10 @@ def test_a_pool_that_is_mostly_nobodys_is_warned_of() -> None:
 
 def test_many_labels_warn_as_muka_does() -> None:
     groups = (("a", "b"), ("c", "d", "e", "f", "g", "h", "i"))
-    assert create("alloy").cautions(Context(LabelSpace.union(groups))) == create("muka").cautions(
+    assert create("alloy").warnings(Context(LabelSpace.union(groups))) == create("muka").warnings(
         Context(LabelSpace.union(groups))
     )
-    assert create("alloy").cautions(Context(LabelSpace.union(groups)))
+    assert create("alloy").warnings(Context(LabelSpace.union(groups)))
 
 
 def test_why_a_fit_is_not_used() -> None:

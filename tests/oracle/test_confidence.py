@@ -36,7 +36,7 @@ def test_entropy_of_certain_and_uniform_answers():
 
 
 def test_normalised_entropy_is_not_comparable_between_label_counts():
-    """The numbers that the cautions print: 0.9 on the top class is .53 for two labels and .82 for fifty."""
+    """The numbers that the warnings print: 0.9 on the top class is .53 for two labels and .82 for fifty."""
     assert confidence(torch.tensor([0.9, 0.1])).item() == pytest.approx(0.53, abs=0.005)
     assert confidence(torch.tensor([0.9] + [0.1 / 49] * 49)).item() == pytest.approx(0.82, abs=0.005)
 

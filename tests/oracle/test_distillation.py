@@ -14,7 +14,7 @@ from one_task import (
     Pool,
     close,
     context,
-    lesson,
+    inputs,
     soft_ce,
     softmax,
     teacher_ce,
@@ -59,7 +59,7 @@ def expected_weights(spec: dict[str, Any], rows: Rows, x: int) -> list[float]:
 @pytest.mark.parametrize(("alpha", "t"), [(0.5, 1.0), (0.2, 5.0)])
 def test_l_kd_with_fixed_weights(spec: dict[str, Any], alpha: float, t: float, rows: Rows) -> None:
     """RL-KD Eqs. 1–3."""
-    method, seen = lesson(rows, **spec, alpha=alpha, temperature=t)
+    method, seen = inputs(rows, **spec, alpha=alpha, temperature=t)
     terms = method.loss(seen)
     taught, ce = [], []
     for x in range(B):
@@ -77,7 +77,7 @@ def test_l_kd_with_fixed_weights(spec: dict[str, Any], alpha: float, t: float, r
 def test_fitted_weights_are_the_best_there_are(name: str, rows: Rows) -> None:
     likelihood = np.array([[math.exp(-teacher_ce(rows, k, x)) for k in range(2)] for x in range(B)])
     best = minimize(lambda w: -np.log(likelihood @ [w[0], 1 - w[0]]).sum(), [0.5], bounds=[(0, 1)], tol=1e-12)
-    _, seen = lesson(rows, name=name)
+    _, seen = inputs(rows, name=name)
     assert float(seen.context.state["weights"][0]) == pytest.approx(float(best.x[0]), abs=1e-4)
     three = torch.tensor([[0.9, 0.1, 0.1], [0.8, 0.2, 0.1], [0.1, 0.9, 0.1]], dtype=torch.float64)
     assert fitted_weights(three).sum() == pytest.approx(1)
@@ -94,7 +94,7 @@ def test_lr_dev_looks_at_the_validation_texts_and_lr_train_does_not(rows: Rows) 
 
 
 def test_one_teacher_is_drawn_for_the_whole_batch(rows: Rows) -> None:
-    method, seen = lesson(rows, name="rand_single", alpha=1.0)
+    method, seen = inputs(rows, name="rand_single", alpha=1.0)
     wanted = [[soft_ce(softmax(t.logits[x]), seen.student.logits[x]) for x in range(B)] for t in rows.teachers]
     drawn = set()
     for _ in range(30):
@@ -113,17 +113,17 @@ def test_one_teacher_is_drawn_for_the_whole_batch(rows: Rows) -> None:
 
 def test_an_ensemble_by_itself_is_not_softened(rows: Rows) -> None:
     """It answers with Σ_k w_k p_k at T = 1, whatever its student learns; a draw, and what reads the label, answer nothing."""
-    method, said = lesson(rows, name="w_ensemble", weights=[3, 1], temperature=20.0)
+    method, said = inputs(rows, name="w_ensemble", weights=[3, 1], temperature=20.0)
     answered = create(
         {"name": "routing", "of": {"name": "w_ensemble", "weights": [3, 1], "temperature": 20.0}}
-    ).answering()
-    for answering in (method.answering(), answered):
+    ).as_classifier()
+    for answering in (method.as_classifier(), answered):
         target = answering.supervise(rows, said.context).targets
         for x in range(B):
             p = [softmax(t.logits[x]) for t in rows.teachers]
             close(target[x], [0.75 * a + 0.25 * b for a, b in zip(*p, strict=True)])
-    assert create("rand_single").answering() is None
-    assert create("best_single").answering() is None
+    assert create("rand_single").as_classifier() is None
+    assert create("best_single").as_classifier() is None
 
 
 def test_wrong_weights_are_refused(rows: Rows) -> None:
@@ -133,7 +133,7 @@ def test_wrong_weights_are_refused(rows: Rows) -> None:
 
 
 def test_mt_berts_temperature_divides_and_does_not_multiply(rows: Rows) -> None:
-    method, seen = lesson(rows, name="mt_bert", hidden=False, weighted=False, task=False, temperature=3.0)
+    method, seen = inputs(rows, name="mt_bert", hidden=False, weighted=False, task=False, temperature=3.0)
     wanted = [
         sum(soft_ce(softmax(t.logits[x], 3.0), seen.student.logits[x], 3.0) for t in rows.teachers) for x in range(B)
     ]
@@ -143,7 +143,7 @@ def test_mt_berts_temperature_divides_and_does_not_multiply(rows: Rows) -> None:
 
 
 def test_liu_et_al(rows: Rows) -> None:
-    method, seen = lesson(rows, name="adaptive_ensemble", temperature=2.0)
+    method, seen = inputs(rows, name="adaptive_ensemble", temperature=2.0)
     terms = method.loss(seen)
     theta, v = (seen.modules[m].weight.detach().double() for m in ("factors", "vote"))
     taught, learnt = [], []

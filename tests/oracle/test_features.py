@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
-from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
@@ -93,7 +93,7 @@ def test_masked_means() -> None:
     assert masked_mean(a, mask)[0].tolist() == pytest.approx([float(a[0, 0, d] + a[0, 2, d]) / 2 for d in range(4)])
 
 
-def lesson(name: str, **options: object) -> tuple[Lesson, dict[str, Tensor]]:
+def inputs(name: str, **options: object) -> tuple[LossInputs, dict[str, Tensor]]:
     g = torch.Generator().manual_seed(3)
     method = create({"name": name, **options})
     context = Context(SPACE, student=STUDENT, teachers=TEACHERS)
@@ -115,7 +115,9 @@ def lesson(name: str, **options: object) -> tuple[Lesson, dict[str, Tensor]]:
     modules = method.modules(context).double()
     own = torch.tensor([[1, 1, 1, 0], [1, 1, 0, 0], [1, 1, 1, 1]])
     rows = Rows(teachers)
-    made = Lesson(StudentOutput(logits, own, hidden), rows, method.supervise(rows, context), modules, context, Phase())
+    made = LossInputs(
+        StudentOutput(logits, own, hidden), rows, method.supervise(rows, context), modules, context, Phase()
+    )
     return made, method.loss(made)
 
 
@@ -125,7 +127,7 @@ def linear(module: torch.nn.Linear, x: list[float]) -> list[float]:
 
 
 def test_dfa() -> None:
-    made, terms = lesson("dfa", feature_weight=0.7)
+    made, terms = inputs("dfa", feature_weight=0.7)
     blocks, rows = made.modules, made.rows
     for b in range(B):
         follow, rebuild = 0.0, 0.0
@@ -148,7 +150,7 @@ def test_dfa() -> None:
 
 
 def test_dfas_merged_states_are_a_target_and_learn_from_reconstruction_alone() -> None:
-    made, terms = lesson("dfa")
+    made, terms = inputs("dfa")
     terms["features"].sum().backward(retain_graph=True)
     assert all(p.grad is None for p in made.modules["merge"].parameters())
     assert all(p.grad is not None for p in made.modules["project"].parameters())
@@ -176,7 +178,7 @@ def two_layers(module: torch.nn.Sequential, x: list[float]) -> list[float]:
 @pytest.mark.parametrize("features", ["pooled", "tokens"])
 def test_cfl(features: str) -> None:
     """One point per text: the feature of its mean state, or those of its tokens side by side, with zeros for tokens without a counterpart."""
-    made, terms = lesson("cfl", features=features, feature_weight=0.3)
+    made, terms = inputs("cfl", features=features, feature_weight=0.3)
     blocks, rows, student = made.modules, made.rows, made.student
 
     def common(module: torch.nn.Linear, x: list[float]) -> list[float]:
@@ -222,7 +224,7 @@ def test_cfl(features: str) -> None:
 
 def test_padding_changes_nothing_of_cfl() -> None:
     """The same texts in a batch whose longest text is longer."""
-    made, terms = lesson("cfl", features="tokens")
+    made, terms = inputs("cfl", features="tokens")
     more = torch.randn(B, 3, STUDENT.hidden_size).double()
     hidden = (*made.student.hidden_states[:-1], torch.cat([made.student.hidden_states[-1], more], 1))
     mask = torch.nn.functional.pad(made.student.attention_mask, (0, 3))
@@ -242,10 +244,12 @@ def test_padding_changes_nothing_of_cfl() -> None:
 
 @pytest.mark.parametrize("name", ["dfa", "cfl"])
 def test_without_features_it_is_vanilla_kd(name: str) -> None:
-    made, terms = lesson(name, feature_weight=0.0, temperature=2.0)
+    made, terms = inputs(name, feature_weight=0.0, temperature=2.0)
     plain = create({"name": "vanilla_kd", "temperature": 2.0})
     expected = plain.loss(
-        Lesson(made.student, made.rows, plain.supervise(made.rows, made.context), made.modules, made.context, Phase())
+        LossInputs(
+            made.student, made.rows, plain.supervise(made.rows, made.context), made.modules, made.context, Phase()
+        )
     )
     assert torch.equal(terms["kl"], expected["kl"])
     assert terms["features"].sum().item() == terms["reconstruction"].sum().item() == 0.0

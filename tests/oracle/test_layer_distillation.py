@@ -15,7 +15,7 @@ from one_task import (
     B,
     H,
     close,
-    lesson,
+    inputs,
     real,
     soft_ce,
     softmax,
@@ -29,7 +29,7 @@ from alloykit.outputs import Rows
 
 def test_mt_bert(rows: Rows) -> None:
     """Eqs. 1–3."""
-    method, seen = lesson(rows, name="mt_bert")
+    method, seen = inputs(rows, name="mt_bert")
     assert method.teacher_layers(seen.context) == ((2, 4), (2, 3)), "⌈j L_i / K⌉"
     for w in seen.modules["maps"].parameters():  # as after some training
         torch.nn.init.normal_(w)
@@ -58,7 +58,7 @@ def test_mt_bert(rows: Rows) -> None:
 
 @pytest.mark.parametrize("which", [0, 1])
 def test_distilbert(which: int, rows: Rows) -> None:
-    method, seen = lesson(rows, name="distilbert", which=which)
+    method, seen = inputs(rows, name="distilbert", which=which)
     assert method.teacher_layers(seen.context)[which] == (DEPTHS[which],)
     assert method.teacher_layers(seen.context)[1 - which] == ()
     assert ("map" in seen.modules) is (WIDTHS[which] != OWN)
@@ -82,7 +82,7 @@ def test_distilbert(which: int, rows: Rows) -> None:
 
 
 def test_mt_berts_maps_begin_as_the_identity(rows: Rows) -> None:
-    method, seen = lesson(rows, name="mt_bert")
+    method, seen = inputs(rows, name="mt_bert")
     maps = method.modules(seen.context)["maps"]
     assert [[tuple(w.weight.shape) for w in teacher] for teacher in maps] == [[(8, 8)] * 2, [(8, 6)] * 2]
     for teacher in maps:
@@ -91,7 +91,7 @@ def test_mt_berts_maps_begin_as_the_identity(rows: Rows) -> None:
 
 
 def test_pkd(rows: Rows) -> None:
-    method, seen = lesson(rows, name="pkd", alpha=0.3, temperature=5.0, beta=10.0)
+    method, seen = inputs(rows, name="pkd", alpha=0.3, temperature=5.0, beta=10.0)
     terms = method.loss(seen)
     patience = []
     for x in range(B):
@@ -116,7 +116,7 @@ def test_pkds_layers_are_the_papers() -> None:
 
 
 def test_pkd_needs_cls_to_be_first(rows: Rows) -> None:
-    method, seen = lesson(rows, name="pkd")
+    method, seen = inputs(rows, name="pkd")
     assert seen.student.attention_mask is not None
     padded = replace(seen, student=replace(seen.student, attention_mask=seen.student.attention_mask.flip(-1)))
     with pytest.raises(AlloyError, match=r"\[CLS\] as the student's first token.*pads on the left"):
@@ -124,7 +124,7 @@ def test_pkd_needs_cls_to_be_first(rows: Rows) -> None:
 
 
 def test_pkd_refuses_another_width(rows: Rows) -> None:
-    method, seen = lesson(rows, name="pkd", which=1)
+    method, seen = inputs(rows, name="pkd", which=1)
     with pytest.raises(AlloyError, match=r"as wide as the student \(8\).*got one of 6"):
         method.loss(seen)
 
@@ -136,7 +136,7 @@ def test_tinyberts_first_stage_is_not_chosen_by_answers() -> None:
 
 def test_tinyberts_layers(rows: Rows) -> None:
     """Eqs. 7–9."""
-    method, seen = lesson(rows, "layers", name="tinybert", which=1)
+    method, seen = inputs(rows, "layers", name="tinybert", which=1)
     assert method.teacher_layers(seen.context) == ((), (0, 2, 3))
     terms = method.loss(seen)
     teacher, w = rows.teachers[1], seen.modules["map"].weight.detach().double()
@@ -163,7 +163,7 @@ def test_tinyberts_layers(rows: Rows) -> None:
 
 
 def test_tinyberts_second_stage_is_the_answers_alone(rows: Rows) -> None:
-    method, seen = lesson(rows, "answers", name="tinybert", temperature=2.0)
+    method, seen = inputs(rows, "answers", name="tinybert", temperature=2.0)
     terms = method.loss(seen)
     assert set(terms) == {"answers"}
     close(
@@ -174,7 +174,7 @@ def test_tinyberts_second_stage_is_the_answers_alone(rows: Rows) -> None:
 
 
 def test_padding_of_huge_scores_does_not_count(rows: Rows) -> None:
-    method, seen = lesson(rows, "layers", name="tinybert", which=1)
+    method, seen = inputs(rows, "layers", name="tinybert", which=1)
     teacher = seen.rows.teachers[1]
     masked = tuple(
         s.masked_fill(~teacher.token_mask[:, None, None, :], torch.finfo(torch.float32).min)
@@ -185,7 +185,7 @@ def test_padding_of_huge_scores_does_not_count(rows: Rows) -> None:
 
 
 def test_you_et_al(rows: Rows) -> None:
-    method, seen = lesson(rows, name="dissimilarity_ensemble", margin=0.2, beta=3.0)
+    method, seen = inputs(rows, name="dissimilarity_ensemble", margin=0.2, beta=3.0)
     assert method.teacher_layers(seen.context) == ((2,), (2,)), "the middle one"
     found = float(method.loss(seen)["dissimilarity"])
 

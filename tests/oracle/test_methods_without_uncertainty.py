@@ -7,7 +7,7 @@ import torch
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import grouped_kl
 from alloykit.methods.ensemble import ensemble_logits
-from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
@@ -37,7 +37,9 @@ def logits_of(rows, text):
 
 def loss_of(method, rows, context, logits):
     terms = method.loss(
-        Lesson(StudentOutput(logits), rows, method.supervise(rows, context), method.modules(context), context, Phase())
+        LossInputs(
+            StudentOutput(logits), rows, method.supervise(rows, context), method.modules(context), context, Phase()
+        )
     )
     return sum(terms.values())
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Phase, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.stats import calibration
@@ -97,7 +97,7 @@ def check(kind, seed=0, calibrate=None, **options):
     supervision = method.supervise(rows, context)
     loss = sum(
         method.loss(
-            Lesson(StudentOutput(logits), rows, supervision, method.modules(context), context, Phase())
+            LossInputs(StudentOutput(logits), rows, supervision, method.modules(context), context, Phase())
         ).values()
     )
     found = (supervision.targets, supervision.weights, supervision.teacher_weights, loss)

@@ -11,7 +11,7 @@ import torch
 from one_task import LABELS, B, Pool, close, context, soft_ce, softmax, student, teacher_ce
 from torch.nn import functional
 
-from alloykit.methods.protocol import Lesson, Phase, Step
+from alloykit.methods.protocol import LossInputs, Phase, Step
 from alloykit.methods.registry import create
 from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
 from alloykit.outputs import Rows
@@ -42,11 +42,11 @@ class Stage:
             drawn = torch.tensor(actions, dtype=torch.float32)
             self.policy.draw = lambda state, generator=None: drawn  # type: ignore[method-assign]
 
-    def lesson(self, phase: str = "joint") -> Lesson:
-        return Lesson(self.student, self.rows, None, self.modules, self.context, Phase(phase), lambda: self.before)
+    def inputs(self, phase: str = "joint") -> LossInputs:
+        return LossInputs(self.student, self.rows, None, self.modules, self.context, Phase(phase), lambda: self.before)
 
     def loss(self, phase: str = "joint") -> dict[str, torch.Tensor]:
-        return self.method.loss(self.lesson(phase))
+        return self.method.loss(self.inputs(phase))
 
     def step(self, **about: Any) -> None:
         about = {"logs": True, "last_of_epoch": False, "accuracy": 0.75} | about

@@ -14,7 +14,7 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.methods.stratanet.blocks import blocks, collapse, pooled_blocks
 from alloykit.methods.stratanet.method import Amalgamation
@@ -160,7 +160,7 @@ def test_texts_far_from_everything_leave_the_losses_finite() -> None:
         teachers=tuple(replace(t, pooled_states=tuple(40 * s for s in t.pooled_states or ())) for t in far.teachers),
     )
     assert bool((method.confidences(far, known) >= 1e-4).all())
-    terms = method.loss(lesson(method, known, far))
+    terms = method.loss(inputs(method, known, far))
     assert all(bool(term.isfinite().all()) for term in terms.values())
 
 
@@ -242,7 +242,7 @@ def test_the_target() -> None:
         assert found.teacher_weights[x].tolist() == pytest.approx(whole, abs=1e-5)
 
 
-def lesson(method: Any, known: Context, rows: Rows) -> Lesson:
+def inputs(method: Any, known: Context, rows: Rows) -> LossInputs:
     g = torch.Generator().manual_seed(6)
     n = len(rows.teachers[0].logits)
     mask = torch.ones(n, 4, dtype=torch.long)
@@ -250,7 +250,7 @@ def lesson(method: Any, known: Context, rows: Rows) -> Lesson:
     hidden = tuple(torch.randn(n, 4, WIDTH, generator=g) for _ in range(DEPTH + 1))
     student = StudentOutput(torch.randn(n, 5, generator=g), mask, hidden)
     torch.manual_seed(0)
-    return Lesson(student, rows, method.supervise(rows, known), method.modules(known), known, Phase())
+    return LossInputs(student, rows, method.supervise(rows, known), method.modules(known), known, Phase())
 
 
 @pytest.mark.parametrize("amalgam", ["st", "mul", "linear"])
@@ -258,7 +258,7 @@ def test_losses_from_loops(amalgam: str) -> None:
     """Eqs. 5–8; the Transformer layer itself is torch's."""
     method, known = context(amalgam=amalgam, intermediate=0.6, auxiliary=2.0)
     rows = draw(5, 7)
-    seen = lesson(method, known, rows)
+    seen = inputs(method, known, rows)
     terms = method.loss(seen)
     c, parts = method.confidences(rows, known), seen.modules["blocks"]
     inter, out, learns = [], [], []
@@ -302,7 +302,7 @@ def test_losses_from_loops(amalgam: str) -> None:
 
 def test_the_amalgam_does_not_follow_the_student() -> None:
     method, known = context()
-    seen = lesson(method, known, draw(5, 7))
+    seen = inputs(method, known, draw(5, 7))
     method.loss(seen)["inter"].sum().backward()
     part = seen.modules["blocks"][0]
     assert all(p.grad is None for name, p in part.named_parameters() if not name.startswith("project"))

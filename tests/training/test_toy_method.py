@@ -44,13 +44,13 @@ class Toy(Method):
         targets = torch.softmax(ensemble_logits(rows, context.space), -1)
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(self, lesson):
-        assert not lesson.target.targets.requires_grad
+    def loss(self, inputs):
+        assert not inputs.target.targets.requires_grad
         coupled = (
-            lesson.modules["scale"](lesson.student.logits).mean() ** 2
+            inputs.modules["scale"](inputs.student.logits).mean() ** 2
         )  # a scalar: the square of a mean over texts
-        terms = {"kl": kl(lesson.target.targets, lesson.student.logits), "coupled": coupled}
-        self.losses.append((lesson.phase.name, terms["kl"].mean().item() + coupled.item()))
+        terms = {"kl": kl(inputs.target.targets, inputs.student.logits), "coupled": coupled}
+        self.losses.append((inputs.phase.name, terms["kl"].mean().item() + coupled.item()))
         return terms
 
     def after_step(self, step):

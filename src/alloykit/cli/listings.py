@@ -113,7 +113,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     if plan["seconds"]:
         total = duration(sum(plan["seconds"].values()))
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
-    lines += [f"caution: {caution}" for caution in plan["cautions"]]
+    lines += [f"warning: {warning}" for warning in plan["warnings"]]
     return [*lines, f"output: {plan['output']}"]
 
 

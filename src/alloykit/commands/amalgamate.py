@@ -112,7 +112,7 @@ def _run(
     run = open_run(recipe, inputs, overwrite=overwrite)
     method, space = prepared.method, prepared.space
     say(f"labels: {space.size} from {len(prepared.infos)} teachers ({', '.join(space.names)})")
-    warnings = method.cautions(Context(space))
+    warnings = method.warnings(Context(space))
     store = prepared.store(knowledge)
     source = knowledge_of(prepared, store, prepared.texts)
     knowledge_made_of = knowledge_of_teachers(prepared, store)
@@ -140,7 +140,7 @@ def _run(
             lambda: supervision.summarise(method, seen, context, prepared.names),
             warnings,
         )
-        warnings += health.cautions(metrics["health"]) + supervision.cautions(pool, space, prepared.names)
+        warnings += health.warnings(metrics["health"]) + supervision.warnings(pool, space, prepared.names)
     for warning in warnings:
         say(f"warning: {warning}")
     if method.phases() and not run.has_student:

@@ -98,7 +98,7 @@ def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = T
         else None,
         "seconds": seconds,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
-        "cautions": prepared.method.cautions(Context(space)),
+        "warnings": prepared.method.warnings(Context(space)),
         "output": recipe.output,
     }
 

@@ -117,7 +117,7 @@ def of_teachers(
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }
     ways[ENSEMBLE] = Ensemble(Ensemble.Options())
-    if method is not None and (answering := method.answering()) is not None:
+    if method is not None and (answering := method.as_classifier()) is not None:
         ways[ROUTING] = answering
     parts: dict[str, list[Tensor]] = {way: [] for way in ways}
     confidences: list[Tensor] = []

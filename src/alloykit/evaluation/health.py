@@ -66,7 +66,7 @@ def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequen
     }
 
 
-def cautions(teachers: dict[str, dict[str, Any]]) -> list[str]:
+def warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
     """Sentences about teachers that look wrong on this pool."""
     found = []
     for name, t in teachers.items():

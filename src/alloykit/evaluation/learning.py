@@ -55,7 +55,7 @@ def late_fall(history: Sequence[Mapping[str, Any]], steps: int) -> float | None:
     return (before[-1] - end) / whole
 
 
-def cautions(view: Mapping[str, Any] | None, fall: float | None, plan: Plan) -> list[str]:
+def warnings(view: Mapping[str, Any] | None, fall: float | None, plan: Plan) -> list[str]:
     """Sentences about a student that has learned too little. Each says what to change.
 
     view: what the student does on the pool (evaluation/student_confidence.py); None if nobody looked. fall: see `late_fall`.

@@ -93,7 +93,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     }
 
 
-def cautions(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
+def warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
     """Shared labels on which confident teachers keep disagreeing: perhaps one name stands for two things."""
     probabilities = [
         torch.cat([rows.teachers[i].probabilities() for rows in chunks(source)]) for i in range(len(teachers))

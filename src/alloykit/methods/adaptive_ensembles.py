@@ -24,7 +24,7 @@ from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
 from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, true_labels
 from alloykit.methods.ensembles import uniform_mean
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
 NEIGHBOURS = 4  # b and c are among so many texts that follow a in the batch
@@ -70,16 +70,16 @@ class DissimilarityEnsemble(Method):
         targets = uniform_mean(rows, context, self.options.temperature)
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        o, student = self.options, lesson.student
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        o, student = self.options, inputs.student
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("dissimilarity_ensemble needs the student's hidden states")
-        middle = student.hidden_states[math.ceil(lesson.context.student_shape.layers / 2)]
+        middle = student.hidden_states[math.ceil(inputs.context.student_shape.layers / 2)]
         own = masked_mean(middle.to(student.logits.dtype), student.attention_mask)
-        theirs = [t.pooled_states[0].to(own) for t in lesson.rows.teachers if t.pooled_states is not None]
+        theirs = [t.pooled_states[0].to(own) for t in inputs.rows.teachers if t.pooled_states is not None]
         return {
-            "ce": label_loss(lesson),
-            "kl": o.alpha * kl(lesson.target.targets, student.logits, o.temperature),
+            "ce": label_loss(inputs),
+            "kl": o.alpha * kl(inputs.target.targets, student.logits, o.temperature),
             "dissimilarity": o.beta * dissimilarity(own, theirs, o.margin),
         }
 
@@ -142,19 +142,19 @@ class AdaptiveEnsemble(Method):
     def supervise(self, rows: Rows, context: Context) -> None:
         return None
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        o, student, space = self.options, lesson.student, lesson.context.space
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        o, student, space = self.options, inputs.student, inputs.context.space
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("adaptive_ensemble needs the student's hidden states")
-        weight = lesson.modules["factors"].weight
+        weight = inputs.modules["factors"].weight
         assert isinstance(weight, Tensor)
         feature = masked_mean(student.hidden_states[-1].detach().to(weight.dtype), student.attention_mask)
-        scores = lesson.modules["vote"](torch.tanh(feature.unsqueeze(1) * weight)).squeeze(-1)
+        scores = inputs.modules["vote"](torch.tanh(feature.unsqueeze(1) * weight)).squeeze(-1)
         weights = scores.softmax(-1)  # [B, N]
-        own = mixture(weights, lesson.rows, space, 1.0).gather(-1, true_labels(lesson.rows).unsqueeze(-1)).squeeze(-1)
-        target = mixture(weights.detach(), lesson.rows, space, o.temperature)
+        own = mixture(weights, inputs.rows, space, 1.0).gather(-1, true_labels(inputs.rows).unsqueeze(-1)).squeeze(-1)
+        target = mixture(weights.detach(), inputs.rows, space, o.temperature)
         return {
-            "ce": label_loss(lesson),
+            "ce": label_loss(inputs),
             "distillation": o.alpha * soft_cross_entropy(target, student.logits, o.temperature),
             "weights": -own.clamp(min=TINY).log(),
         }

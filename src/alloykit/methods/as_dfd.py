@@ -22,7 +22,16 @@ from torch import Tensor, nn
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.methods.ensemble import ensemble_logits
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Phase, Supervision, uniform_weights
+from alloykit.methods.protocol import (
+    Context,
+    LossInputs,
+    Method,
+    MethodOptions,
+    Needs,
+    Phase,
+    Supervision,
+    uniform_weights,
+)
 from alloykit.outputs import Rows
 
 
@@ -84,14 +93,14 @@ class AsDfd(Method):
         targets = (shares.unsqueeze(-1) * padded).sum(1)
         return Supervision(targets, uniform_weights(targets), shares)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        answers = {"kl": kl(lesson.target.targets, lesson.student.logits)}
-        if lesson.rows.embeddings is None or lesson.rows.hidden is None or lesson.student.hidden_states is None:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        answers = {"kl": kl(inputs.target.targets, inputs.student.logits)}
+        if inputs.rows.embeddings is None or inputs.rows.hidden is None or inputs.student.hidden_states is None:
             return answers  # a real text: nothing is hidden
-        weight = lesson.modules["predict"].weight
+        weight = inputs.modules["predict"].weight
         assert isinstance(weight, Tensor)
-        said = lesson.modules["predict"](lesson.student.hidden_states[-1].to(weight.dtype))
-        own = hidden_loss(said, lesson.rows.embeddings.to(weight.dtype), lesson.rows.hidden)
+        said = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
+        own = hidden_loss(said, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
         return answers | {"self": self.options.self_supervised * own}
 
 

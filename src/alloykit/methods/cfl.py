@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
 from alloykit.methods.hidden_options import FeatureOptions, frozen
-from alloykit.methods.protocol import Context, Lesson, Needs
+from alloykit.methods.protocol import Context, LossInputs, Needs
 from alloykit.methods.vanilla_kd import VanillaKD
 
 
@@ -68,30 +68,30 @@ class CFL(VanillaKD):
         )
         return frozen(blocks) if self.options.frozen_blocks else blocks
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        blocks: Any = lesson.modules
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        blocks: Any = inputs.modules
         extract = blocks["extract"]
-        own = extract(torch.relu(blocks["student"](self._student(lesson))))
-        follow, rebuild = own.new_zeros(()), own.new_zeros(len(lesson.student.logits))
-        for i, (states, mask) in enumerate(self._teachers(lesson)):
+        own = extract(torch.relu(blocks["student"](self._student(inputs))))
+        follow, rebuild = own.new_zeros(()), own.new_zeros(len(inputs.student.logits))
+        for i, (states, mask) in enumerate(self._teachers(inputs)):
             common = extract(torch.relu(blocks["teachers"][i](states)))
             follow = follow + mmd2(_side_by_side(own, mask), _side_by_side(common, mask))
             rebuild = rebuild + masked_mse(blocks["decode"][i](common), states, mask)
         weight = self.options.feature_weight
-        return super().loss(lesson) | {"features": weight * follow, "reconstruction": weight * rebuild}
+        return super().loss(inputs) | {"features": weight * follow, "reconstruction": weight * rebuild}
 
-    def _student(self, lesson: Lesson) -> Tensor:
+    def _student(self, inputs: LossInputs) -> Tensor:
         """[B, L, d] for tokens; [B, 1, d] for the mean over them."""
-        student = lesson.student
+        student = inputs.student
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("cfl needs the student's hidden states and attention mask")
-        last = student.hidden_states[-1].to(_dtype(lesson))
+        last = student.hidden_states[-1].to(_dtype(inputs))
         return last if self.options.features == "tokens" else masked_mean(last, student.attention_mask).unsqueeze(1)
 
-    def _teachers(self, lesson: Lesson) -> list[tuple[Tensor, Tensor]]:
+    def _teachers(self, inputs: LossInputs) -> list[tuple[Tensor, Tensor]]:
         """Per teacher the states [B, L, d_i] and which of them count [B, L]; L is 1 for pooled ones."""
-        dtype, found = _dtype(lesson), []
-        for t in lesson.rows.teachers:
+        dtype, found = _dtype(inputs), []
+        for t in inputs.rows.teachers:
             if self.options.features == "tokens":
                 if t.token_states is None or t.token_mask is None:
                     raise TypeError("cfl needs the teachers' token states")
@@ -114,6 +114,6 @@ def _side_by_side(features: Tensor, mask: Tensor) -> Tensor:
     return (features * mask.to(features).unsqueeze(-1)).flatten(1)
 
 
-def _dtype(lesson: Lesson) -> torch.dtype:
+def _dtype(inputs: LossInputs) -> torch.dtype:
     """Of the blocks: stored states are float16, and a student may compute in bfloat16."""
-    return next(lesson.modules.parameters()).dtype
+    return next(inputs.modules.parameters()).dtype

@@ -21,7 +21,7 @@ from torch import Tensor, nn
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.hidden_options import FeatureOptions, frozen
 from alloykit.methods.layers import uniform
-from alloykit.methods.protocol import Context, Lesson, Needs
+from alloykit.methods.protocol import Context, LossInputs, Needs
 from alloykit.methods.vanilla_kd import VanillaKD
 
 
@@ -61,16 +61,16 @@ class DFA(VanillaKD):
         )
         return frozen(blocks) if self.options.frozen_blocks else blocks
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        student, blocks = lesson.student, cast("Mapping[str, nn.ModuleList]", lesson.modules)
-        dtype = next(lesson.modules.parameters()).dtype  # a student may compute in bfloat16
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        student, blocks = inputs.student, cast("Mapping[str, nn.ModuleList]", inputs.modules)
+        dtype = next(inputs.modules.parameters()).dtype  # a student may compute in bfloat16
         if student.hidden_states is None:
             raise TypeError("dfa needs the student's hidden states")
-        mask = torch.stack([t.token_mask for t in lesson.rows.teachers if t.token_mask is not None]).all(0)
-        depth = lesson.context.student_shape.layers
+        mask = torch.stack([t.token_mask for t in inputs.rows.teachers if t.token_mask is not None]).all(0)
+        depth = inputs.context.student_shape.layers
         follow, rebuild = [], []
         for layer in range(depth):
-            states = [t.token_states[layer].to(dtype) for t in lesson.rows.teachers if t.token_states is not None]
+            states = [t.token_states[layer].to(dtype) for t in inputs.rows.teachers if t.token_states is not None]
             together = torch.cat(states, -1)
             merged = blocks["merge"][layer](together)
             rebuilt = blocks["reconstruct"][layer](merged).split([s.shape[-1] for s in states], -1)
@@ -78,7 +78,7 @@ class DFA(VanillaKD):
             follow.append(masked_mse(own, merged.detach(), mask))
             rebuild.append(torch.stack([masked_mse(a, b, mask) for a, b in zip(rebuilt, states, strict=True)]).sum(0))
         weight = self.options.feature_weight
-        return super().loss(lesson) | {
+        return super().loss(inputs) | {
             "features": weight * torch.stack(follow).sum(0),
             "reconstruction": weight * torch.stack(rebuild).sum(0),
         }

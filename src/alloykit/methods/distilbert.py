@@ -16,7 +16,7 @@ from torch.nn import functional
 
 from alloykit.losses.kl import kl
 from alloykit.methods.distillation import label_loss
-from alloykit.methods.protocol import Context, Lesson, Needs, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Needs, Supervision
 from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
 from alloykit.outputs import Rows
 
@@ -59,16 +59,16 @@ class DistilBert(SingleTeacher):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         return self.teachers_answer(rows, context, self.options.temperature)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        o, student = self.options, lesson.student
-        (state,), mask = self.states(lesson)
-        own = self.hidden(lesson)[-1].to(state.dtype)
-        if "map" in lesson.modules:
-            state = cast("nn.Linear", lesson.modules["map"])(state)
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        o, student = self.options, inputs.student
+        (state,), mask = self.states(inputs)
+        own = self.hidden(inputs)[-1].to(state.dtype)
+        if "map" in inputs.modules:
+            state = cast("nn.Linear", inputs.modules["map"])(state)
         away = 1 - functional.cosine_similarity(own, state, dim=-1)
         away = (away * mask).sum(-1) / mask.sum(-1).clamp(min=1)
         return {
-            "kl": o.distillation_weight * kl(lesson.target.targets, student.logits, o.temperature),
-            "ce": o.task_weight * label_loss(lesson),
+            "kl": o.distillation_weight * kl(inputs.target.targets, student.logits, o.temperature),
+            "ce": o.task_weight * label_loss(inputs),
             "cosine": o.cosine_weight * away,
         }

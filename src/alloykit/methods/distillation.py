@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
 TINY = 1e-12  # below it a probability counts as this
@@ -49,15 +49,15 @@ class Distillation(Method):
         targets = mixture(weights, rows, context.space, self.options.temperature)
         return Supervision(targets, uniform_weights(targets), weights)
 
-    def answering(self) -> Method | None:
+    def as_classifier(self) -> Method | None:
         """The weighted mean of what the teachers say, not of what it is softened to."""
         plain = type(self)(self.options.model_copy(update={"temperature": 1.0}))
         return None if self.target_reads_labels else plain
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         alpha = self.options.alpha
-        taught = soft_cross_entropy(lesson.target.targets, lesson.student.logits, self.options.temperature)
-        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(lesson)}
+        taught = soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
+        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 def mixture(weights: Tensor, rows: Rows, space: LabelSpace, temperature: float) -> Tensor:
@@ -71,9 +71,9 @@ def soft_cross_entropy(target: Tensor, logits: Tensor, temperature: float = 1.0)
     return -(temperature**2) * (target * torch.log_softmax(logits / temperature, -1)).sum(-1)
 
 
-def label_loss(lesson: Lesson) -> Tensor:
+def label_loss(inputs: LossInputs) -> Tensor:
     """CE(y, q). [B]"""
-    return functional.cross_entropy(lesson.student.logits, true_labels(lesson.rows), reduction="none")
+    return functional.cross_entropy(inputs.student.logits, true_labels(inputs.rows), reduction="none")
 
 
 def true_labels(rows: Rows) -> Tensor:

@@ -42,7 +42,7 @@ class Ensemble(Method):
     title = "Ensemble of all teachers (no student)"
     reference = "Li et al. 2021, §4.1"
 
-    def cautions(self, context: Context) -> list[str]:
+    def warnings(self, context: Context) -> list[str]:
         return loudness(context)
 
     def phases(self) -> tuple[Phase, ...]:

@@ -18,7 +18,7 @@ from alloykit.methods.distillation import (
     soft_cross_entropy,
     teacher_losses,
 )
-from alloykit.methods.protocol import Context, Lesson, Needs, State
+from alloykit.methods.protocol import Context, LossInputs, Needs, State
 from alloykit.outputs import Rows, Source, chunks
 
 ROUNDS, TOLERANCE = 2000, 1e-9  # of the fit: it stops when no weight moves by more than this
@@ -141,16 +141,16 @@ class RandomSingle(UniformEnsemble):
     def batch_coupled(self) -> bool:
         return True
 
-    def answering(self) -> None:
+    def as_classifier(self) -> None:
         """None: whom one would ask is a matter of chance."""
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        target, alpha, temperature = lesson.target.targets, self.options.alpha, self.options.temperature
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
         if torch.is_grad_enabled():
-            drawn = torch.randint(len(lesson.rows.teachers), (1,)).expand(len(target))
-            target = mixture(_one_hot(drawn, lesson.rows), lesson.rows, lesson.context.space, temperature)
-        taught = soft_cross_entropy(target, lesson.student.logits, temperature)
-        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(lesson)}
+            drawn = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
+            target = mixture(_one_hot(drawn, inputs.rows), inputs.rows, inputs.context.space, temperature)
+        taught = soft_cross_entropy(target, inputs.student.logits, temperature)
+        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 class BestSingle(Distillation):

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.distillation import label_loss, mixture, soft_cross_entropy, teacher_losses
 from alloykit.methods.layers import uniform
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, Step, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Step, Supervision
 from alloykit.outputs import Rows
 
 
@@ -83,15 +83,15 @@ class MTBert(Method):
         targets = mixture(shares, rows, context.space, self.options.temperature)
         return Supervision(targets, omega.sum(-1), shares)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         terms: dict[str, Tensor] = {}
         if self.options.hidden:
-            terms["hidden"] = hidden_loss(lesson)
+            terms["hidden"] = hidden_loss(inputs)
         if self.options.distillation:
-            taught = soft_cross_entropy(lesson.target.targets, lesson.student.logits / self.options.temperature)
-            terms["distillation"] = lesson.target.weights * taught
+            taught = soft_cross_entropy(inputs.target.targets, inputs.student.logits / self.options.temperature)
+            terms["distillation"] = inputs.target.weights * taught
         if self.options.task:
-            terms["ce"] = label_loss(lesson)
+            terms["ce"] = label_loss(inputs)
         return terms
 
     def after_step(self, step: Step) -> None:
@@ -109,15 +109,15 @@ def _identity(width: int, to: int) -> nn.Linear:
     return linear
 
 
-def hidden_loss(lesson: Lesson) -> Tensor:
+def hidden_loss(inputs: LossInputs) -> Tensor:
     """Eq. 1 over real tokens, per text: [B]."""
-    hidden = lesson.student.hidden_states
+    hidden = inputs.student.hidden_states
     if hidden is None:
         raise TypeError("mt_bert needs the student's hidden states")
-    masks = [t.token_mask for t in lesson.rows.teachers for _ in hidden[1:]]
-    own = list(hidden[1:]) * len(lesson.rows.teachers)
+    masks = [t.token_mask for t in inputs.rows.teachers for _ in hidden[1:]]
+    own = list(hidden[1:]) * len(inputs.rows.teachers)
     total = []
-    for mask, states, (wide, theirs) in zip(masks, own, mapped(lesson.modules, lesson.rows), strict=True):
+    for mask, states, (wide, theirs) in zip(masks, own, mapped(inputs.modules, inputs.rows), strict=True):
         assert mask is not None
         dtype = wide.weight.dtype
         total.append(masked_mse(states.to(dtype), wide(theirs.to(dtype)), mask))

@@ -14,7 +14,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.losses.kl import grouped_kl, reverse_kl
 from alloykit.methods.alloy.early_states import MOST, densities, early_layers, fit_densities
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Needs, State, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, State, Supervision
 from alloykit.methods.requirements import unequal_counts
 from alloykit.outputs import Rows, Source, TeacherRows, chunks, sample
 from alloykit.stats import calibration
@@ -118,7 +118,7 @@ class Muka(Method):
             state["mean_weight"] = torch.where(total > 0, total / count.clamp(min=1), torch.ones_like(total))
         return state
 
-    def cautions(self, context: Context) -> list[str]:
+    def warnings(self, context: Context) -> list[str]:
         unequal = unequal_counts(context.space)
         if self.options.confidence != "entropy" or unequal is None:
             return []
@@ -142,16 +142,16 @@ class Muka(Method):
             v = v / context.state["mean_weight"].to(v)[self._group(targets, context)]
         return Supervision(targets.float(), v.float(), w.float())
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         """Eq. 14, per text: v(x) · KL. The mean over texts is taken by the trainer (the paper sums)."""
         if self.options.direction == "reverse":
-            divergence = reverse_kl(lesson.target.targets, lesson.student.logits, self.options.smoothing)
+            divergence = reverse_kl(inputs.target.targets, inputs.student.logits, self.options.smoothing)
         else:
-            groups = lesson.context.space.components().to(lesson.student.logits.device)
+            groups = inputs.context.space.components().to(inputs.student.logits.device)
             divergence = grouped_kl(
-                lesson.target.targets, lesson.student.logits, groups, self.options.distillation_temperature
+                inputs.target.targets, inputs.student.logits, groups, self.options.distillation_temperature
             )
-        return {"kl": lesson.target.weights * divergence}
+        return {"kl": inputs.target.weights * divergence}
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
         """c_i of Eq. 13, or its calibrated form. [B, N] float64."""

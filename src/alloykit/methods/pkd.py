@@ -20,7 +20,7 @@ from alloykit.errors import AlloyError
 from alloykit.losses.kl import kl
 from alloykit.methods.distillation import label_loss
 from alloykit.methods.layers import uniform
-from alloykit.methods.protocol import Context, Lesson, Needs, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Needs, Supervision
 from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
 from alloykit.outputs import Rows
 
@@ -58,13 +58,13 @@ class PKD(SingleTeacher):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         return self.teachers_answer(rows, context, self.options.temperature)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        o, student = self.options, lesson.student
-        states, mask = self.states(lesson)
-        hidden = self.hidden(lesson)
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        o, student = self.options, inputs.student
+        states, mask = self.states(inputs)
+        hidden = self.hidden(inputs)
         terms = {
-            "kl": o.alpha * kl(lesson.target.targets, student.logits, o.temperature),
-            "ce": (1 - o.alpha) * label_loss(lesson),
+            "kl": o.alpha * kl(inputs.target.targets, student.logits, o.temperature),
+            "ce": (1 - o.alpha) * label_loss(inputs),
         }
         if not states:  # a student of one layer has none but its last
             return terms

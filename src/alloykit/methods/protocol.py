@@ -134,7 +134,7 @@ def _no_student() -> Tensor:
 
 
 @dataclass(frozen=True)
-class Lesson:
+class LossInputs:
     """One batch to learn from: the student's answers, the teachers' and what the method made of them."""
 
     student: StudentOutput
@@ -227,13 +227,13 @@ class Method:
         """The target of each text, or None where there is no single one (UHC)."""
         raise NotImplementedError
 
-    def answering(self) -> Method | None:
+    def as_classifier(self) -> Method | None:
         """The method whose target is what the teachers alone answer to a new text; None where they give none without a label."""
         return self if self.single_target and self.needs.teachers and not self.target_reads_labels else None
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         """Named terms, each per text [B]; their sum is minimised in the mean over texts. A batch-coupled term is a scalar."""
-        return {"kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits)}
+        return {"kl": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits)}
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         """What `fit` found out about the pool. `teachers`: their names. A run goes on without it where this raises."""
@@ -245,7 +245,7 @@ class Method:
         """What the trained modules tell, and what `Step.log` noted on the way (`history`). A run goes on without it where this raises."""
         return MethodReport()
 
-    def cautions(self, context: Context) -> list[str]:
+    def warnings(self, context: Context) -> list[str]:
         """What a user should know before trusting this method with these teachers."""
         return []
 

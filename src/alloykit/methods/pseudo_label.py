@@ -5,7 +5,7 @@ from __future__ import annotations
 from torch import Tensor, nn
 
 from alloykit.losses.kl import kl
-from alloykit.methods.protocol import Context, Lesson, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Supervision, uniform_weights
 from alloykit.methods.routing import Wrapping
 from alloykit.outputs import Rows
 
@@ -28,5 +28,5 @@ class PseudoLabel(Wrapping):
         targets = nn.functional.one_hot(inner.targets.argmax(-1), context.space.size).float()
         return Supervision(targets, uniform_weights(targets), inner.teacher_weights)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        return {"ce": kl(lesson.target.targets, lesson.student.logits)}  # KL from a one-hot target is cross-entropy
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        return {"ce": kl(inputs.target.targets, inputs.student.logits)}  # KL from a one-hot target is cross-entropy

@@ -18,8 +18,8 @@ class Wrapping(Method):
     def needs(self) -> Needs:
         return self.inner.needs
 
-    def cautions(self, context: Context) -> list[str]:
-        return self.inner.cautions(context)
+    def warnings(self, context: Context) -> list[str]:
+        return self.inner.warnings(context)
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return self.inner.fit_report(context, teachers)
@@ -42,8 +42,8 @@ class Routing(Wrapping):
     def phases(self) -> tuple[Phase, ...]:
         return ()
 
-    def answering(self) -> Method | None:
-        return self.inner.answering()
+    def as_classifier(self) -> Method | None:
+        return self.inner.as_classifier()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:
         return self.inner.supervise(rows, context)

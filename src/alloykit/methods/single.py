@@ -6,7 +6,7 @@ import torch
 from pydantic import Field
 from torch import Tensor
 
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
 
@@ -33,18 +33,18 @@ class SingleTeacher(Method):
         targets = context.space.scatter(which, rows.teachers[which].probabilities(temperature))
         return Supervision(targets, uniform_weights(targets))
 
-    def states(self, lesson: Lesson) -> tuple[tuple[Tensor, ...], Tensor]:
+    def states(self, inputs: LossInputs) -> tuple[tuple[Tensor, ...], Tensor]:
         """The teacher's states at `layers`, [B, L, d] each in the blocks' precision, and which tokens have one, [B, L]."""
-        teacher = lesson.rows.teachers[self.options.which]
+        teacher = inputs.rows.teachers[self.options.which]
         if teacher.token_states is None or teacher.token_mask is None:
             raise TypeError(f"{self.name} needs the teacher's token states")
-        dtype = next((p.dtype for p in lesson.modules.parameters()), torch.float32)
-        if lesson.student.logits.dtype == torch.float64:
+        dtype = next((p.dtype for p in inputs.modules.parameters()), torch.float32)
+        if inputs.student.logits.dtype == torch.float64:
             dtype = torch.float64
         return tuple(s.to(dtype) for s in teacher.token_states), teacher.token_mask.to(dtype)
 
-    def hidden(self, lesson: Lesson) -> tuple[Tensor, ...]:
+    def hidden(self, inputs: LossInputs) -> tuple[Tensor, ...]:
         """The student's states from the embeddings on."""
-        if lesson.student.hidden_states is None:
+        if inputs.student.hidden_states is None:
             raise TypeError(f"{self.name} needs the student's hidden states")
-        return lesson.student.hidden_states
+        return inputs.student.hidden_states

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from torch import Tensor, nn
 
-from alloykit.methods.protocol import Context, Lesson, Method, Needs, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
 
@@ -25,6 +25,6 @@ class Supervised(Method):
         targets = nn.functional.one_hot(rows.labels, context.space.size).float()
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        assert lesson.rows.labels is not None
-        return {"ce": nn.functional.cross_entropy(lesson.student.logits, lesson.rows.labels, reduction="none")}
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        assert inputs.rows.labels is not None
+        return {"ce": nn.functional.cross_entropy(inputs.student.logits, inputs.rows.labels, reduction="none")}

@@ -23,7 +23,7 @@ from alloykit.errors import AlloyError
 from alloykit.losses.hidden import masked_mse
 from alloykit.methods.distillation import soft_cross_entropy
 from alloykit.methods.layers import uniform
-from alloykit.methods.protocol import Context, Lesson, Needs, Phase, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Needs, Phase, Supervision
 from alloykit.methods.single import SingleTeacher, SingleTeacherOptions
 from alloykit.outputs import Rows
 
@@ -77,23 +77,23 @@ class TinyBert(SingleTeacher):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         return self.teachers_answer(rows, context, self.options.temperature)
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        if lesson.phase.name == ANSWERS:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        if inputs.phase.name == ANSWERS:
             return {
-                "answers": soft_cross_entropy(lesson.target.targets, lesson.student.logits, self.options.temperature)
+                "answers": soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
             }
-        states, mask = self.states(lesson)
-        widen = cast("nn.Linear", lesson.modules["map"])
-        far = [masked_mse(widen(h.to(t.dtype)), t, mask) for h, t in zip(self.hidden(lesson), states, strict=True)]
+        states, mask = self.states(inputs)
+        widen = cast("nn.Linear", inputs.modules["map"])
+        far = [masked_mse(widen(h.to(t.dtype)), t, mask) for h, t in zip(self.hidden(inputs), states, strict=True)]
         return {
-            "attention": self._attention(lesson, mask),
+            "attention": self._attention(inputs, mask),
             "hidden": torch.stack(far[1:]).sum(0),
             "embeddings": far[0],
         }
 
-    def _attention(self, lesson: Lesson, mask: Tensor) -> Tensor:
+    def _attention(self, inputs: LossInputs, mask: Tensor) -> Tensor:
         """Eq. 7, over pairs of real tokens. [B]"""
-        own, theirs = lesson.student.attention_scores, lesson.rows.teachers[self.options.which].attention_scores
+        own, theirs = inputs.student.attention_scores, inputs.rows.teachers[self.options.which].attention_scores
         if own is None or theirs is None:
             raise TypeError("tinybert needs attention scores of student and teacher")
         if own[0].shape[1] != theirs[0].shape[1]:

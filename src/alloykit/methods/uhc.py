@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision
 from alloykit.outputs import Rows
 
 
@@ -38,10 +38,10 @@ class UHC(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision | None:
         return None
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         t = self.options.temperature
         terms = [
-            kl(teacher.probabilities(t), lesson.context.space.gather(i, lesson.student.logits), t)
-            for i, teacher in enumerate(lesson.rows.teachers)
+            kl(teacher.probabilities(t), inputs.context.space.gather(i, inputs.student.logits), t)
+            for i, teacher in enumerate(inputs.rows.teachers)
         ]
         return {"kl": torch.stack(terms).sum(0)}

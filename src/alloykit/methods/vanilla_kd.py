@@ -8,7 +8,7 @@ from torch import Tensor
 
 from alloykit.losses.kl import kl
 from alloykit.methods.ensemble import ensemble_logits, loudness
-from alloykit.methods.protocol import Context, Lesson, Method, MethodOptions, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
 
@@ -27,14 +27,14 @@ class VanillaKD(Method):
     Options = VanillaKDOptions
     options: VanillaKDOptions
 
-    def cautions(self, context: Context) -> list[str]:
+    def warnings(self, context: Context) -> list[str]:
         return loudness(context)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         targets = torch.softmax(ensemble_logits(rows, context.space) / self.options.temperature, dim=-1)
         return Supervision(targets, uniform_weights(targets))
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         return {
-            "kl": lesson.target.weights * kl(lesson.target.targets, lesson.student.logits, self.options.temperature)
+            "kl": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits, self.options.temperature)
         }

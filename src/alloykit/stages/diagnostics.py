@@ -115,7 +115,7 @@ def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> 
         begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
         own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
         fall = learning.late_fall(own, trained["steps"] - begin)
-    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.cautions(view, fall, plan)}
+    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.warnings(view, fall, plan)}
 
 
 def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:

@@ -12,7 +12,7 @@ from transformers.modeling_outputs import SequenceClassifierOutput
 
 from alloykit.data import Texts
 from alloykit.methods.distillation import true_labels
-from alloykit.methods.protocol import Context, Lesson, Method, Needs
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs
 from alloykit.models.heads import PooledClassifier, PooledHead
 from alloykit.models.tokens import encode, pad
 from alloykit.outputs import Rows, Source
@@ -65,8 +65,8 @@ class CoFinetuning(Method):
     def supervise(self, rows: Rows, context: Context) -> None:
         return None
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        logits, labels = lesson.student.logits, true_labels(lesson.rows)
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        logits, labels = inputs.student.logits, true_labels(inputs.rows)
         return {
             f"encoder{i + 1}": functional.cross_entropy(logits[:, i], labels, reduction="none")
             for i in range(logits.shape[1])

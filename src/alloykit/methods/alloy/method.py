@@ -80,8 +80,8 @@ class Alloy(Method):
         """The embeddings, and the layers at one and two thirds of the depth."""
         return tuple(early_layers(t.layers) for t in context.teachers)
 
-    def cautions(self, context: Context) -> list[str]:
-        return self.muka.cautions(context)
+    def warnings(self, context: Context) -> list[str]:
+        return self.muka.warnings(context)
 
     def least(self, space: LabelSpace) -> int:
         """How many texts a fit needs."""

@@ -34,7 +34,7 @@ from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import grouped_kl, kl
 from alloykit.methods.protocol import (
     Context,
-    Lesson,
+    LossInputs,
     Method,
     MethodOptions,
     Needs,
@@ -130,23 +130,23 @@ class StrataNet(Method):
         targets = (shares.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
         return Supervision(targets, uniform_weights(targets), torch.softmax(last / self.options.sharpness, -1).float())
 
-    def loss(self, lesson: Lesson) -> dict[str, Tensor]:
-        o, student, context = self.options, lesson.student, lesson.context
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        o, student, context = self.options, inputs.student, inputs.context
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("stratanet needs the student's hidden states")
-        parts = cast("list[Amalgamation]", lesson.modules["blocks"])
+        parts = cast("list[Amalgamation]", inputs.modules["blocks"])
         depth, dtype = len(parts), parts[0].project.weight.dtype
-        c = self.confidences(lesson.rows, context).to(dtype)
-        states = [pooled_blocks(t, depth).to(dtype) for t in lesson.rows.teachers]  # [B, depth, d_i] each
+        c = self.confidences(inputs.rows, context).to(dtype)
+        states = [pooled_blocks(t, depth).to(dtype) for t in inputs.rows.teachers]  # [B, depth, d_i] each
         inter, learns = [], []
         for b, part in enumerate(parts):
             h = [s[:, b] for s in states]
             merged = part(h, c[..., b])
             own = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
             inter.append(normalised_distance(merged.detach(), own))
-            learns.append(part.own_loss(merged, h, c[..., b], lesson.target.targets.to(dtype)))
+            learns.append(part.own_loss(merged, h, c[..., b], inputs.target.targets.to(dtype)))
         groups = context.space.components().to(student.logits.device)
-        out = grouped_kl(lesson.target.targets, student.logits, groups, o.temperature)
+        out = grouped_kl(inputs.target.targets, student.logits, groups, o.temperature)
         return {
             "inter": o.intermediate * torch.stack(inter).mean(0),
             "out": (1 - o.intermediate) * out,
