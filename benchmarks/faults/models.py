@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import struct
 from pathlib import Path
@@ -12,7 +13,7 @@ import safetensors.torch
 import torch
 
 from benchmarks.faults.cases import Case, Kind
-from benchmarks.faults.mutate import VALUES, spoil_file, spoil_json
+from benchmarks.faults.mutate import VALUES, is_plain, spoil_file, spoil_json
 from benchmarks.faults.steps import step
 
 SETTINGS: dict[str, Any] = {
@@ -96,13 +97,13 @@ def _damage(folder: Path, draw: random.Random) -> str:
 
 
 def _set(path: Path, key: str, value: Any) -> str:
+    if os.path.lexists(path) and not is_plain(path):
+        return f"{path.name}: (no file any more)"
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         told[key] = value
     except (ValueError, OSError, TypeError):
         told = {key: value}
-    if path.is_dir():
-        return "(already a folder)"
     path.unlink(missing_ok=True)
     path.write_text(json.dumps(told), encoding="utf-8")
     return f"{path.name}: {key} = {str(value)[:40]!r}"
@@ -126,6 +127,8 @@ def _more(folder: Path, draw: random.Random) -> str:
 
 def _spoil_weights(path: Path, draw: random.Random) -> str:
     try:
+        if not is_plain(path):
+            raise ValueError
         tensors = safetensors.torch.load_file(path)
     except Exception:  # an earlier damage
         return spoil_file(path, draw) if path.exists() and not path.is_dir() else "(already gone)"

@@ -115,8 +115,15 @@ def spoil_json(path: Path, draw: random.Random) -> str:
     return f"{path.name}: {how}"
 
 
+def is_plain(path: Path) -> bool:
+    """Whether it is still a file of the case: an earlier damage may have put a pipe or a link to /dev/zero there."""
+    return path.is_file() and not path.is_symlink()
+
+
 def spoil_bytes(path: Path, draw: random.Random) -> str:
     """Damage the bytes of a file."""
+    if not is_plain(path):
+        return f"{path.name}: (no file any more)"
     data = path.read_bytes()
     how = draw.choice(sorted(BYTES))
     path.write_bytes(BYTES[how](data, draw))
@@ -201,6 +208,6 @@ PLACES: dict[str, Callable[[Path], object]] = {
 def spoil_file(path: Path, draw: random.Random) -> str:
     """Any damage that fits the file."""
     kind = draw.random()
-    if path.suffix == ".json" and kind < 0.6:
+    if path.suffix == ".json" and kind < 0.6 and is_plain(path):
         return spoil_json(path, draw)
     return spoil_bytes(path, draw) if kind < 0.85 else spoil_place(path, draw)
