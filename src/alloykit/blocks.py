@@ -34,7 +34,7 @@ Device = Literal["auto", "cpu", "cuda", "mps"]
 class Block(BaseModel):
     """A block of a recipe: unknown keys are errors, nothing changes it, and its numbers and strings are within limits."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     @field_validator("*", mode="after")
     @classmethod
@@ -78,8 +78,9 @@ class ModelSpec(Block):
     model: PathText
     """A folder or a hub id."""
     revision: str | None = None
+    """Commit, tag or branch on the hub; the newest if not given. The run folder's recipe has the commit."""
     trust_remote_code: bool = False
-    """Run code that comes with the model. Never without your say."""
+    """Run code that comes with the model. Set it only if you have read that code."""
 
     @model_validator(mode="before")
     @classmethod

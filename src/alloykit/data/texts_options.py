@@ -25,12 +25,19 @@ class ColumnOptions(Block):
     """How to read a table of texts, wherever it comes from."""
 
     text: str = "text"
+    """The column of the text."""
     text_pair: str | None = None
+    """The column of the second text, where a classifier reads pairs."""
     label: str | None = None
-    label_names: list[str] | None = None  # names for integer labels
+    """The column of the true label: text, or a whole number with `label_names`."""
+    label_names: list[str] | None = None
+    """Names for labels that are whole numbers, in order."""
     bad_rows: Literal["drop", "refuse"] = "drop"
-    limit: Annotated[int, Field(ge=1)] | None = None  # read only so many rows of the input
-    salt_env: str | None = None  # the environment variable whose value salts the text ids
+    """What happens to rows without a usable text: drop them and count them, or refuse the file."""
+    limit: Annotated[int, Field(ge=1)] | None = None
+    """Read only so many rows of the input."""
+    salt_env: str | None = None
+    """The environment variable whose value salts the hashes of the texts in the cache."""
 
     @field_validator("label_names")
     @classmethod
@@ -50,10 +57,15 @@ class TextsOptions(ColumnOptions):
     """The recipe's `texts:` or `evaluate.data:` block: exactly one of `path` and `dataset` (a hub id)."""
 
     path: PathText | None = None
+    """A file (csv, tsv, jsonl, json, parquet, txt; also .gz), a folder of such files, or a folder that `save_to_disk` wrote."""
     dataset: str | None = None
+    """The id of a data set on the hub, instead of `path`."""
     config: str | None = None
+    """The hub data set's configuration, where it has several."""
     split: str = "train"
+    """The hub data set's split."""
     revision: str | None = None
+    """The hub data set's commit, tag or branch."""
 
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)

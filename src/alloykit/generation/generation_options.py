@@ -24,6 +24,7 @@ class GenerationOptions(Block):
     """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
 
     language_model: LanguageModel
+    """The causal language model that writes the texts."""
     per_class: int = Field(200, gt=0)
     """Texts for each class of each teacher (lost in the paper)."""
     steer: Literal["teacher", "prompt", "none"] = "teacher"
@@ -39,6 +40,7 @@ class GenerationOptions(Block):
     every: int = Field(1, gt=0)
     """The teacher reads at every n-th token only; between, the language model goes on alone (the paper: at every token)."""
     min_tokens: int = Field(8, gt=0)
+    """Fewest tokens of a text."""
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
     temperature: Positive | list[Positive] = 1.0
@@ -50,6 +52,7 @@ class GenerationOptions(Block):
     attempts: int = Field(4, gt=0)
     """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
     seed: Seed = 0
+    """Seed of what is sampled."""
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:

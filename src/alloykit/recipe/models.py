@@ -30,6 +30,8 @@ class InMemory(Block):
 
 
 class LabelOptions(Block):
+    """How labels of different teachers are joined."""
+
     aliases: dict[str, str] = Field(default_factory=dict)
     """Label → the name to use instead, before labels are joined by name."""
     keep_apart: bool | list[str] = False
@@ -37,6 +39,8 @@ class LabelOptions(Block):
 
 
 class KnowledgeOptions(Block):
+    """How teachers read the texts."""
+
     seed: Seed = 0
     """Seed of the Monte-Carlo passes."""
     tokens_per_batch: int | None = Field(None, gt=0)
@@ -56,7 +60,10 @@ class KnowledgeOptions(Block):
 
 
 class DataBlock(Block):
+    """Labelled texts."""
+
     data: TextsOptions | InMemory
+    """A file, a folder or a hub id, or a block that says how to read it. It needs a `label` column."""
 
     @field_validator("data", mode="before")
     @classmethod
@@ -65,11 +72,15 @@ class DataBlock(Block):
 
 
 class EvaluateBlock(DataBlock):
+    """Labelled texts to test on."""
+
     oracle: PathText | None = None
     """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
 
 
 class ReportOptions(Block):
+    """What the report may show."""
+
     show_texts: bool = False
     """Print texts (the least certain ones, mistakes) in report and metrics; otherwise only their row numbers."""
 
@@ -78,21 +89,31 @@ class Recipe(Block):
     """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
 
     teachers: list[TeacherSpec] = Field(min_length=1)
+    """The fine-tuned classifiers: folders or hub ids."""
     texts: TextsOptions | InMemory | Literal["generate"]
     """Where the texts are; or `generate`: none, they are written by the `generation:` block's language model."""
     generation: GenerationOptions | None = None
+    """How texts are written, with `texts: generate`."""
     student: StudentSpec | None = None
+    """The encoder that the student begins as. Methods without a student need none."""
     method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
+    """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
     labels: LabelOptions = LabelOptions()
+    """How labels of different teachers are joined."""
     training: TrainingOptions = TrainingOptions()
+    """How the student is trained."""
     knowledge: KnowledgeOptions = KnowledgeOptions()
+    """How teachers read the texts."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
     evaluate: EvaluateBlock | None = None
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()
+    """What the report may show."""
     device: Device = "auto"
+    """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
+    """The run folder."""
 
     @field_validator("texts", mode="before")
     @classmethod
@@ -128,13 +149,17 @@ class _LabelledTexts(Block):
     """What every recipe has that makes teachers."""
 
     data: TextsOptions
+    """Labelled texts to learn from."""
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
     training: TrainingOptions
+    """How it is trained."""
     device: Device = "auto"
+    """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
+    """The new teacher's folder, or with `--together` the folder that holds one for each."""
 
     @field_validator("data", mode="before")
     @classmethod
@@ -153,18 +178,22 @@ class TeachRecipe(_LabelledTexts):
     """`teach`: an encoder and labelled texts in, a teacher out."""
 
     model: StudentSpec
+    """The encoder to fine-tune."""
     training: TrainingOptions = TrainingOptions(select="labelled")
+    """How it is trained."""
 
 
 class TogetherRecipe(_LabelledTexts):
     """`teach --together`: several encoders fine-tuned under one head."""
 
     models: list[StudentSpec] = Field(min_length=2)
+    """The encoders to fine-tune."""
     names: list[PathText] | None = None
     """Folders under `output`, one per model; the last part of each model's path if not given."""
     width: int | None = Field(None, gt=0)
     """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
     training: TrainingOptions = TrainingOptions()
+    """How they are trained."""
 
     @model_validator(mode="after")
     def _check(self) -> TogetherRecipe:
@@ -189,18 +218,24 @@ class GenerateRecipe(Block):
     """`generate`: teachers and a language model in, texts for every class of every teacher out."""
 
     teachers: list[TeacherSpec] = Field(min_length=1)
+    """The classifiers that steer the language model: folders or hub ids."""
     generation: GenerationOptions
+    """How texts are written."""
     labels: LabelOptions = LabelOptions()
+    """How labels of different teachers are joined."""
     max_length: int = Field(128, gt=1)
     """Tokens per text that a teacher reads."""
     device: Device = "auto"
+    """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
+    """The folder for the texts."""
 
 
 class DistillRecipe(Recipe):
     """`distill`: teachers that know the same labels, and labelled texts, in; one student out."""
 
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
+    """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
 
 
 Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)

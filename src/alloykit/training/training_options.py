@@ -43,9 +43,13 @@ class TrainingOptions(Block):
     warmup: float = Field(0.1, ge=0, lt=1)
     """Share of the steps over which the learning rate rises."""
     weight_decay: float = Field(0.01, ge=0)
+    """Of AdamW."""
     max_grad_norm: float = Field(1.0, gt=0)
+    """Longer gradients are shortened to this norm."""
     scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"] = "linear"
+    """How the learning rate falls after the warm-up."""
     seed: Seed = 0
+    """Seed of the student's new head, the order of the texts, the held-out texts and dropout."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
     """auto: bfloat16 (weights stay in float32) on a GPU and on CPUs that multiply in it natively, else float32."""
     compile: bool = False
