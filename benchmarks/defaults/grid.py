@@ -32,4 +32,5 @@ def _cells() -> Iterator[Cell]:
                 yield from (Cell(name, size, LAYERS, seed, rate, epochs) for rate in rates)
 
 
-TABLE = Study("grid", "The default against a grid", SETS, tuple(_cells()))
+DROP = 0.03  # decided when seed 0 was half done, to save time: further below the best with seed 0 is not trained with seed 1
+TABLE = Study("grid", "The default against a grid", SETS, tuple(_cells()), drop=DROP)

@@ -134,7 +134,8 @@ def _grid() -> list[str]:
         means = {how: _mean(done, one.name, size, how) for how in _hows(size)}
         ran = {how: mean for how, mean in means.items() if mean is not None}
         default = ran.get(DEFAULT)
-        rivals = {how: mean for how, mean in ran.items() if how != DEFAULT}
+        most = max((seeds for how, (_, seeds) in ran.items() if how != DEFAULT), default=0)
+        rivals = {how: mean for how, mean in ran.items() if how != DEFAULT and mean[1] == most}
         best = max(rivals, key=lambda how: rivals[how][0]) if rivals else None
         seeds = sorted({c.seed for c in grid.TABLE.cells if c.name == one.name and c.key in done})
         wanted = len(_hows(size)) - 1
@@ -142,7 +143,7 @@ def _grid() -> list[str]:
         row = [one.title, f"{size:,}", _percent(routing), _percent(default and default[0]), best or "–"]
         row += [_percent(rivals[best][0]) if best else "–"]
         row += [f"{100 * (default[0] - rivals[best][0]):+.1f}".replace("-", "−") if default and best else "–"]
-        body.append([*row, f"{len(rivals)} of {wanted}", len(seeds)])
+        body.append([*row, f"{len(ran) - (DEFAULT in ran)} of {wanted}", len(seeds)])
     head = ["set", "texts", "routing", "default", "best of the grid (rate x epochs)", "its accuracy", "default − best"]
     every = [_row(c, cells, grid.TABLE) for c in grid.TABLE.cells if c.key in cells]
     made = sorted({c["commit"] for c in done.values()})

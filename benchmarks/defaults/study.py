@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,13 +44,18 @@ class Cell:
 
 @dataclass(frozen=True)
 class Study:
-    """`fill` trains the students in the order in which they are listed."""
+    """`fill` trains the students in the order in which they are listed.
+
+    drop: a rate and a number of epochs that were further below the best of their set with the first seed are left out with the
+    others: they cannot be the best in the mean. 1: none.
+    """
 
     name: str
     title: str
     sets: Sequence[Set]
     cells: Sequence[Cell]
     paper: str = "defaults"
+    drop: float = 1.0
 
     def record(self) -> Record:
         about = {
@@ -72,6 +77,9 @@ class Study:
             done = record.cells().get(cell.key)
             if done is not None and not (retry and done["status"] == "failed"):
                 continue
+            if self.dropped(cell, record.cells()):
+                say(f"[{n}/{len(cells)}] {cell.key} is left out: too far below the best with the first seed")
+                continue
             say(f"[{n}/{len(cells)}] {cell.key}")
             try:
                 found = student(worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch)
@@ -83,3 +91,19 @@ class Study:
             say(
                 f"{cell.key}: {found.get('balanced_accuracy')} of {found.get('balanced_routing')}, {found.get('seconds')} s"
             )
+
+    def dropped(self, cell: Cell, done: Mapping[str, Any]) -> bool:
+        """Whether a cell is left out for what came of it with the first seed. The default never is."""
+        first = min(c.seed for c in self.cells)
+        if cell.rate is None or cell.seed == first:
+            return False
+        same = [
+            c for c in self.cells if (c.name, c.size, c.layers, c.seed) == (cell.name, cell.size, cell.layers, first)
+        ]
+        found = {
+            (c.rate, c.epochs): done[c.key]["balanced_accuracy"]
+            for c in same
+            if c.rate is not None and done.get(c.key, {}).get("status") == "done"
+        }
+        own = found.get((cell.rate, cell.epochs))
+        return own is not None and own < max(found.values()) - self.drop

@@ -14,6 +14,7 @@ import datasets
 import pytest
 
 from benchmarks.__main__ import TABLES
+from benchmarks.defaults.study import Cell, Study
 from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import DataSet, Files
@@ -265,3 +266,19 @@ def test_every_table_takes_what_the_command_line_gives() -> None:
         for name in tables:
             table = import_module(f"benchmarks.{paper}.{name}").TABLE
             signature(table.fill).bind(Path(), Path(), retry=False, setting=None, pool=None, method=None, seed=None)
+
+
+def test_a_student_far_below_the_best_with_the_first_seed_is_left_out_with_the_others() -> None:
+    cells = tuple(Cell("s", 500, 3, seed, rate, 3) for seed in (0, 1) for rate in (1e-4, 1e-3)) + (
+        Cell("s", 500, 3, 1),
+    )
+    study = Study("grid", "", (), cells, drop=0.03)
+    worse, better, other_worse, other_better, default = cells
+    done = {
+        worse.key: {"status": "done", "balanced_accuracy": 0.80},
+        better.key: {"status": "done", "balanced_accuracy": 0.84},
+    }
+    assert [study.dropped(c, done) for c in cells] == [False, False, True, False, False]
+    done[worse.key]["balanced_accuracy"] = 0.82
+    assert not study.dropped(other_worse, done)
+    assert not study.dropped(other_worse, {}), "seed 0 was not run"
