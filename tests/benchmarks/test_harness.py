@@ -273,7 +273,7 @@ def test_a_student_far_below_the_best_with_the_first_seed_is_left_out_with_the_o
         Cell("s", 500, 3, 1),
     )
     study = Study("grid", "", (), cells, drop=0.03)
-    worse, better, other_worse, other_better, default = cells
+    worse, better, other_worse = cells[:3]
     done = {
         worse.key: {"status": "done", "balanced_accuracy": 0.80},
         better.key: {"status": "done", "balanced_accuracy": 0.84},
