@@ -161,7 +161,7 @@ def test_batch_coupling_is_said_where_it_is():
 @every_method
 def test_supervision_does_not_look_at_labels_unless_they_are_needed(spec, kind):
     method, rows, context = made(spec, kind)
-    if method.needs.labels or method.needs.pseudo_embeddings:  # the classes that were drawn for them are no secret
+    if method.needs.labels or method.needs.phase_data:  # the classes that were drawn for them are no secret
         return
     require(method, n_teachers=3, has_labels=False)
     unlabelled = Rows(rows.teachers)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, Protocol
 
 import torch
 from torch import Tensor, nn
@@ -32,7 +32,7 @@ class Needs:
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
     token_states: bool = False  # of those layers, from teachers kept in memory during training
     attention_scores: bool = False  # of those layers, likewise from teachers in memory
-    pseudo_embeddings: bool = False  # crafted embeddings to learn from, instead of texts
+    phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
     own_texts: bool = False  # texts of which it is known whose teacher's they are: generated ones, or labelled ones
     text_states: str | None = None  # [CLS] of a frozen encoder that is no teacher: which one
     labels: bool = False  # true labels of the training texts
@@ -45,7 +45,7 @@ class Needs:
         words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
         words += ["pooled states"] if self.pooled_states else []
         words += ["token states (teachers stay in memory)"] if self.token_states else []
-        words += ["embeddings crafted in memory"] if self.pseudo_embeddings else []
+        words += ["examples made for each phase (teachers stay in memory)"] if self.phase_data else []
         words += ["texts generated for each teacher (or labels)"] if self.own_texts else []
         words += ["attention scores"] if self.attention_scores else []
         words += [f"[CLS] of {self.text_states}"] if self.text_states else []
@@ -103,6 +103,26 @@ class Phase:
     epochs: float | None = None
     learning_rate: float | None = None
     select: Literal["last"] | None = None  # where a check would tell nothing of what this stretch learns
+
+
+class LoadedTeacher(Protocol):
+    """A teacher in memory, for methods that ask it for more than its stored outputs."""
+
+    info: Any  # .name, .labels
+    model: Any  # a frozen transformers classifier
+    tokenizer: Any
+
+    @property
+    def device(self) -> torch.device: ...
+
+
+@dataclass(frozen=True)
+class PhaseData:
+    """The examples of one phase. `dataset`: a torch dataset of `{"row": position, …}` with `lengths`, [n] int32, in tokens.
+    `collator`: entries → the student's inputs, `row` [B] and `rows`, which is `Rows.to_batch()`."""
+
+    dataset: Any
+    collator: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
 
 
 @dataclass(frozen=True)
@@ -210,6 +230,18 @@ class Method:
     def examples(self, space: LabelSpace, n_texts: int) -> int:
         """How many training examples each phase has: the recipe's texts, unless the method makes others."""
         return n_texts
+
+    def phase_data(
+        self,
+        phase: Phase,
+        student: Any,
+        modules: nn.ModuleDict,
+        teachers: Sequence[LoadedTeacher],
+        context: Context,
+        seed: int,
+    ) -> PhaseData:
+        """The examples of one phase, made from the teachers and the current student. Called if `needs.phase_data`."""
+        raise NotImplementedError
 
     def fit(self, pool: Source, context: Context) -> State:
         """Whatever needs the whole pool before training (percentiles, Gaussians, gates), as named tensors."""

@@ -9,7 +9,7 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.methods.adaptive_ensembles import AdaptiveEnsemble, DissimilarityEnsemble
 from alloykit.methods.alloy.method import Alloy
-from alloykit.methods.as_dfd import AsDfd
+from alloykit.methods.as_dfd.method import AsDfd
 from alloykit.methods.cfl import CFL
 from alloykit.methods.dfa import DFA
 from alloykit.methods.distilbert import DistilBert

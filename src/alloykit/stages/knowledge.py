@@ -8,13 +8,11 @@ from typing import Any
 from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
-from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.knowledge.online.encoder_states import WithTextStates, text_states
 from alloykit.knowledge.online.live_source import LiveKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.methods.as_dfd import AsDfd
 from alloykit.methods.protocol import Phase
 from alloykit.methods.registry import create
 from alloykit.models.attention import write_out_attention
@@ -123,18 +121,19 @@ def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: Run,
 
 
 def supply_of(prepared: Prepared) -> Any:
-    """For a method that learns from crafted embeddings, what makes them for each phase. None for any other."""
-    if not isinstance(prepared.method, AsDfd):
+    """What makes the data of each phase, for a method that learns from its own examples. None for any other."""
+    method = prepared.method
+    if not method.needs.phase_data:
         return None
-    options, method = prepared.sweep_options(), prepared.method
+    options, context = prepared.sweep_options(), prepared.context
     teachers = [Teacher.load(info, max_length=options.max_length, device=options.device) for info in prepared.infos]
 
     def supply(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
         seed = sample_seed(prepared.recipe.training.seed, phase.name, 0, 0)
         student.to(options.device)
         modules.to(options.device)
-        crafted = craft(teachers, prepared.space, student, modules["predict"], method.options, seed)
-        return crafted, CraftedCollator(crafted, method.options.hidden)
+        data = method.phase_data(phase, student, modules, teachers, context, seed)
+        return data.dataset, data.collator
 
     return supply
 

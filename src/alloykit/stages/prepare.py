@@ -165,7 +165,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
 
 
 def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
-    checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.pseudo_embeddings
+    checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.phase_data
     return method.examples(space, n_texts) - (
         held_out_size(n_texts, recipe.training.held_out) if checked_by_texts else 0
     )

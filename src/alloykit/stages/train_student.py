@@ -38,8 +38,10 @@ def train_student(
     dataset = tokenize(prepared.texts, tokenizer, length)
     checks, check_source, positions = None, None, np.arange(len(dataset))
     asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
-    if prepared.method.needs.pseudo_embeddings:
-        say(f"method '{prepared.method.name}' learns from crafted embeddings; the texts serve the report alone")
+    if prepared.method.needs.phase_data:
+        say(
+            f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"
+        )
     elif options.select == "unlabelled":
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)

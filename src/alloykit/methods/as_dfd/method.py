@@ -1,6 +1,6 @@
 """AS-DFD: data-free distillation from crafted embeddings (Ma et al. 2020), as StrataNet's baseline, for several teachers.
 
-Pseudo-embeddings e ∈ R^{L×d} begin as Gaussian noise between [CLS] and [SEP] and are moved (generation/embeddings.py) so that a teacher
+Pseudo-embeddings e ∈ R^{L×d} begin as Gaussian noise between [CLS] and [SEP] and are moved (crafting.py) so that a teacher
 answers a drawn class while the student's self-supervised loss rises:
 
     min_e CE(y, teacher_i(e)) − γ L_self(e)
@@ -15,43 +15,29 @@ student reads ẽ for both terms; where several teachers know the drawn class, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import torch
-from pydantic import Field
 from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
+from alloykit.methods.as_dfd.crafting import CraftedCollator, craft, hidden_loss
+from alloykit.methods.as_dfd.options import AsDfdOptions
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.protocol import (
     Context,
+    LoadedTeacher,
     LossInputs,
     Method,
-    MethodOptions,
     Needs,
     Phase,
+    PhaseData,
     Supervision,
     uniform_weights,
 )
 from alloykit.outputs import Rows
-
-
-class AsDfdOptions(MethodOptions):
-    rounds: int = Field(3, gt=0)
-    """How often embeddings are crafted anew, with the student as it then is; `epochs` are those of each round."""
-    per_class: int = Field(100, gt=0)
-    """Pseudo-embeddings for each class of each teacher and round."""
-    length: int = Field(24, gt=3)
-    """Positions, [CLS] and [SEP] included."""
-    steps: int = Field(30, gt=0)
-    """Steps of Adam that move the embeddings."""
-    step_size: float = Field(0.05, gt=0)
-    """Adam's learning rate for the embeddings."""
-    adversarial: float = Field(0.1, ge=0)
-    """γ, how much the embeddings seek what the student cannot predict."""
-    self_supervised: float = Field(0.1, ge=0)
-    """β, weight of the student's own loss on hidden positions."""
-    hidden: float = Field(0.15, gt=0, lt=1)
-    """Share of the positions that are hidden from the student."""
 
 
 class AsDfd(Method):
@@ -70,13 +56,26 @@ class AsDfd(Method):
 
     @property
     def needs(self) -> Needs:
-        return Needs(pseudo_embeddings=True, student_hidden_states=True)
+        return Needs(phase_data=True, student_hidden_states=True)
 
     def phases(self) -> tuple[Phase, ...]:
         return tuple(Phase(f"round{n + 1}") for n in range(self.options.rounds))
 
     def examples(self, space: LabelSpace, n_texts: int) -> int:
         return self.options.per_class * sum(map(len, space.teachers))
+
+    def phase_data(
+        self,
+        phase: Phase,
+        student: Any,
+        modules: nn.ModuleDict,
+        teachers: Sequence[LoadedTeacher],
+        context: Context,
+        seed: int,
+    ) -> PhaseData:
+        """Embeddings for every class of every teacher, against the student as it then is."""
+        crafted = craft(teachers, context.space, student, modules["predict"], self.options, seed)
+        return PhaseData(crafted, CraftedCollator(crafted, self.options.hidden))
 
     def modules(self, context: Context) -> nn.ModuleDict:
         width = context.student_shape.hidden_size
@@ -102,10 +101,3 @@ class AsDfd(Method):
         said = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
         own = hidden_loss(said, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
         return answers | {"self": self.options.self_supervised * own}
-
-
-def hidden_loss(said: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
-    """Mean over a sample's hidden positions and widths of (W h − e)². [B, L, d], [B, L, d], [B, L] bool → [B]."""
-    each = ((said - embeddings) ** 2).mean(-1)
-    mask = hidden.to(each)
-    return (each * mask).sum(-1) / mask.sum(-1).clamp(min=1)

@@ -11,9 +11,9 @@ import torch
 
 import alloykit
 from alloykit.errors import AlloyError
-from alloykit.generation.embeddings import CraftedCollator, craft
 from alloykit.labels import LabelSpace
-from alloykit.methods.as_dfd import AsDfdOptions
+from alloykit.methods.as_dfd.crafting import CraftedCollator, craft
+from alloykit.methods.as_dfd.options import AsDfdOptions
 from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows

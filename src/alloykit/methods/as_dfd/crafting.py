@@ -13,10 +13,10 @@ from torch.nn import functional
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.as_dfd import AsDfdOptions, hidden_loss
+from alloykit.methods.as_dfd.options import AsDfdOptions
+from alloykit.methods.protocol import LoadedTeacher
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
-from alloykit.teachers.hugging_face import Teacher
 
 BATCH = 32
 
@@ -69,8 +69,20 @@ def draw_hidden(e: Tensor, share: float) -> Tensor:
     return hidden
 
 
+def hidden_loss(said: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
+    """Mean over a sample's hidden positions and widths of (W h − e)². [B, L, d], [B, L, d], [B, L] bool → [B]."""
+    each = ((said - embeddings) ** 2).mean(-1)
+    mask = hidden.to(each)
+    return (each * mask).sum(-1) / mask.sum(-1).clamp(min=1)
+
+
 def craft(
-    teachers: Sequence[Teacher], space: LabelSpace, student: Any, predict: nn.Module, options: AsDfdOptions, seed: int
+    teachers: Sequence[LoadedTeacher],
+    space: LabelSpace,
+    student: Any,
+    predict: nn.Module,
+    options: AsDfdOptions,
+    seed: int,
 ) -> Crafted:
     """A new set for every class of every teacher, against the student as it is. AlloyError for embeddings of another width."""
     width = student.get_input_embeddings().weight.shape[1]
@@ -96,7 +108,9 @@ def craft(
     return Crafted(e, torch.tensor(labels), tuple(_answers(t, e) for t in teachers))
 
 
-def _move(teacher: Teacher, wanted: int, n: int, student: Any, predict: nn.Module, options: AsDfdOptions) -> Tensor:
+def _move(
+    teacher: LoadedTeacher, wanted: int, n: int, student: Any, predict: nn.Module, options: AsDfdOptions
+) -> Tensor:
     """Noise between [CLS] and [SEP], moved by Adam. [n, L, d]"""
     table = teacher.model.get_input_embeddings().weight.detach().float()
     first, last = (table[getattr(teacher.tokenizer, f"{t}_token_id")] for t in ("cls", "sep"))
@@ -124,7 +138,7 @@ def _move(teacher: Teacher, wanted: int, n: int, student: Any, predict: nn.Modul
 
 
 @torch.no_grad()
-def _answers(teacher: Teacher, e: Tensor) -> Tensor:
+def _answers(teacher: LoadedTeacher, e: Tensor) -> Tensor:
     found = []
     for part in torch.split(e, BATCH):
         mask = torch.ones(part.shape[:2], dtype=torch.long, device=teacher.device)
