@@ -9,7 +9,7 @@ from matplotlib import pyplot as plt
 
 from benchmarks.alloy import students
 from benchmarks.alloy.methods import TUNED
-from benchmarks.harness.pictures import BLUE, GREY, ORANGE, save
+from benchmarks.harness.plots import BLUE, GREY, ORANGE, save
 from benchmarks.harness.sections import Cells
 from benchmarks.harness.summary import Part, rows
 
@@ -92,7 +92,7 @@ def each(found: list[Case]) -> list[str]:
     return rows(headings, body)
 
 
-def picture(found: list[Case]) -> list[str]:
+def figure_of(found: list[Case]) -> list[str]:
     """A line per set and pool: MUKA-Soft, Alloy, perfect routing."""
     figure, axis = plt.subplots(figsize=(8, 0.24 * len(found) + 1.2))
     at = np.arange(len(found))[::-1]

@@ -99,7 +99,7 @@ def _seeds(table: Table, cells: Cells) -> list[str]:
 
 def _students(table: Table, cells: Cells) -> list[str]:
     found = bar.cases(cells)
-    lines = [*bar.summary(found), *bar.picture(found), *bar.each(found)] if found else []
+    lines = [*bar.summary(found), *bar.figure_of(found), *bar.each(found)] if found else []
     for pool in table.grid:
         lines += [f"### Students, pool: {pool}", "", routed.WORDS[pool], ""]
         titles = {m: TITLES[m] for m in STUDENTS if m in table.grid[pool]}

@@ -13,9 +13,9 @@ from alloykit.training import schedule
 from benchmarks.defaults import choice, grid
 from benchmarks.defaults.study import DEFAULT, Cell, Study
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST
-from benchmarks.harness.results import RESULTS
+from benchmarks.harness.results import RESULTS, load
 from benchmarks.harness.sections import note
-from benchmarks.harness.summary import load, rows
+from benchmarks.harness.summary import rows
 
 NOTES = Path(__file__).with_name("notes")
 Cells = Mapping[str, Any]

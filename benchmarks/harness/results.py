@@ -1,7 +1,12 @@
-"""The committed record of a table: one entry per finished or failed cell, written after each, by several processes if need be."""
+"""The committed record of a table: one entry per finished or failed cell. Several processes may write to it.
+
+The file is rewritten after each cell. What many cells have in common is in it once, under "shared", and cells name it by its digest:
+"environment", each text of "warnings", and the names of the columns of "routes". `load` puts everything back in its place.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import subprocess
 from pathlib import Path
@@ -40,17 +45,69 @@ class Record:
             found = self._read()
             found["configuration"] = _joined(found["configuration"], _plain(self.configuration))
             found["cells"][key] = _plain(cell)
-            found["cells"] = dict(sorted(found["cells"].items()))
-            head = json.dumps({k: v for k, v in found.items() if k != "cells"}, indent=1)[:-2]
-            rows = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in found["cells"].items())
-            write_atomic(
-                self.path, f'{head},\n "cells": {{\n{rows}\n }}\n}}\n'
-            )  # a line per cell, so that diffs read well
+            write_atomic(self.path, written(found))
 
     def _read(self) -> dict[str, Any]:
         if not self.path.exists():
             return {"configuration": _plain(self.configuration), "cells": {}}
-        return dict(json.loads(self.path.read_text(encoding="utf-8")))
+        return load(self.path)
+
+
+def load(path: Path) -> dict[str, Any]:
+    """A results file, each cell whole. Files that have no "shared" are read as they are."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    shared = found.pop("shared", {})
+    if "cells" in found:
+        found["cells"] = {key: _restored(cell, shared) for key, cell in found["cells"].items()}
+    return found
+
+
+def written(found: dict[str, Any]) -> str:
+    """The text of a file: whole cells in, each on one line, so that diffs read well."""
+    shared: dict[str, Any] = {}
+    cells = {key: _reduced(cell, shared) for key, cell in sorted(found["cells"].items())}
+    head = {k: v for k, v in found.items() if k != "cells"} | {"shared": dict(sorted(shared.items()))}
+    lines = ",\n".join(f"  {json.dumps(k)}: {json.dumps(v)}" for k, v in cells.items())
+    return f'{json.dumps(head, indent=1)[:-2]},\n "cells": {{\n{lines}\n }}\n}}\n'
+
+
+def _reduced(value: Any, shared: dict[str, Any]) -> Any:
+    """With digests in place of what is shared."""
+
+    def digest(part: Any) -> str:
+        key = hashlib.sha256(json.dumps(part, sort_keys=True).encode()).hexdigest()[:8]
+        if shared.setdefault(key, part) != part:
+            raise ValueError(f"expected one value for the digest {key}; got {part!r} and {shared[key]!r}")
+        return key
+
+    if not isinstance(value, dict):
+        return value
+    found = {key: _reduced(part, shared) for key, part in value.items()}
+    if "environment" in found:
+        found["environment"] = digest(found["environment"])
+    if "warnings" in found:
+        found["warnings"] = [digest(text) for text in found["warnings"]]
+    if "routes" in found:
+        columns = [list(row) for row in found["routes"].values()]
+        if columns and columns.count(columns[0]) == len(columns):
+            rows = {name: list(row.values()) for name, row in found["routes"].items()}
+            found["routes"] = {"columns": digest(columns[0]), "rows": rows}
+    return found
+
+
+def _restored(value: Any, shared: dict[str, Any]) -> Any:
+    """With what is shared in place of its digest."""
+    if not isinstance(value, dict):
+        return value
+    found = dict(value)
+    if "columns" in found.get("routes", {}):
+        columns = shared[found["routes"]["columns"]]
+        found["routes"] = {name: dict(zip(columns, row, strict=True)) for name, row in found["routes"]["rows"].items()}
+    if isinstance(found.get("environment"), str):
+        found["environment"] = shared[found["environment"]]
+    if "warnings" in found:
+        found["warnings"] = [shared.get(text, text) for text in found["warnings"]]
+    return {key: _restored(part, shared) if key != "environment" else part for key, part in found.items()}
 
 
 def _differs(old: dict[str, Any], new: dict[str, Any]) -> str | None:

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.harness.results import RESULTS
-from benchmarks.harness.summary import DIFFERENCE, Part, load, points, rows, spread
+from benchmarks.harness.results import RESULTS, load
+from benchmarks.harness.summary import DIFFERENCE, Part, points, rows, spread
 from benchmarks.harness.table import PAPER, Table
 
 Cells = dict[str, Any]

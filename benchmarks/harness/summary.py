@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -75,10 +73,6 @@ class Part:
         for name, p in zip(found, holm([f["p"] for f in found.values()]), strict=True):
             found[name]["p_holm"] = p
         return found
-
-
-def load(path: Path) -> dict[str, Any]:
-    return dict(json.loads(path.read_text(encoding="utf-8")))
 
 
 def spread(values: Sequence[float], digits: int = 1, usual: int = 3) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from matplotlib import pyplot as plt
 
-from benchmarks.harness.pictures import BLUE, GREY, ORANGE, curves, save
+from benchmarks.harness.plots import BLUE, GREY, ORANGE, curves, save
 from benchmarks.harness.sections import Cells, section, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
@@ -123,11 +123,11 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
     left.set_yticks(range(len(labels)), labels)
     left.invert_yaxis()
     left.set_xlabel("wrongly routed test texts per seed (colour: the owner)")
-    picture = right.imshow(confusion / confusion.sum(1, keepdims=True), cmap="Blues", vmin=0, vmax=1)
+    shown = right.imshow(confusion / confusion.sum(1, keepdims=True), cmap="Blues", vmin=0, vmax=1)
     right.set_xticks(range(len(labels)), labels, rotation=90)
     right.set_yticks(range(len(labels)), labels)
     right.set(xlabel="the oracle says", ylabel="label")
-    figure.colorbar(picture, ax=right)
+    figure.colorbar(shown, ax=right)
     figure.suptitle(setting.title)
     body = []
     for one, p in done:
@@ -162,5 +162,5 @@ def _fig6(table: Table, cells: Cells) -> list[str]:
     parts = {s.title: Part(cells, s.name, "shared") for s in table.settings}
     lines = {title: {tau: values_of(p, f"muka-soft-{tau}") for tau in fig6.TAUS} for title, p in parts.items()}
     body = [[title, *(spread(v) if v else "–" for v in line.values())] for title, line in lines.items()]
-    picture = curves(table, lines, "Accuracy of MUKA-Soft's student over the temperature", "τ", "log")
-    return picture + rows(["τ", *fig6.TAUS], body)
+    shown = curves(table, lines, "Accuracy of MUKA-Soft's student over the temperature", "τ", "log")
+    return shown + rows(["τ", *fig6.TAUS], body)

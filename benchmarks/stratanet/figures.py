@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from benchmarks.harness.pictures import bars, curves
+from benchmarks.harness.plots import bars, curves
 from benchmarks.harness.sections import Cells, cells_of, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
@@ -22,9 +22,9 @@ def fig4(table: Table, cells: Cells) -> list[str]:
     lines = {
         s.title: {v: values_of(Part(whole, s.name, "generated"), names[v]) for v in LAMBDAS} for s in table.settings
     }
-    picture = curves(table, lines, "Accuracy of StrataNet's student over λ", "λ, the weight of the intermediate layers")
+    shown = curves(table, lines, "Accuracy of StrataNet's student over λ", "λ, the weight of the intermediate layers")
     body = [[title, *map(_spread, line.values())] for title, line in lines.items()]
-    return [*picture, TOLD, "", *rows(["λ", *LAMBDAS], body)]
+    return [*shown, TOLD, "", *rows(["λ", *LAMBDAS], body)]
 
 
 def prompted(table: Table, cells: Cells) -> list[str]:
@@ -37,8 +37,8 @@ def prompted(table: Table, cells: Cells) -> list[str]:
             groups[f"{steered.title}\n{way}"] = found
             body.append([f"{steered.title}: {way}", *_quality(part), *map(_spread, found.values())])
     headings = ["", "control, %", "distinct-2", "self-BLEU", "perplexity", *(f"{title}, %" for title in DRAWN.values())]
-    picture = bars(table, groups, "Accuracy of students by how their texts were asked for")
-    return [*picture, TOLD, "", *rows(headings, body)]
+    shown = bars(table, groups, "Accuracy of students by how their texts were asked for")
+    return [*shown, TOLD, "", *rows(headings, body)]
 
 
 def _spread(values: list[float]) -> str:

@@ -19,7 +19,7 @@ from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import DataSet, Files
 from benchmarks.harness.profiles import SMALL
-from benchmarks.harness.results import Record, letters, numbers
+from benchmarks.harness.results import Record, letters, load, numbers
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
@@ -135,6 +135,27 @@ def test_a_record_keeps_what_others_wrote_and_refuses_another_configuration(tmp_
     assert json.loads((tmp_path / "paper" / "table.json").read_text())["configuration"]["size"] == 1
     with pytest.raises(SystemExit, match="another configuration"):
         Record("paper", "table", {"size": 2, "labels": ("a", "b")}, tmp_path)
+
+
+def test_what_cells_have_in_common_is_in_the_file_once_and_read_back_in_every_cell(tmp_path: Path) -> None:
+    """The machine, the texts of warnings, the names of the columns of `routes`. Files written before this was so are read alike."""
+    machine = {"python": "3.11", "threads": 1}
+    routes = {way: {"texts": 5, "warnings": ["too few", way], "accuracy": 0.1 + 0.2} for way in ("one", "two")}
+    cell = {"status": "done", "routes": routes, "pool": {"warnings": ["too few"]}, "environment": machine}
+    record, path = Record("paper", "table", {}, tmp_path), tmp_path / "paper" / "table.json"
+    for key in "ab":
+        record.add(key, cell)
+    record.add("c", {"status": "failed", "error": "it broke", "environment": machine | {"threads": 2}})
+    text = path.read_text(encoding="utf-8")
+    assert [text.count(f'"{word}"') for word in ("too few", "one", "accuracy", "3.11")] == [1, 3, 1, 2]
+    assert record.cells()["a"] == record.cells()["b"] == cell
+    assert record.cells()["c"]["environment"]["threads"] == 2
+    before = {"configuration": {}, "cells": {"a": cell}}
+    path.write_text(json.dumps(before), encoding="utf-8")
+    assert load(path) == before
+    record.add("b", cell)
+    assert record.cells() == {"a": cell, "b": cell}
+    assert path.read_text(encoding="utf-8").count('"3.11"') == 1, "written anew with the next cell"
 
 
 def test_a_later_run_may_add_settings_methods_and_encoders_but_change_none(tmp_path: Path) -> None:

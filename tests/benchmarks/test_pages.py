@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.harness import pictures
+from benchmarks.harness import plots
+from benchmarks.harness.results import RESULTS, load, written
 
 INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 
@@ -17,14 +18,21 @@ INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = import_module(f"benchmarks.{paper}.page")
     committed = (page.RESULTS / f"{paper}.md").read_text(encoding="utf-8")
-    (tmp_path / paper).mkdir()  # for pictures
+    (tmp_path / paper).mkdir()  # for figures
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
-    monkeypatch.setattr(pictures, "RESULTS", tmp_path)
+    monkeypatch.setattr(plots, "RESULTS", tmp_path)
     page.write()
     written = (tmp_path / f"{paper}.md").read_text(encoding="utf-8")
     assert written == committed
     committed_files = {p.name for p in (page.RESULTS / paper).glob("*")}
     assert {p.name for p in (tmp_path / paper).iterdir()} <= committed_files
+
+
+@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "alloy"])
+def test_committed_results_are_as_the_harness_writes_them(paper: str) -> None:
+    for path in sorted((RESULTS / paper).glob("*.json")):
+        if "cells" in (found := load(path)):
+            assert path.read_text(encoding="utf-8") == written(found), path.name
 
 
 @pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "alloy"])

@@ -18,9 +18,8 @@ from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module
 from benchmarks.harness import sections, stages
-from benchmarks.harness import summary as summary_module
 from benchmarks.harness.data import FOREIGN, SETS
-from benchmarks.harness.results import RESULTS, Record, _differs, _plain
+from benchmarks.harness.results import RESULTS, Record, _differs, _plain, load
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
 from benchmarks.muka import table1
@@ -179,7 +178,7 @@ def test_committed_results_are_of_the_small_tables_as_they_are() -> None:
     for table in SMALL:
         path = RESULTS / table.paper / f"{table.name}.json"
         if path.exists():
-            old = summary_module.load(path)["configuration"]
+            old = load(path)["configuration"]
             assert _differs(old, _plain(table.configuration())) is None, called(table)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from alloykit.files import write_json
 from alloykit.run_files import SUMMARY
-from benchmarks.harness import pictures
+from benchmarks.harness import plots
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.stages import Stages
 from benchmarks.stratanet import fig4, fig5, figures, table3
@@ -17,8 +17,8 @@ from benchmarks.stratanet.written import SHOWN, written
 
 
 @pytest.fixture(autouse=True)
-def pictures_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(pictures, "RESULTS", tmp_path)
+def figures_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(plots, "RESULTS", tmp_path)
     (tmp_path / "stratanet").mkdir()
     return tmp_path / "stratanet"
 
@@ -51,7 +51,7 @@ def test_quality_is_the_mean_over_teachers(tmp_path: Path) -> None:
     assert written(stages, "generated") == dict.fromkeys(SHOWN, 1.5)
 
 
-def test_steered_texts_stand_beside_prompted_ones(monkeypatch: pytest.MonkeyPatch, pictures_in: Path) -> None:
+def test_steered_texts_stand_beside_prompted_ones(monkeypatch: pytest.MonkeyPatch, figures_in: Path) -> None:
     quality = {"status": "done", "control": 0.25, "distinct_2": 0.875, "self_bleu": 0.125, "perplexity": 99.6}
     steered = {f"ag_news/generated/{seed}/stratanet": student(a) for seed, a in enumerate((0.5, 0.7, 0.9))}
     monkeypatch.setattr(figures, "cells_of", lambda table: steered if table is table3.TABLE else {})
@@ -60,15 +60,15 @@ def test_steered_texts_stand_beside_prompted_ones(monkeypatch: pytest.MonkeyPatc
     assert "| AG News: steered | not run | – | – | – | 60.0 ± 14.1 | not run |" in lines
     assert "| AG News: prompted | 25.0 (1 seed) | 0.88 | 0.12 | 100 | not run | 40.0 (1 seed) |" in lines
     assert len([line for line in lines if line.startswith(("| AG News", "| 5Abstracts"))]) == 8
-    assert (pictures_in / "fig5.svg").exists()
+    assert (figures_in / "fig5.svg").exists()
 
 
-def test_the_default_s_point_of_fig_4_is_table_3_s(monkeypatch: pytest.MonkeyPatch, pictures_in: Path) -> None:
+def test_the_default_s_point_of_fig_4_is_table_3_s(monkeypatch: pytest.MonkeyPatch, figures_in: Path) -> None:
     of_table3 = {f"ag_news/generated/{seed}/stratanet": student(a) for seed, a in enumerate((0.75, 0.75, 0.9))}
     monkeypatch.setattr(figures, "cells_of", lambda _: of_table3)
     cells = {f"ag_news/generated/{seed}/stratanet-0.3": student(0.25) for seed in range(2)}
     lines = figures.fig4(fig4.TABLE, cells)
     assert "| AG News | not run | 25.0 ± 0.0 | not run | 75.0 ± 0.0 | not run |" in lines
-    first = (pictures_in / "fig4.svg").read_bytes()
+    first = (figures_in / "fig4.svg").read_bytes()
     figures.fig4(fig4.TABLE, cells)
-    assert (pictures_in / "fig4.svg").read_bytes() == first
+    assert (figures_in / "fig4.svg").read_bytes() == first

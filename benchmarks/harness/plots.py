@@ -1,4 +1,4 @@
-"""Pictures on the pages: saved beside the results, the same file for the same figures."""
+"""Figures of the pages: saved beside the results, the same file for the same numbers."""
 
 from __future__ import annotations
 
