@@ -7,8 +7,8 @@ import statistics
 from pathlib import Path
 from typing import Any
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.progress import set_quiet
+from alloykit.stages.amalgamation import run_recipe
 from benchmarks.alloy.methods import K, settings
 from benchmarks.alloy.students import TABLE as STUDENTS
 from benchmarks.harness.stages import Stages

@@ -9,13 +9,13 @@ from typing import Any
 
 import torch
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers, of_teachers
 from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.methods.report_sections import MethodReport, Table
 from alloykit.methods.rl_kd.method import SELECTION
 from alloykit.outputs import chunks
+from alloykit.stages.amalgamation import run_recipe
 from benchmarks.harness.results import commit, letters
 from benchmarks.harness.stages import Stages
 

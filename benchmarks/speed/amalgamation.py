@@ -11,7 +11,6 @@ from typing import Any
 import datasets
 import torch
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.plan import plan
 from alloykit.commands.teach import teach
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -19,6 +18,7 @@ from alloykit.labels import LabelSpace
 from alloykit.progress import say, set_quiet
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.prepare import prepare
 from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.sampler import LengthSampler

@@ -15,8 +15,8 @@ from pathlib import Path
 import transformers
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.amalgamation import run_recipe
 
 WORDS = [f"word{i}" for i in range(500)]
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.progress import set_quiet
 from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.amalgamation import run_recipe
 from alloykit.teachers.hugging_face import TeacherSpec
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.speed.measure import Measurement

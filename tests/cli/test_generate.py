@@ -14,12 +14,12 @@ from commandline import Call, write_recipe
 
 import alloykit
 import alloykit.stages.generated_texts as generate_module
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.generate import generate
 from alloykit.errors import AlloyError
 from alloykit.generation.writer import Writer
 from alloykit.recipe.models import GenerateRecipe, Recipe, parse
 from alloykit.report.figures import percent
+from alloykit.stages.amalgamation import run_recipe
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
 

@@ -11,8 +11,8 @@ import pytest
 from commandline import Call, Finished, collect
 from toy import examples, labelled
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.stages.amalgamation import run_recipe
 
 STUDENT = "student/README.md"
 

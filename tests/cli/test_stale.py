@@ -15,7 +15,6 @@ import torch
 import toy
 import yaml
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
@@ -24,6 +23,7 @@ from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
 from alloykit.methods.muka import Muka
 from alloykit.methods.protocol import Needs
 from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
 from alloykit.stages.run_folder import Run, note_inputs
@@ -178,16 +178,16 @@ def test_every_input_has_its_place(folder: Path) -> None:
     values = yaml.safe_load((folder / "recipe.yaml").read_text())
     prepared = prepare(parse(values, Recipe))
     a, b = (load_texts(tiny.texts(5, seed=seed)) for seed in (1, 2))
-    plain = inputs_of(prepared, None, None)
+    plain = inputs_of(prepared)
     for validation, generated, name in ((a, None, "validation"), (None, a, "generated")):
-        one = inputs_of(prepared, validation, generated)
-        two = inputs_of(prepared, validation and b, generated and b)
+        one = inputs_of(replace(prepared, validation=validation, generated=generated))
+        two = inputs_of(replace(prepared, validation=validation and b, generated=generated and b))
         assert {key for key in plain if plain[key] != one[key]} == {name}
         assert {key for key in plain if two[key] != one[key]} == {name}
     with_states = replace(prepared, method=AskingForStates(prepared.method.options, str(folder / "encoder")))
-    one = inputs_of(with_states, None, None)
+    one = inputs_of(with_states)
     another_encoder(folder)
-    two = inputs_of(with_states, None, None)
+    two = inputs_of(with_states)
     assert {key for key in one if one[key] != two[key]} == {"student", "text_states"}
     fits = [fitted_to(prepared, plain, {"billing": {"sampling": {"sampler": s}}}) for s in ("bytes", "stock")]
     assert fits[0] != fits[1]

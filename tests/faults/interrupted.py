@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.amalgamation import run_recipe
 
 COMMAND = [sys.executable, "-c", "from alloykit.cli.main import main; main()", "amalgamate"]
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1"}

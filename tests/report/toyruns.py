@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import toy
 from commandline import write_csv
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.teach import teach
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.stages.amalgamation import run_recipe
 
 TRAINING = {"epochs": 4, "learning_rate": 0.01, "batch_size": 8, "max_length": 32}
 THIRTY = [f"question about {toy.FILLERS[n % 23]} number {n}" for n in range(30)]

@@ -49,8 +49,8 @@ def demo(
 @app.command()
 def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
     """Teachers and unlabelled texts in, one student out. The main job."""
-    from alloykit.commands.amalgamate import run_recipe
     from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.stages.amalgamation import run_recipe
 
     _show(run_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, overwrite=overwrite))
 
@@ -58,8 +58,8 @@ def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overw
 @app.command()
 def distill(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
     """Teachers of one task and labelled texts in, one fast student out."""
-    from alloykit.commands.distill import distill_recipe
     from alloykit.recipe.models import DistillRecipe, read_recipe
+    from alloykit.stages.distillation import distill_recipe
 
     _show(distill_recipe(read_recipe(recipe, DistillRecipe), knowledge=knowledge, overwrite=overwrite))
 

@@ -6,12 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from alloykit.commands.amalgamate import run_recipe
-from alloykit.errors import AlloyError
-from alloykit.methods.registry import create, methods
-from alloykit.recipe.models import DistillRecipe, Recipe
+from alloykit.recipe.models import DistillRecipe
 from alloykit.stages.arguments import Teachers, from_python
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.distillation import distill_recipe
 from alloykit.stages.run_folder import Run
 
 
@@ -34,40 +31,3 @@ def distill(
     """
     recipe, tables = from_python(DistillRecipe, teachers, texts, student, method, output, evaluate, validation, blocks)
     return distill_recipe(recipe, tables=tables, overwrite=overwrite)
-
-
-def distill_recipe(
-    recipe: Recipe,
-    *,
-    tables: Mapping[str, Any] | None = None,
-    knowledge: str | Path | None = None,
-    overwrite: bool = False,
-) -> Run:
-    """Run a recipe of `distill` to its end, or go on where it stopped."""
-    check_method(recipe)
-    return run_recipe(recipe, tables=tables, knowledge=knowledge, overwrite=overwrite, check=check_teachers)
-
-
-def check_method(recipe: Recipe) -> None:
-    """AlloyError, before texts are read, for a method that joins different labels."""
-    method = create(recipe.method)
-    if not method.one_task:
-        fit = sorted(name for name, known in methods().items() if known.one_task)
-        raise AlloyError(
-            expected="a method for teachers of one task, for `alloykit distill`",
-            got=f"'{method.name}', which joins teachers of different labels",
-            hint=f"Take one of {', '.join(fit)}; or run it with `alloykit amalgamate`.",
-        )
-
-
-def check_teachers(prepared: Prepared) -> None:
-    """AlloyError unless all teachers know the same labels."""
-    first, *rest = (set(labels) for labels in prepared.space.teachers)
-    for name, labels in zip(prepared.names[1:], rest, strict=True):
-        if labels != first:
-            raise AlloyError(
-                expected=f"teachers that know the same labels ({', '.join(sorted(first))})",
-                got=f"'{name}' with {', '.join(sorted(labels))}",
-                hint="Give real names to anonymous labels (`teachers: [{model: …, labels: {LABEL_0: …}}]`) or map them with "
-                "`labels: {aliases: …}`. For teachers of different labels there is `alloykit amalgamate`.",
-            )

@@ -11,8 +11,8 @@ from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.protocol import Context
 from alloykit.progress import say
 from alloykit.recipe.models import GENERATE, Recipe
-from alloykit.stages.knowledge import writes
-from alloykit.stages.prepare import SHARD_ROWS, Prepared, check_labelled, prepare, rehearse
+from alloykit.stages.prepare import SHARD_ROWS, Prepared, prepare, rehearse, with_labelled_texts
+from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.stages.probe import Measured, probe_student, probe_teacher
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
@@ -22,7 +22,7 @@ def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
     without, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
     starts. Texts that are still to be written are counted, and nothing can be said of what comes after them."""
-    if writes(recipe):
+    if texts_are_missing(recipe):
         rehearsed = rehearse(recipe)
         generation = {"generation": _generation(rehearsed)}
         if recipe.texts == GENERATE:
@@ -30,8 +30,7 @@ def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
             return about | generation
     else:
         generation = {}
-    prepared = prepare(recipe)
-    check_labelled(prepared)
+    prepared = with_labelled_texts(prepare(recipe))
     return describe_plan(prepared, recipe.training, probe=probe) | generation
 
 

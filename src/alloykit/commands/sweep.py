@@ -10,15 +10,14 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.progress import say
 from alloykit.recipe.models import Recipe
 from alloykit.stages.lock import locked
-from alloykit.stages.prepare import check_labelled, prepare
+from alloykit.stages.prepare import prepare, with_labelled_texts
 from alloykit.stages.run_folder import check_run_folder
 
 
 def sweep_recipe(recipe: Recipe, *, knowledge: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
     """Fill the knowledge store of a recipe. `part` (i, n): only every n-th shard from the i-th."""
     with nullcontext() if knowledge is not None else _own_folder(Path(recipe.output), part):
-        prepared = prepare(recipe)
-        check_labelled(prepared)
+        prepared = with_labelled_texts(prepare(recipe))
         store = prepared.store(knowledge)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
     say(f"knowledge is in {store.storage.url}")

@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from rich.markup import escape
 
-from alloykit.commands.amalgamate import run_recipe
 from alloykit.commands.evaluate import table
 from alloykit.commands.teach import teach
 from alloykit.data import load_texts
@@ -22,6 +21,7 @@ from alloykit.escape import visible
 from alloykit.files import write_atomic
 from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.output_folder import check_output
 from alloykit.stages.run_folder import Run
 from alloykit.terminal import show

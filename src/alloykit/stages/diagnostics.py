@@ -12,6 +12,7 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.evaluation import health, learning
 from alloykit.evaluation import student_confidence as student
+from alloykit.evaluation import supervision as treatment
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
@@ -20,10 +21,11 @@ from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import whole
 from alloykit.outputs import Source, chunks, sample
+from alloykit.run_files import TrainingRecord
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
 from alloykit.training.dataset import split_held_out
 from alloykit.training.schedule import Schedule, decided, known
 
@@ -31,6 +33,26 @@ LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is
 READ = 2_000  # texts that each tokenizer is shown
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
+
+
+def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
+    """Teachers and method on a sample of the pool: `health`, `agreement`, `supervision`. Nothing where no teacher was asked.
+
+    warnings: what is found goes there."""
+    source, method, names, space = outputs.stored, prepared.method, prepared.names, prepared.space
+    if not isinstance(source, StoredKnowledge):
+        return {}
+    found = teachers_health(prepared, source, outputs.store)
+    pool, seen = sample(source, LOOKED_AT), sample(outputs.pool, LOOKED_AT)
+    agreement = treatment.agreement(pool, space, names)
+    treated = attempt(
+        method,
+        "its targets of the pool",
+        lambda: treatment.summarise(method, seen, context, names),
+        warnings,
+    )
+    warnings += health.warnings(found) + treatment.warnings(pool, space, names)
+    return {"health": found, "agreement": agreement, "supervision": treated}
 
 
 def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -> dict[str, dict[str, Any]]:
@@ -94,12 +116,12 @@ def student_view(
     return view
 
 
-def learning_view(prepared: Prepared, run: Run, view: dict[str, Any] | None) -> dict[str, Any]:
+def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict[str, Any] | None) -> dict[str, Any]:
     """Whether the student has learned for long enough: `late_fall`, `advice` and `warnings` (evaluation/learning.py).
 
-    view: what `student_view` found; None if nobody looked.
+    trained: what training.json says. view: what `student_view` found; None if it was not asked.
     """
-    options, shape, trained = prepared.recipe.training, prepared.student_shape, run.training
+    options, shape = prepared.recipe.training, prepared.student_shape
     assert shape is not None
     usual = options.model_copy(update={"learning_rate": None, "epochs": None})
     usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)

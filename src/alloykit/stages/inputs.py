@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from alloykit.data import Texts
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.registry import spec_of
 from alloykit.models.location import identity
@@ -16,9 +15,10 @@ def teachers_of(prepared: Prepared) -> dict[str, Any]:
     return {info.name: identity(info.spec.model, info.revision) for info in prepared.infos}
 
 
-def inputs_of(prepared: Prepared, validation: Texts | None, generated: Texts | None) -> dict[str, Any]:
-    """Fingerprints of texts and models, known before any teacher reads. `validation`, `generated`: None where they are not used."""
+def inputs_of(prepared: Prepared) -> dict[str, Any]:
+    """Fingerprints of texts and models, known before any teacher reads."""
     recipe, method = prepared.recipe, prepared.method
+    validation, generated = prepared.validation, prepared.generated
     student = recipe.student if method.phases() else None
     encoder = method.needs.text_states
     return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -22,7 +22,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_config
 from alloykit.precision import choose_precision
-from alloykit.recipe.models import InMemory, LabelOptions, Recipe
+from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe, unique_names
@@ -34,6 +34,9 @@ from alloykit.training.training_options import StudentSpec
 
 @dataclass(frozen=True)
 class Prepared:
+    """The first stage's result: a recipe checked against the world, with its texts. `validation`: None where neither the method nor the
+    choice of the checkpoint uses them; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
+
     recipe: Recipe
     infos: list[TeacherInfo]
     space: LabelSpace
@@ -41,6 +44,15 @@ class Prepared:
     texts: Texts
     device: str
     student_shape: Shape | None = None
+    validation: Texts | None = None
+    test: Texts | None = None
+    generated: Texts | None = None
+
+    @property
+    def pinned(self) -> Recipe:
+        """The recipe with the hub revision of every teacher written out."""
+        specs = [i.spec.model_copy(update={"revision": i.revision, "name": i.name}) for i in self.infos]
+        return self.recipe.model_copy(update={"teachers": specs})
 
     @property
     def names(self) -> list[str]:
@@ -183,22 +195,26 @@ def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[li
     return infos, space
 
 
-def rehearse(recipe: Recipe) -> Prepared:
-    """`prepare` and `check_labelled` with one text for every label, in place of those that are still to be written, which takes hours: so
-    whatever can be refused is refused first. How long the student learns is not decided by these few texts. AlloyError."""
+def rehearse(recipe: Recipe, tables: Mapping[str, Texts] | None = None) -> Prepared:
+    """`prepare` and `with_labelled_texts` with one text per label instead of those that generation will write, which takes hours: whatever
+    can be refused is refused first. These few texts do not decide how long the student learns. AlloyError."""
     _, space = described(recipe.teachers, recipe.labels)
     shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
-    prepared = prepare(recipe, shown)
-    check_labelled(prepared)
-    return replace(prepared, recipe=recipe)
+    return replace(with_labelled_texts(prepare(recipe, shown), tables or {}), recipe=recipe)
 
 
-def check_labelled(prepared: Prepared) -> None:
-    """AlloyError, before any work, for validation or test texts that cannot be read or have labels that no teacher knows."""
-    recipe = prepared.recipe
-    for block in (recipe.validation, recipe.evaluate):
-        if block is not None and not isinstance(block.data, InMemory):
-            prepared.labels(read(salted(block.data, recipe), want_labels=True))
+def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:
+    """With the recipe's validation and test texts. `tables`: those in memory, by `validation` and `evaluate`.
+
+    AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage will use them."""
+    recipe, found = prepared.recipe, dict[str, Texts]()
+    for name, block in (("validation", recipe.validation), ("evaluate", recipe.evaluate)):
+        if block is not None:
+            in_memory = (tables or {}).get(name)
+            found[name] = in_memory if in_memory is not None else read(salted(block.data, recipe), want_labels=True)
+            prepared.labels(found[name])
+    asked = prepared.method.needs.validation or recipe.training.select == "labelled"
+    return replace(prepared, validation=found.get("validation") if asked else None, test=found.get("evaluate"))
 
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +18,30 @@ from alloykit.models.attention import write_out_attention
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, say
-from alloykit.stages.knowledge import Validation, live, load_teachers, supply_of
+from alloykit.run_files import TrainingRecord
+from alloykit.stages.fit import Fitted
+from alloykit.stages.knowledge import Knowledge, Validation
 from alloykit.stages.method_reports import training_view
+from alloykit.stages.online_teachers import load_teachers, online_source, supply_of
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import Run
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
+
+
+@dataclass(frozen=True)
+class Student:
+    """The last stage's result. `training`: what training.json says, None if it is not there."""
+
+    folder: Path
+    training: TrainingRecord | None
+
+
+def make_student(prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitted) -> Student | None:
+    """The run's student, trained now if it is not there yet. None for a method without one. AlloyError."""
+    if prepared.method.phases() and not run.has_student:
+        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
+    return Student(run.student, run.training) if run.has_student else None
 
 
 def train_student(
@@ -54,11 +73,11 @@ def train_student(
     begun = time.perf_counter()
     if prepared.method.needs.token_states:
         teachers = load_teachers(prepared)
-        source = live(prepared, source, prepared.texts, teachers, tokenizer, length)
+        source = online_source(prepared, source, prepared.texts, teachers, tokenizer, length)
         if prepared.epochs > 1:  # else no text is asked about twice
             source.keep(range(len(prepared.texts)))
         if check_source is not None and validation is not None:
-            check_source = live(prepared, check_source, validation.texts, teachers, tokenizer, length)
+            check_source = online_source(prepared, check_source, validation.texts, teachers, tokenizer, length)
             check_source.keep(range(len(validation.texts)))
     if prepared.method.needs.student_attention_scores:
         write_out_attention(model)

@@ -1,0 +1,89 @@
+"""What a run finds out on its way, for metrics.json, and its warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from alloykit.files import write_json
+from alloykit.methods.registry import spec_of
+from alloykit.models.export import save_temperature
+from alloykit.progress import say
+from alloykit.run_files import METRICS, read_summary
+from alloykit.stages.diagnostics import learning_view, pool_view, student_view
+from alloykit.stages.fit import Fitted
+from alloykit.stages.knowledge import Knowledge
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+from alloykit.stages.sizes import sizes
+from alloykit.stages.texts import generated
+from alloykit.stages.train_student import Student
+
+
+@dataclass
+class Findings:
+    """`metrics`: by their keys in metrics.json. `warnings`: every one is printed as soon as the part that found it is done."""
+
+    metrics: dict[str, Any]
+    warnings: list[str] = field(default_factory=list)
+    printed: int = 0
+
+    @classmethod
+    def of_inputs(cls, prepared: Prepared, warnings: Iterable[str]) -> Findings:
+        """Method, labels by teacher, texts."""
+        space, texts = prepared.space, prepared.texts
+        return cls(
+            {
+                "method": spec_of(prepared.method),
+                "learns_from_labels": prepared.method.needs.labels,
+                "labels": list(space.names),
+                "teachers": {name: list(labels) for name, labels in zip(prepared.names, space.teachers, strict=True)},
+                "texts": {"used": len(texts), "duplicates": texts.duplicates, **texts.dropped},
+            },
+            list(warnings),
+        )
+
+    def add_pool(self, prepared: Prepared, outputs: Knowledge, fitted: Fitted) -> None:
+        """What fit, teachers and method tell about the pool."""
+        self.metrics["fit"] = fitted.report
+        self.warnings += fitted.report["warnings"]
+        if prepared.generated is not None and (summary := read_summary(generated(prepared.recipe))) is not None:
+            self.metrics["generated"] = summary["teachers"]
+        self.metrics |= pool_view(prepared, outputs, fitted.context, self.warnings)
+        self._print()
+
+    def add_student(
+        self, prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitted, student: Student | None, *, report: bool
+    ) -> None:
+        """What training and student tell. report: also what only the report shows; the student gets its temperature then."""
+        if student is None:
+            self._print()
+            return
+        if student.training is not None and "report" in student.training:
+            self.warnings += student.training["report"]["warnings"]
+        if report:
+            view = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
+            self.metrics["student"] = view
+            save_temperature(student.folder, view["temperature"])
+            self.metrics["models"] = sizes(prepared, run)
+        self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
+        self.warnings += self.metrics["learning"].pop("warnings")
+        self._print()
+
+    def write(
+        self, run: Run, prepared: Prepared, outputs: Knowledge, student: Student | None, this_call: float
+    ) -> None:
+        """metrics.json. this_call: seconds since the run began or went on."""
+        training = None if student is None else student.training
+        seconds = {
+            "sweep": {name: round(outputs.store.seconds(name), 1) for name in prepared.names},
+            "training": None if training is None else training["seconds"],
+            "this call": round(this_call, 1),
+        }
+        write_json(run.folder / METRICS, self.metrics | {"warnings": self.warnings, "seconds": seconds})
+
+    def _print(self) -> None:
+        for warning in self.warnings[self.printed :]:
+            say(f"warning: {warning}")
+        self.printed = len(self.warnings)

@@ -1,0 +1,34 @@
+"""The third stage of a run: the method fits whatever needs the whole pool, and reports what it found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alloykit.knowledge.store.artifacts import cached_tensors
+from alloykit.methods.protocol import Context
+from alloykit.run_files import STATE
+from alloykit.stages.inputs import fitted_to, inputs_of
+from alloykit.stages.knowledge import Knowledge
+from alloykit.stages.method_reports import fit_view
+from alloykit.stages.prepare import Prepared
+from alloykit.stages.run_folder import Run
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """`context`: with the method's state, and without validation and generated texts, as `evaluate` builds it again.
+    `report`: the method's `warnings` and `sections` about its fit, as JSON."""
+
+    context: Context
+    report: dict[str, Any]
+
+
+def fit(prepared: Prepared, run: Run, outputs: Knowledge) -> Fitted:
+    """Fit the method to the pool, or read its state from the run folder if it was fitted to the same. AlloyError."""
+    validation, own = outputs.validation, outputs.own
+    seen = replace(prepared.context, validation=None if validation is None else validation.source, own=own)
+    made_of = fitted_to(prepared, inputs_of(prepared), outputs.made_of)
+    state = cached_tensors(run.folder / STATE, made_of, lambda: prepared.method.fit(outputs.pool, seen))
+    context = replace(prepared.context, state=state)
+    return Fitted(context, fit_view(prepared, context))

@@ -1,0 +1,57 @@
+"""Teachers in memory while the student trains: token states, and the data of methods that make their own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alloykit.data import Texts
+from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
+from alloykit.methods.protocol import Phase
+from alloykit.models.attention import write_out_attention
+from alloykit.outputs import Source
+from alloykit.progress import say
+from alloykit.stages.prepare import Prepared
+from alloykit.teachers.hugging_face import Teacher
+
+
+def supply_of(prepared: Prepared) -> Any:
+    """What makes the data of each phase, for a method that learns from its own examples. None for any other."""
+    method = prepared.method
+    if not method.needs.phase_data:
+        return None
+    options, context = prepared.sweep_options(), prepared.context
+    teachers = [Teacher.load(info, max_length=options.max_length, device=options.device) for info in prepared.infos]
+
+    def supply(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
+        seed = sample_seed(prepared.recipe.training.seed, phase.name, 0, 0)
+        student.to(options.device)
+        modules.to(options.device)
+        data = method.phase_data(phase, student, modules, teachers, context, seed)
+        return data.dataset, data.collator
+
+    return supply
+
+
+def online_source(
+    prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
+) -> LiveKnowledge:
+    """Stored answers, with token states from the teachers themselves."""
+    layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
+    scores = prepared.method.needs.attention_scores
+    return LiveKnowledge(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
+
+
+def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
+    """By name, the teachers whose token states the method compares."""
+    options, method = prepared.sweep_options(), prepared.method
+    asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
+    infos = [info for info, layers in asked if layers]
+    say(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
+    found = {
+        info.name: Teacher.load(info, max_length=options.max_length, device=options.device, numbers=options.numbers)
+        for info in infos
+    }
+    for teacher in found.values() if method.needs.attention_scores else ():
+        write_out_attention(teacher.model)
+    return found

@@ -1,0 +1,60 @@
+"""The first stage of a run: everything that can be refused is refused before anything is written or any teacher reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.methods.registry import create
+from alloykit.models.device import pick_device
+from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.stages.generated_texts import write_texts
+from alloykit.stages.inputs import teachers_of
+from alloykit.stages.prepare import Prepared, prepare, rehearse, with_labelled_texts
+from alloykit.stages.run_folder import check_run
+from alloykit.stages.texts import GENERATED, generated
+
+
+def prepare_run(
+    recipe: Recipe,
+    tables: Mapping[str, Texts],
+    check: Callable[[Prepared], None] | None = None,
+    *,
+    overwrite: bool = False,
+) -> Prepared:
+    """The recipe with its texts, validation texts, test texts and generated texts, each read once.
+
+    Texts of the `generation:` block are written first if they are missing; everything else is checked before that. AlloyError.
+    """
+    if texts_are_missing(recipe):
+        rehearsed = rehearse(recipe, tables)
+        if check is not None:
+            check(rehearsed)
+        check_run(rehearsed.pinned, {"teachers": teachers_of(rehearsed)}, overwrite=overwrite)
+    written = _generated_texts(recipe, pick_device(recipe.device))
+    texts = written if recipe.texts == GENERATE else tables.get("texts")
+    prepared = with_labelled_texts(prepare(recipe, texts), tables)
+    if check is not None:
+        check(prepared)
+    return replace(prepared, generated=written)
+
+
+def texts_are_missing(recipe: Recipe) -> bool:
+    """Whether texts must still be generated for this recipe."""
+    return _generates(recipe) and not (generated(recipe) / GENERATED).exists()
+
+
+def _generates(recipe: Recipe) -> bool:
+    return recipe.generation is not None and (recipe.texts == GENERATE or create(recipe.method).needs.own_texts)
+
+
+def _generated_texts(recipe: Recipe, device: str) -> Texts | None:
+    """The texts of the `generation:` block, written now if they are missing; None for a recipe that uses none."""
+    if recipe.generation is None or not _generates(recipe):
+        return None
+    path = write_texts(
+        recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
+        device=device, max_length=recipe.training.max_length,
+    )  # fmt: skip
+    return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)
