@@ -81,6 +81,22 @@ def with_own_code(folder: Path) -> None:
     (folder / "own.py").write_text("\n".join(lines))
 
 
+def overflowing(folder: Path) -> None:
+    """A teacher whose weights are finite, and whose answers are not as soon as it reads the word "parcel"."""
+    path = folder / "model.safetensors"
+    tensors = safetensors.torch.load_file(path)
+    word = tiny.tokenizer().convert_tokens_to_ids("parcel")
+    tensors["bert.embeddings.word_embeddings.weight"][word] = 3e38 * torch.tensor([1.0, -1.0]).repeat(16)
+    safetensors.torch.save_file(tensors, path, {"format": "pt"})
+
+
+def not_a_number(folder: Path) -> None:
+    path = folder / "model.safetensors"
+    tensors = safetensors.torch.load_file(path)
+    tensors["classifier.weight"][0, 0] = float("nan")
+    safetensors.torch.save_file(tensors, path, {"format": "pt"})
+
+
 def put(**values: Any) -> Spoil:
     return lambda recipe, tmp: recipe.update(values)
 
@@ -131,6 +147,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "weights cut short": (damaged(cut), ("odd", "safetensors")),
     "weights without head": (damaged(without_head), ("odd", "classifier")),
     "weights of another head": (damaged(with_another_head), ("odd", "classifier")),
+    "NaN weights": (damaged(not_a_number), ("odd", "finite", "classifier.weight", "damaged")),
     "no tokenizer": (damaged(without_tokenizer), ("odd", "tokenizer")),
     "broken config": (damaged(lambda f: (f / "config.json").write_text("{")), ("odd", "config.json")),
     "own code": (damaged(with_own_code), ("odd", "code", "trust_remote_code: true")),
@@ -148,7 +165,13 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
 
 
 # What only shows when the model is loaded, after the folder was made: it is harmless there.
-WHEN_LOADED = {"weights without head", "weights of another head", "no tokenizer", "student without tokenizer"}
+WHEN_LOADED = {
+    "NaN weights",
+    "weights without head",
+    "weights of another head",
+    "no tokenizer",
+    "student without tokenizer",
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -167,21 +190,14 @@ def test_a_model_is_refused_before_anything_is_written(
     assert not list(tmp_path.glob("run/knowledge/teachers/odd/*.safetensors"))
 
 
-def not_a_number(folder: Path) -> None:
-    path = folder / "model.safetensors"
-    tensors = safetensors.torch.load_file(path)
-    tensors["classifier.weight"][0, 0] = float("nan")
-    safetensors.torch.save_file(tensors, path, {"format": "pt"})
-
-
 @pytest.mark.parametrize("passes", [0, 4])
 def test_a_teacher_whose_answers_are_not_finite_is_refused(
     passes: int, recipe: Recipe, tmp_path: Path, call: Call
 ) -> None:
-    damaged(not_a_number)(recipe, tmp_path)
+    damaged(overflowing)(recipe, tmp_path)
     recipe["method"]["passes"] = passes
     result = call("amalgamate", write_recipe(tmp_path, recipe))
-    collect("NaN weights", result)
+    collect("answers that overflow", result)
     result.refused("finite", "'odd'", "NaN", "damaged")
     assert not (tmp_path / "run" / "student").exists()
     assert not list((tmp_path / "run" / "knowledge").glob("teachers/odd/*.safetensors"))

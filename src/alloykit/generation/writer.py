@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import torch
 from torch import Tensor
-from transformers import LogitsProcessorList
+from transformers import LogitsProcessor, LogitsProcessorList
 
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions, Value, several
@@ -73,7 +74,7 @@ class Writer:
         options, labels = self.options, teacher.info.labels
         want = torch.full((n,), labels.index(label))
         prompt = torch.tensor([self._prompt(label)] * n, device=self.device)
-        processors = LogitsProcessorList()
+        processors = LogitsProcessorList([FiniteScores(options.language_model.model)])
         steering = None
         if options.steer == "teacher":
             steering = Steering(
@@ -112,7 +113,7 @@ class Writer:
 
     @torch.no_grad()
     def perplexity(self, texts: Sequence[str]) -> list[float]:
-        """exp of the mean negative log-likelihood per token, each text alone; infinite for an empty one."""
+        """exp of the mean negative log-likelihood per token, each text alone; infinite for an empty one, or beyond floats."""
         encoded = [[self.start, *self.tokenizer(t, add_special_tokens=False).input_ids][: self._room] for t in texts]
         found = [math.inf] * len(texts)
         for rows in token_batches([len(e) for e in encoded], TOKENS):
@@ -126,12 +127,30 @@ class Writer:
             each = logs.gather(-1, ids[:, 1:, None]).squeeze(-1) * mask[:, 1:]
             for n, i in enumerate(rows):
                 if len(encoded[i]) > 1:
-                    found[i] = math.exp(-float(each[n].sum()) / (len(encoded[i]) - 1))
+                    with suppress(OverflowError):  # a perplexity that no float holds stays infinite
+                        found[i] = math.exp(-float(each[n].sum()) / (len(encoded[i]) - 1))
         return found
 
     @property
     def _room(self) -> int:
         return int(getattr(self.model.config, "max_position_embeddings", None) or 1024)
+
+
+class FiniteScores(LogitsProcessor):  # type: ignore[misc]
+    """Passes scores on unchanged. AlloyError for NaN or +infinity, from which no token can be drawn."""
+
+    def __init__(self, model: str) -> None:
+        self.model = model
+
+    def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
+        """input_ids [B, L], scores [B, V]: −∞ is a token that is left out."""
+        if not bool((scores < float("inf")).all()):
+            raise AlloyError(
+                expected=f"finite scores from the language model '{self.model}'",
+                got="NaN or infinity",
+                hint="Its weights are damaged, or too large for this number format. Take another language model.",
+            )
+        return scores
 
 
 def _drawn(name: str, option: Value | list[Value], seed: int) -> Value:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -72,7 +72,11 @@ def load_language_model(spec: ModelSpec) -> tuple[Any, Any]:
     """A causal language model in float32 and its tokenizer. AlloyError."""
     source = locate(spec)
     model = _model(source, _config(source), "CausalLM", whole="model")
-    return _together(source, model, _tokenizer(source))
+    model, tokenizer = _together(source, model, _tokenizer(source))
+    with _explained(source, []), _quiet(), torch.random.fork_rng():
+        ids = torch.tensor([tokenizer(TRIED[0]).input_ids])
+        model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=True, max_new_tokens=2)
+    return model, tokenizer
 
 
 def explain(error: BaseException, source: Source) -> AlloyError:
@@ -121,6 +125,10 @@ def _config(source: Source) -> Any:
 
     config = _from_pretrained(AutoConfig, source)
     config._name_or_path = source.model
+    if getattr(
+        config, "chunk_size_feed_forward", 0
+    ):  # saves memory, and fails for texts of other lengths than its multiples
+        config.chunk_size_feed_forward = 0
     depth = getattr(config, "num_hidden_layers", None)
     if depth is not None and (not isinstance(depth, int) or depth < 1):
         raise AlloyError(
@@ -263,7 +271,10 @@ def _count(shape: list[int]) -> int:
 
 @torch.no_grad()
 def _together(source: Source, model: Any, tokenizer: Any, classes: int | None = None) -> tuple[Any, Any]:
-    """Model and tokenizer, after they have read two short texts: what does not fit shows here, and not in the middle of the work."""
+    """Model and tokenizer, after they have read two short texts: what does not fit shows here, and not in the middle of the work.
+
+    AlloyError for weights or outputs that are not finite."""
+    _check_finite(model.named_parameters(), source, "weights")
     with _explained(source, []), _quiet(), torch.random.fork_rng():
         added = tokenizer.get_added_vocab()  # a few more than the model knows are common there, and never used
         check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, source.model)
@@ -281,4 +292,17 @@ def _together(source: Source, model: Any, tokenizer: Any, classes: int | None = 
             found = model(**batch)
             if classes is not None and found.logits.shape != (len(each), classes):
                 raise ValueError(f"{list(found.logits.shape)} numbers for {len(each)} texts and {classes} labels")
+            output = found[0][batch["attention_mask"].bool()] if found[0].dim() == 3 else found[0]  # not of padding
+            _check_finite([("the output for a short text", output)], source, "output")
     return model, tokenizer
+
+
+def _check_finite(tensors: Iterable[tuple[str, torch.Tensor]], source: Source, what: str) -> None:
+    """AlloyError if a tensor holds NaN or infinity. tensors: with their names; no copy is made of them."""
+    for name, tensor in tensors:
+        if tensor.numel() and not all(bool(end.isfinite()) for end in torch.aminmax(tensor.detach())):
+            raise AlloyError(
+                expected=f"finite {what} of '{source.model}'",
+                got=f"NaN or infinity in {name}",
+                hint="The file is damaged, or the model's training diverged: copy it again, or train it again.",
+            )

@@ -20,7 +20,7 @@ TOGETHER = 2_000_000  # characters that a tokenizer is given at once; it takes a
 def encode(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
 ) -> list[dict[str, list[int]]]:
-    """Token ids of each text, truncated, not padded. A text whose pair is None is read alone, whatever stands beside it.
+    """Token ids and attention mask of each text, truncated, not padded. A text whose pair is None is read alone.
 
     Of long texts the tokenizer sees only a beginning, if that does not change the tokens.
     """
@@ -33,7 +33,10 @@ def encode(
         places = [i for i, (_, second) in enumerate(shown) if (second is None) == alone]
         for at in portions(places, [len(first) + len(second or "") for first, second in shown]):
             firsts, seconds = zip(*(shown[i] for i in at), strict=True)
-            encoded = tokenizer(list(firsts), None if alone else list(seconds), truncation=True, max_length=max_length)
+            encoded = tokenizer(
+                list(firsts), None if alone else list(seconds),
+                truncation=True, max_length=max_length, return_attention_mask=True,
+            )  # fmt: skip
             for n, i in enumerate(at):
                 found[i] = {key: encoded[key][n] for key in encoded}
     return found
