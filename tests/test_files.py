@@ -16,7 +16,7 @@ import torch
 
 from alloykit import files
 from alloykit.errors import AlloyError
-from alloykit.files import os_error, read_json, replace_atomic, scratch, write_atomic, writing
+from alloykit.files import os_error, read_json, replace_atomic, scratch, write_atomic, write_output, writing
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -153,3 +153,30 @@ def test_what_this_process_is_writing_stays(tmp_path: Path) -> None:
 
     replace_atomic(tmp_path / "outer", meanwhile)
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"inner": "inner", "outer": "outer"}
+
+
+def test_an_output_that_is_a_device_or_a_pipe_stays_one(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    write_output(pipe, "answers")
+    assert os.read(reader, 100) == b"answers"
+    os.close(reader)
+    assert pipe.is_fifo()
+    with (tmp_path / "file").open("w+") as file:
+        write_output(Path(f"/proc/self/fd/{file.fileno()}"), "answers")
+        assert file.read() == "answers"
+    (tmp_path / "null").symlink_to("/dev/null")
+    write_output(tmp_path / "null", "answers")
+    assert (tmp_path / "null").is_char_device()
+    with pytest.raises(AlloyError, match="/dev/full"):
+        write_output(Path("/dev/full"), "answers")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "null", "pipe"]
+    write_output(tmp_path / "file", b"whole")
+    assert (tmp_path / "file").read_bytes() == b"whole"
+
+
+def test_what_utf8_cannot_hold_is_written_as_an_escape(tmp_path: Path) -> None:
+    write_atomic(tmp_path / "file", "a path \udcff")
+    assert (tmp_path / "file").read_bytes() == b"a path \\udcff"
+    assert files.digest({"path": "\udcff"}) != files.digest({"path": "x"})

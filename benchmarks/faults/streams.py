@@ -36,7 +36,16 @@ LOUD: list[list[str]] = [
 REAL = 12  # cases that start an interpreter of their own, which takes seconds
 
 
+DEVICES = ("/dev/null", "/dev/full", "/dev/zero")
+
+
 def make(case: Case) -> None:
+    _make(case)
+    for place in DEVICES:
+        case.demand(Path(place).is_char_device(), "lost", f"{place} is no device any more")
+
+
+def _make(case: Case) -> None:
     draw, folder = case.draw, case.folder
     case.stock.fill(folder, "alloy")
     os.symlink(case.stock.reference("alloy").folder, folder / "made")

@@ -9,6 +9,7 @@ import json
 import os
 import re
 import socket
+import stat
 import tempfile
 import threading
 import time
@@ -134,8 +135,10 @@ def scratch(what: str) -> Iterator[None]:
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
-    """Write to a temporary name, sync, rename: readers see the old file or the whole new one. AlloyError."""
-    data = content.encode() if isinstance(content, str) else content
+    """Write to a temporary name, sync, rename: readers see the old file or the whole new one. AlloyError.
+
+    Text is written as UTF-8. What UTF-8 cannot hold, as in a path whose bytes are no UTF-8, is written as `\\udcff`."""
+    data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
     def write(temporary: Path) -> None:
         with temporary.open("wb") as file:
@@ -144,6 +147,16 @@ def write_atomic(path: Path, content: bytes | str) -> None:
             os.fsync(file.fileno())
 
     replace_atomic(path, write)
+
+
+def write_output(path: Path, content: bytes | str) -> None:
+    """`write_atomic` for a file that the user names. A device, a pipe or an open descriptor (/dev/null, /dev/stdout, `>(gzip > x)`)
+    is written to as it is: a file must not take its place. AlloyError."""
+    if not is_stream(path):
+        write_atomic(path, content)
+        return
+    with writing(path), path.open("wb") as file:
+        file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
@@ -160,6 +173,18 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def is_stream(path: Path) -> bool:
+    """Whether a path leads to a device, a pipe or an open descriptor, and not to a file or a folder, or nowhere."""
+    try:
+        mode = path.stat().st_mode
+        if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
+            return True
+        leads = os.readlink(path) if path.is_symlink() else ""
+        return any(place.startswith("/proc/") for place in (leads, os.path.realpath(path.parent) + "/"))
+    except (OSError, ValueError):
+        return False
 
 
 def is_left_over(name: str) -> bool:
@@ -235,4 +260,6 @@ def read_json(path: Path) -> Any:
 
 def digest(value: Any) -> str:
     """SHA-256 of a JSON-like value, independent of the order of keys."""
-    return hashlib.sha256(json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode()).hexdigest()
+    return hashlib.sha256(
+        json.dumps(value, sort_keys=True, ensure_ascii=False, default=str).encode(errors="backslashreplace")
+    ).hexdigest()

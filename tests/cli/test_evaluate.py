@@ -115,6 +115,7 @@ BAD = {
     "no run": (("nowhere", "--data", "test.csv"), ("'nowhere'", "does not exist")),
     "no data for a model": (("STUDENT",), ("labelled test texts", "--data")),
     "missing data": (("RUN", "--data", "no.csv"), ("no.csv",)),
+    "data of a name that is too long": (("RUN", "--data", "x" * 5000), ("`path`", "a file system can hold")),
     "wrong column": (("RUN", "--data", "test.csv", "--label", "topic"), ("column 'topic'", "'label'")),
     "foreign labels": (("RUN", "--data", "foreign.csv"), ("'weather'", "refund")),
     "foreign labels for a model": (("STUDENT", "--data", "foreign.csv"), ("'weather'", "refund")),

@@ -175,7 +175,7 @@ def predict(
 ) -> None:
     """Answer texts with the student: one JSON line per input row, in order."""
     from alloykit.commands.predict import predict as job
-    from alloykit.files import write_atomic
+    from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
 
     source = texts if texts != "-" else sys.stdin
@@ -188,7 +188,7 @@ def predict(
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
-        write_atomic(output, "".join(lines))
+        write_output(output, "".join(lines))
     else:
         for line in lines:
             terminal.write(line)

@@ -13,7 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec
-from alloykit.data import TextsOptions, load_texts
+from alloykit.data import TextsOptions, load_texts, texts_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
@@ -66,7 +66,7 @@ def _evaluate_run(
         raise _unfinished(run.folder)
     source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
     if isinstance(source, (str, Path)):
-        source = TextsOptions.from_string(source, **columns)
+        source = texts_options(source, **columns)
     test = read(salted(source, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
     state = _state(run.folder)

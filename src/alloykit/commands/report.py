@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.errors import AlloyError
-from alloykit.files import write_atomic
+from alloykit.files import write_output
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import check_file
 from alloykit.stages.run_folder import Run
@@ -29,13 +29,13 @@ def report(folders: Sequence[str | Path], output: str | Path | None = None) -> P
         with locked(runs[0].folder):
             path = write_report(runs[0])
             if output is not None:
-                write_atomic(Path(output), path.read_bytes())
+                write_output(Path(output), path.read_bytes())
         return Path(output) if output is not None else path
     from alloykit.report import compare, page
 
     views = [page.load(run.folder) | {"name": name} for run, name in zip(runs, distinct_names(runs), strict=True)]
     out = Path(output) if output is not None else Path("comparison.html")
-    write_atomic(out, compare.render_comparison(views, [_answers(run) for run in runs]))
+    write_output(out, compare.render_comparison(views, [_answers(run) for run in runs]))
     return out
 
 

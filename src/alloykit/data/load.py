@@ -60,6 +60,14 @@ def load_texts(
     return texts
 
 
+def texts_options(source: str | Path, **options: Any) -> TextsOptions:
+    """`TextsOptions.from_string`, with AlloyError for what cannot be."""
+    try:
+        return TextsOptions.from_string(source, **options)
+    except ValidationError as error:
+        raise _explained(error) from error
+
+
 def _choose(source: Any, overrides: dict[str, Any]) -> tuple[ColumnOptions, Any]:
     """The options to read with, and the path, hub id, list or Dataset to read."""
     if isinstance(source, TextsOptions):
