@@ -2,9 +2,10 @@
 PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.installed
+READY_DOCS := .venv/.installed-docs
 RUN_TESTS := $(BIN)/python -m pytest
 
-.PHONY: demo test lint bench clean
+.PHONY: demo test lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/alloykit demo
@@ -18,11 +19,15 @@ lint: $(READY)
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+docs: $(READY_DOCS)
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
+
 bench: $(READY)
 	$(BIN)/python -m benchmarks --help
 
 clean:
-	rm -rf .venv runs build
+	rm -rf .venv runs build docs/results
 
 # torch first and on its own: pinned in constraints.txt, so that no other package pulls in a larger build.
 $(READY): pyproject.toml constraints.txt
@@ -30,3 +35,7 @@ $(READY): pyproject.toml constraints.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt torch
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[demo,dev]'
 	touch $(READY)
+
+$(READY_DOCS): $(READY)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
+	touch $(READY_DOCS)

@@ -32,7 +32,7 @@ def write() -> None:
     head = [
         "# Alloy: routing that earns its trust",
         "",
-        f"[What it is, and how it was found](../../docs/alloy.md): chosen on {' and '.join(TUNED)}; what was known of the other sets by then stands there. "
+        f"[What it is, and how it was found](../../docs/methods/alloy.md): chosen on {' and '.join(TUNED)}; what was known of the other sets by then stands there. "
         "Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),

@@ -1,4 +1,4 @@
-"""Alloy's mixture (docs/alloy.md, Eqs. 1–10) and density, against plain float64 loops."""
+"""Alloy's mixture (docs/methods/alloy.md, Eqs. 1–10) and density, against plain float64 loops."""
 
 from __future__ import annotations
 
