@@ -67,6 +67,9 @@ def _make(case: Case) -> None:
     odd = draw.choice(ODD)
     argv = [odd if word == "?" else word for word in draw.choice(COMMANDS)]
     if argv[0] == "demo" and odd in (
+        "",
+        "-",
+        "run",
         " ",
         "nowhere",
         "nowhere/",

@@ -94,8 +94,11 @@ def test_killed_and_started_again_it_writes_the_same(
     before = len(calls)
     assert rows(generate(recipe(place, tmp_path / "cut"))) == whole
     monkeypatch.undo()
-    needed = len(list((tmp_path / "whole" / "batches").rglob("*.jsonl")))
+    needed = len(list((tmp_path / "whole" / "batches").rglob("*-*.json")))
     assert len(calls) == before + needed - 3, "finished batches are not written again"
+    told = [json.loads((tmp_path / run / "generation.json").read_text()) | {"seconds": 0} for run in ("whole", "cut")]
+    assert told[0] == told[1]
+    assert told[0]["reads"] > 0
     assert generate(recipe(place, tmp_path / "cut")).exists()
 
 

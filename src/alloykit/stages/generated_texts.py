@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import json
 import re
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ import datasets
 from pydantic import TypeAdapter, ValidationError
 
 from alloykit.errors import AlloyError
-from alloykit.files import replace_atomic, write_atomic, write_json
+from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import summarise
 from alloykit.generation.writer import Writer, Written
@@ -32,7 +32,15 @@ from alloykit.teachers.hugging_face import Teacher, TeacherSpec
 MADE_OF = "made_of.json"
 
 
-_WRITTEN = TypeAdapter(Written)
+@dataclass(frozen=True)
+class Batch:
+    """A finished batch, a file of its own. `reads`: texts that the teacher has read to steer it."""
+
+    reads: int
+    texts: list[Written]
+
+
+_BATCH = TypeAdapter(Batch)
 
 
 def write_texts(
@@ -73,13 +81,15 @@ def _write_texts(
         return target
     begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
     kept: list[dict[str, Any]] = []
+    reads = 0
     for info, names in zip(infos, space.teachers, strict=True):  # one teacher at a time, which sees no other's texts
         teacher = Teacher.load(info, max_length=max_length, device=device)
         place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
         _check_made(place, dict(teacher.fingerprint))
         called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
         for label in info.labels:
-            texts = _for_class(writer, teacher, label, place, seen)
+            texts, asked = _for_class(writer, teacher, label, place, seen)
+            reads += asked
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
             controls[called[label]] = control = summarise(texts)["control"]
@@ -96,7 +106,7 @@ def _write_texts(
         {
             "texts": len(kept),
             "seconds": round(time.perf_counter() - begun, 1),
-            "reads": writer.reads,
+            "reads": reads,
             "teachers": by_teacher,
         },
     )
@@ -105,22 +115,23 @@ def _write_texts(
     return target
 
 
-def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> list[Written]:
-    """Batches until there are enough different texts, or too many attempts were made."""
-    options, kept = writer.options, list[Written]()
+def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> tuple[list[Written], int]:
+    """Batches until there are enough different texts, or too many attempts were made: the texts, and the teacher's reads for them."""
+    options, kept, reads = writer.options, list[Written](), 0
     place = teacher.info.labels.index(label)
     most = -(-options.attempts * options.per_class // options.batch_size)
     with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
         for number in range(most):
-            path = folder / f"{place:03d}-{number:05d}.jsonl"
-            if path.exists():
-                batch = _read_batch(path)
-            else:
-                batch = writer.write(
+            path = folder / f"{place:03d}-{number:05d}.json"
+            if not path.exists():
+                before = writer.reads
+                texts = writer.write(
                     teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
                 )
-                write_atomic(path, "".join(json.dumps(t.row(), ensure_ascii=False) + "\n" for t in batch))
-            fresh = list(_fresh(batch, seen))[: options.per_class - len(kept)]
+                write_json(path, asdict(Batch(writer.reads - before, texts)))
+            batch = _read_batch(path)
+            reads += batch.reads
+            fresh = list(_fresh(batch.texts, seen))[: options.per_class - len(kept)]
             kept += fresh
             advance(len(fresh))
             if len(kept) == options.per_class:
@@ -129,14 +140,13 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
         say(
             f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and not empty"
         )
-    return kept
+    return kept, reads
 
 
-def _read_batch(path: Path) -> list[Written]:
+def _read_batch(path: Path) -> Batch:
     """A batch that was written before. AlloyError if it is damaged."""
     try:
-        lines = path.read_bytes().removesuffix(b"\n").split(b"\n")  # other line breaks may be in a text
-        return [_WRITTEN.validate_json(line, strict=True) for line in lines]
+        return _BATCH.validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError) as error:
         raise AlloyError(
             expected=f"a batch of texts in {path}", got="a damaged file", hint="Delete it: it is written again."
