@@ -22,12 +22,18 @@ def recipe() -> str:
     from alloykit.recipe import models
 
     kinds = (models.Recipe, models.DistillRecipe, models.TeachRecipe, models.TogetherRecipe, models.GenerateRecipe)
+    uses: dict[type[BaseModel], dict[str, None]] = {}  # block → the keys that it stands under
     found: dict[str, type[BaseModel]] = {}
     for kind in kinds:
         for block in _blocks(kind):
             found.setdefault(block.__name__, block)
+            for key, field in block.model_fields.items():
+                for inner in _models(field.annotation):
+                    uses.setdefault(inner, {})[key] = None
     parts = ["## Recipes", *(_model(kind) for kind in kinds), "## Blocks"]
-    parts += [_model(block) for name, block in sorted(found.items()) if block not in kinds]
+    for _, block in sorted(found.items()):
+        if block not in kinds:
+            parts.append(_model(block, f"Under {', '.join(f'`{key}:`' for key in uses[block])}."))
     return "\n\n".join(parts)
 
 
@@ -97,12 +103,19 @@ GENERATED: dict[str, Callable[[], str]] = {
 }
 
 
-def _model(model: type[BaseModel]) -> str:
+def _model(model: type[BaseModel], where: str = "") -> str:
+    """A heading, what the model is, and a table of its keys: all, or those in which it differs from the recipe that it extends."""
+    base = model.__base__
+    fields = model.model_fields
+    about = " ".join((model.__doc__ or "").split())
+    if base is not None and base.__name__.endswith("Recipe") and not base.__name__.startswith("_"):
+        assert issubclass(base, BaseModel)
+        fields = {name: f for name, f in fields.items() if _value(f) != _value(base.model_fields[name])}
+        about += f" All keys of [{base.__name__}](#{_anchor(base.__name__)}); what differs is:"
     lines = ["| key | type | default | meaning |", "|---|---|---|---|"]
-    for name, field in model.model_fields.items():
+    for name, field in fields.items():
         lines.append(_row(f"`{name}`", _type(field.annotation), _value(field), field.description or ""))
-    about = " ".join((model.__doc__ or "").split()) if model.__doc__ != BaseModel.__doc__ else ""
-    return "\n\n".join([f"### {model.__name__}", *([about] if about else []), "\n".join(lines)])
+    return "\n\n".join([f"### {model.__name__}", " ".join(filter(None, (where, about))), "\n".join(lines)])
 
 
 def _blocks(model: type[BaseModel]) -> Iterator[type[BaseModel]]:

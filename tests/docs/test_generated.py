@@ -48,6 +48,8 @@ def test_every_recipe_and_every_block_is_there() -> None:
 def test_defaults_are_yaml() -> None:
     text = generated.recipe()
     assert "| `batch_size` | whole number | `32` |" in text
+    assert "### StudentSpec\n\nUnder `student:`, `model:`, `models:`." in text
+    assert text.count("| `generation` |") == 2, "distill's recipe lists only what differs from amalgamate's"
     assert "| `keep_apart` | true or false or list of text | `false` |" in text
     assert "| `method` | mapping | `{name: alloy}` |" in text
     assert "InMemory" not in text

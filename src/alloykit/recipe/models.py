@@ -91,7 +91,7 @@ class Recipe(Block):
     teachers: list[TeacherSpec] = Field(min_length=1)
     """The fine-tuned classifiers: folders or hub ids."""
     texts: TextsOptions | InMemory | Literal["generate"]
-    """Where the texts are; or `generate`: none, they are written by the `generation:` block's language model."""
+    """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
     """How texts are written, with `texts: generate`."""
     student: StudentSpec | None = None

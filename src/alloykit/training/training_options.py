@@ -14,6 +14,8 @@ Tracker = Literal[
 
 
 class StudentSpec(ModelSpec):
+    """An encoder to train, and how much of it to keep."""
+
     model: PathText
     """A folder, a hub id, or bundled:minilm."""
     layers: int | None = Field(None, gt=0)
