@@ -140,14 +140,14 @@ def evaluate(
 ) -> None:
     """Accuracy of teachers, ensemble, routing and student on labelled texts."""
     from alloykit.commands.evaluate import evaluate as job
-    from alloykit.commands.evaluate import table
+    from alloykit.evaluation.score_table import score_table
 
     columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
     result = job(run, data, knowledge=knowledge, trust_remote_code=trust, **columns)
     if as_json:
         terminal.echo_json(result)
     else:
-        terminal.show(table(result))
+        terminal.show(score_table(result))
 
 
 @app.command()
@@ -211,10 +211,10 @@ def methods(
 
 def _show(run: Any) -> None:
     """A finished run: its scores, and where things are."""
-    from alloykit.commands.evaluate import table
+    from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
-        terminal.show(table(run.metrics["evaluation"]))
+        terminal.show(score_table(run.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report}")
 

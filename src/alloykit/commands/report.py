@@ -10,7 +10,7 @@ from alloykit.files import write_output
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import check_file
 from alloykit.stages.run_folder import Run
-from alloykit.stages.write_report import _answers, write_report
+from alloykit.stages.write_report import answers_of, write_report
 
 
 def report(folders: Sequence[str | Path], output: str | Path | None = None) -> Path:
@@ -35,7 +35,7 @@ def report(folders: Sequence[str | Path], output: str | Path | None = None) -> P
 
     views = [page.load(run.folder) | {"name": name} for run, name in zip(runs, distinct_names(runs), strict=True)]
     out = Path(output) if output is not None else Path("comparison.html")
-    write_output(out, compare.render_comparison(views, [_answers(run) for run in runs]))
+    write_output(out, compare.render_comparison(views, [answers_of(run) for run in runs]))
     return out
 
 

@@ -14,10 +14,10 @@ from typing import Any
 import yaml
 from rich.markup import escape
 
-from alloykit.commands.evaluate import table
 from alloykit.commands.teach import teach
 from alloykit.data import load_texts
 from alloykit.escape import visible
+from alloykit.evaluation.score_table import score_table
 from alloykit.files import write_atomic
 from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
@@ -68,7 +68,7 @@ def demo(output: Path) -> Run:
     assert metrics is not None
     result = metrics["evaluation"]
     tell("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
-    show(table(result))
+    show(score_table(result))
     tell(explanation(result["scores"]))
     tell("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):

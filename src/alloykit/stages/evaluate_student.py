@@ -42,7 +42,7 @@ def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, d
         method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
     ) or of_teachers(source, labels, None, context, names)
     if run.has_student:
-        answers.probabilities[STUDENT] = _probabilities(prepared.predictor(run.student), data)
+        answers.probabilities[STUDENT] = probabilities_of(prepared.predictor(run.student), data)
     answers.save(run.answers, list(data.table["id"]))
     metrics = run.metrics
     assert metrics is not None
@@ -70,10 +70,10 @@ def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
             hint="An oracle is a classifier trained on all labels; leave it out, and the teachers that know a label stand in.",
         )
     order = [classifier.labels.index(name) for name in space.names]
-    return _probabilities(classifier, data)[:, order]
+    return probabilities_of(classifier, data)[:, order]
 
 
-def _probabilities(classifier: Predictor, data: Texts) -> Tensor:
+def probabilities_of(classifier: Predictor, data: Texts) -> Tensor:
     """At temperature 1: the report shows calibration without and with the temperature."""
     pairs = list(data.table["text_pair"]) if data.is_pair else None
     return classifier.probabilities(data.table["text"], pairs, calibrated=False)

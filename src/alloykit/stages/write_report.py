@@ -62,7 +62,8 @@ def _renew(path: Path, text: str) -> None:
         write_atomic(path, content)
 
 
-def _answers(run: Run) -> dict[str, Any] | None:
+def answers_of(run: Run) -> dict[str, Any] | None:
+    """What the judged classifier of a run answered to the test texts: `ids`, `labels`, `right`. None without an evaluation. AlloyError."""
     metrics = run.metrics
     if metrics is None or "evaluation" not in metrics or not run.answers.exists():
         return None

@@ -1,0 +1,25 @@
+"""The scores as a table for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from rich.table import Table
+
+from alloykit.terminal import plain
+
+
+def score_table(result: Mapping[str, Any]) -> Table:
+    """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows."""
+    scores = result["scores"]
+    groups = list(next(iter(scores.values()))["groups"])
+    caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
+    out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
+    for heading in ("", "all", "macro-F1", *groups, "right teacher"):
+        out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
+    for name, s in scores.items():
+        cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]
+        style = "bold" if name == "student" else None
+        out.add_row(plain(name), *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
+    return out

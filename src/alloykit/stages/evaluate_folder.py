@@ -1,0 +1,111 @@
+"""Evaluate what lies in a folder: a finished run, or one classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alloykit.blocks import ModelSpec
+from alloykit.data import load_texts, texts_options
+from alloykit.errors import AlloyError
+from alloykit.evaluation.metrics import score
+from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
+from alloykit.labels import LabelSpace
+from alloykit.recipe.models import Recipe
+from alloykit.run_files import INPUTS, RECIPE, STATE
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
+from alloykit.stages.inputs import teachers_of
+from alloykit.stages.prepare import prepare
+from alloykit.stages.run_folder import Run
+from alloykit.stages.texts import label_positions, read, salted
+from alloykit.stages.write_report import write_report
+
+
+def evaluate_run_folder(
+    run: Run, data: Any, knowledge: str | Path | None, trust_remote_code: bool, **columns: Any
+) -> dict[str, Any]:
+    """Score a run on labelled texts (data: the recipe's, unless given), and renew its metrics.json and report. AlloyError."""
+    recipe = run.recipe
+    if not trust_remote_code:
+        _refuse_code(recipe, run.folder / RECIPE)
+    if data is None and recipe.evaluate is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
+        )
+    run.check()
+    if run.metrics is None:
+        raise _unfinished(run.folder)
+    source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    if isinstance(source, (str, Path)):
+        source = texts_options(source, **columns)
+    test = read(salted(source, recipe), want_labels=True)
+    prepared = prepare(recipe, test)  # the training texts are not needed any more
+    state = _state(run.folder)
+    refuse(
+        what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
+        expected=f"the teachers that {run.folder} was made with",
+        hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
+    )
+    store = prepared.store(knowledge or run.folder / "knowledge")
+    result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
+    write_report(run)
+    return result
+
+
+def _state(folder: Path) -> dict[str, Tensor]:
+    """What the run's fit found. AlloyError if it is not there or damaged."""
+    path = folder / STATE
+    try:
+        found = read_tensors(path)
+    except SafetensorError as error:
+        raise AlloyError(
+            expected=f"a whole file {path}",
+            got=f"'{error}'",
+            hint="Delete it and run `alloykit amalgamate` again.",
+        ) from error
+    if found is None:
+        raise _unfinished(folder)
+    return found[1]
+
+
+def _unfinished(folder: Path) -> AlloyError:
+    return AlloyError(
+        expected=f"a finished run in {folder}",
+        got="one that was stopped early",
+        hint="Run `alloykit amalgamate` first.",
+    )
+
+
+def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
+    """Score the classifier of a model folder on labelled texts. Writes nothing. AlloyError."""
+    classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
+    if data is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
+        )
+    texts = load_texts(data, want_labels=True, **columns)
+    space = LabelSpace.union([classifier.labels])
+    return {
+        "texts": len(texts),
+        "scores": {
+            "model": score(probabilities_of(classifier, texts).argmax(-1), label_positions(texts, space), space, [])
+        },
+    }
+
+
+def _refuse_code(recipe: Recipe, path: Path) -> None:
+    """AlloyError if any model of a run would run code of its own."""
+    specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
+    if recipe.student is not None:
+        specs["student"] = recipe.student
+    if trusted := [f"`{where}` ('{spec.model}')" for where, spec in specs.items() if spec.trust_remote_code]:
+        raise AlloyError(
+            expected="a run whose models need no code of their own",
+            got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
+            hint="If you have read and trust that code, add --trust-remote-code.",
+        )

@@ -1,0 +1,107 @@
+"""What a recipe would run: labels, passes, bytes, and the time that a short probe predicts."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+from alloykit.knowledge.store.units import CHUNK
+from alloykit.knowledge.sweep.pending import bytes_needed
+from alloykit.methods.protocol import Context
+from alloykit.progress import say
+from alloykit.stages.prepare import SHARD_ROWS, Prepared
+from alloykit.stages.probe import Measured, probe_student, probe_teacher
+from alloykit.training.schedule import Schedule
+from alloykit.training.training_options import TrainingOptions
+
+
+def describe_generation(prepared: Prepared) -> dict[str, Any]:
+    """How many texts, and how many continuations a teacher reads for them at most."""
+    options = prepared.recipe.generation
+    assert options is not None
+    steps = -(-options.max_tokens // options.every)
+    return {
+        "language_model": options.language_model.model,
+        "texts": {info.name: len(info.labels) * options.per_class for info in prepared.infos},
+        "reads_each": steps * options.candidates if options.steer == "teacher" else 0,
+    }
+
+
+def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
+    """`asked`: the training as the recipe has it, where the rule may have decided nothing yet."""
+    recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
+    n, begun = len(prepared.texts), time.perf_counter()
+    distinct = n - prepared.texts.duplicates
+    passes = math.ceil(needs.passes / CHUNK) * CHUNK
+    use_teachers = needs.teachers > 0
+    teachers: list[dict[str, Any]] = []
+    for info, labels in zip(prepared.infos, space.teachers, strict=True):
+        entry: dict[str, Any] = {
+            "name": info.name,
+            "model": info.spec.model,
+            "labels": list(labels),
+            "revision": info.revision,
+            "reads": distinct * (1 + passes) if use_teachers else 0,
+        }
+        if probe and use_teachers:
+            say(f"measuring teacher {info.name}")
+            entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
+        teachers.append(entry)
+    trains = bool(prepared.method.phases()) and recipe.student is not None
+    phases = prepared.method.phases() if trains else ()
+    steps = sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases)
+    seconds: dict[str, float] | None = None
+    if probe:
+        if trains:
+            say("measuring the student")
+        training = probe_student(prepared) if trains else 0.0
+        if trains and needs.token_states:  # kept on a CPU; on a GPU every step asks every teacher
+            times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
+            training += times * n * sum(t["plain_seconds_each"] for t in teachers)
+        sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
+        seconds = {"sweep": round(sweep, 3), "training": round(training, 3)}
+    return {
+        "method": recipe.method,
+        "needs": needs.describe(),
+        "labels": list(space.names),
+        "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
+        "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
+        "teachers": teachers,
+        "knowledge_bytes": _knowledge_bytes(prepared, distinct, passes) if use_teachers else 0,
+        "student_steps": steps,
+        "student_training": {
+            "learning_rate": recipe.training.learning_rate,
+            "epochs": recipe.training.epochs,
+            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(asked, key) is None],
+        }
+        if trains
+        else None,
+        "seconds": seconds,
+        "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
+        "warnings": prepared.method.warnings(Context(space)),
+        "output": recipe.output,
+    }
+
+
+def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, float]:
+    seconds = (measured.plain + passes * measured.sampled) * distinct / measured.texts
+    return {
+        "seconds": round(seconds, 3),
+        "tokens_each": round(measured.tokens / measured.texts, 1),
+        "reads_per_second": round(distinct * (1 + passes) / seconds, 1) if seconds else 0.0,
+        "plain_seconds_each": measured.plain / measured.texts,
+        "padding": round(1 - measured.tokens / measured.padded, 3),
+    }
+
+
+UNIT_BYTES = 600  # what a file of the store has beside its arrays: names, shapes, a receipt
+
+
+def _knowledge_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
+    """Of arrays, ids, headers and receipts."""
+    classes = [len(t) for t in prepared.space.teachers]
+    shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
+    widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
+    units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
+    return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES
