@@ -17,7 +17,7 @@ _asked = False
 
 
 @contextmanager
-def heard() -> Iterator[None]:
+def noted_interrupts() -> Iterator[None]:
     """Note interrupts while the block runs. Does nothing outside the main thread, where Python has no signals."""
     global _asked
     if threading.current_thread() is not threading.main_thread():
@@ -37,7 +37,7 @@ def heard() -> Iterator[None]:
         _asked = False
 
 
-def heed() -> None:
+def raise_noted() -> None:
     """KeyboardInterrupt if one was noted and nothing has come of it."""
     if _asked:
         raise KeyboardInterrupt

@@ -5,15 +5,64 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from rich.console import Console
 
+from alloykit.errors import AlloyError
 from alloykit.escape import visible
-from alloykit.interrupts import heed
+from alloykit.interrupts import raise_noted
 from alloykit.terminal import complain
 
+LINE_SECONDS = (
+    20.0  # between two lines about the same work; with batches of a few seconds, one comes at least every 30 s
+)
+
 _quiet = False
+_log: RunLog | None = None
+
+
+class RunLog:
+    """A file that gets every line with its time. Lines wait in memory until its folder holds the file `marker`."""
+
+    def __init__(self, path: Path, marker: str) -> None:
+        self.path, self.marker = path, marker
+        self.waiting: list[str] = []
+        self.begun = False
+
+    def write(self, text: str) -> None:
+        """A log that cannot be written loses its lines: no work is stopped for it."""
+        self.waiting.append(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        if (self.path.parent / self.marker).exists():
+            with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
+                file.writelines(self.waiting)
+            self.waiting, self.begun = [], True
+
+
+@contextmanager
+def logged_to(path: Path, marker: str) -> Iterator[None]:
+    """While the block runs, append what `say` and `bar` print to a file as well, also where nothing is printed (`set_quiet`).
+
+    Nothing is written before the folder holds the file `marker`: a refused command leaves no file. An error that ends the block
+    is the last line of a log that was begun. A block inside another one writes to its own file only.
+    """
+    global _log
+    before, _log = _log, RunLog(path, marker)
+    try:
+        yield
+    except BaseException as error:
+        if _log.begun:
+            _log.write(
+                visible(
+                    f"ended by {type(error).__name__}: {error}"
+                    if isinstance(error, AlloyError)
+                    else f"ended by {type(error).__name__}"
+                )
+            )
+        raise
+    finally:
+        _log = before
 
 
 def console() -> Console:
@@ -22,19 +71,25 @@ def console() -> Console:
 
 
 def set_quiet(quiet: bool) -> None:
+    """Whether `say` and `bar` print nothing."""
     global _quiet
     _quiet = quiet
 
 
 def say(text: str) -> None:
     """One line. Text of others is in it, so control characters are written out."""
+    if _log is not None:
+        _log.write(visible(text))
     if not _quiet:
         complain(visible(text))
 
 
 @contextmanager
 def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left on a terminal; elsewhere one line when it is done. Yields `advance(n)`."""
+    """A bar with rate and time left on a terminal; elsewhere a line with both every LINE_SECONDS. One line when it is done.
+
+    Yields `advance(n)`. total: 0 if there should be no bar and no lines.
+    """
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
 
@@ -43,6 +98,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
             return Text(f"{task.speed or 0:,.0f} {unit}/s")
 
     out, start, done = console(), time.perf_counter(), 0
+    line_at = start
     left = TextColumn("left:")
     progress = Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), TextColumn("{task.percentage:>3.0f} %"), Rate(), left,
@@ -52,15 +108,41 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
         task = progress.add_task(visible(what), total=total)
 
         def advance(n: int) -> None:
-            nonlocal done
+            nonlocal done, line_at
             done += n
             progress.advance(task, n)
-            heed()
+            now = time.perf_counter()
+            if now - line_at >= LINE_SECONDS and done < total:
+                line_at = now
+                line = f"{what}: {_so_far(done, total, unit, now - start)}"
+                _line(line, shown=progress.disable)
+            raise_noted()
 
         yield advance
     seconds = time.perf_counter() - start
     if done:
         say(f"{what}: {done:,} {unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)")
+
+
+def _line(text: str, *, shown: bool) -> None:
+    """`say`, for the log alone where a bar shows the same."""
+    if shown:
+        say(text)
+    elif _log is not None:
+        _log.write(visible(text))
+
+
+def _so_far(done: int, total: int, unit: str, seconds: float) -> str:
+    """For instance "1,200 of 4,000 reads (30 %), 60/s, about 47 s left"."""
+    rate = done / max(seconds, 1e-9)
+    return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate:,.{0 if rate >= 10 else 1}f}/s, about {duration((total - done) / rate)} left"
+
+
+def duration(seconds: float) -> str:
+    """Seconds, minutes or hours, as people say them."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 @contextmanager

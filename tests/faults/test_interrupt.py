@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from alloykit.interrupts import heard, heed
+from alloykit.interrupts import noted_interrupts, raise_noted
 from alloykit.progress import bar
 
 
@@ -21,7 +21,7 @@ class Finalised:
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 def test_it_comes_again_at_the_next_step() -> None:
     done = 0
-    with heard(), pytest.raises(KeyboardInterrupt), bar("steps", 5) as advance:
+    with noted_interrupts(), pytest.raises(KeyboardInterrupt), bar("steps", 5) as advance:
         for n in range(5):
             if n == 2:
                 Finalised()
@@ -32,19 +32,19 @@ def test_it_comes_again_at_the_next_step() -> None:
 
 def test_afterwards_all_is_as_before() -> None:
     before = signal.getsignal(signal.SIGINT)
-    with heard():
+    with noted_interrupts():
         assert signal.getsignal(signal.SIGINT) is not before
         with pytest.raises(KeyboardInterrupt):
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
-    heed()
+    raise_noted()
 
 
 def test_in_another_thread_it_changes_nothing() -> None:
     seen = []
 
     def work() -> None:
-        with heard():
+        with noted_interrupts():
             seen.append(signal.getsignal(signal.SIGINT))
 
     thread = threading.Thread(target=work)

@@ -1,7 +1,9 @@
-"""How a command ends that could not finish: one message, and an exit code that says whose fault it was."""
+"""Map exceptions to messages and exit codes."""
 
 from __future__ import annotations
 
+import sys
+import traceback
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,18 +17,34 @@ from alloykit.terminal import complain, drop_unwritten, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
 ClickException: Any = typer.BadParameter.__mro__[2]
-NOBODY_READS = 141  # what a shell reports of a program that SIGPIPE ended: `alloykit predict … | head -1`
+CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE ended: `alloykit predict … | head -1`
+INVALID_INPUT = 2
+INTERRUPTED = 130
+
+_verbose = False
+
+
+def be_verbose() -> None:
+    """From now on, within `exit_codes`: show the libraries' warnings, and the traceback of an error."""
+    global _verbose
+    _verbose = True
+    warnings.simplefilter("default")
 
 
 @contextmanager
-def explained() -> Iterator[None]:
-    """Turn what a user can fix into one message and exit code 2, an interrupt into 130, a closed pipe into 141 without a message.
+def exit_codes() -> Iterator[None]:
+    """Turn invalid input into one message and exit code 2, an interrupt into 130, and a closed pipe into 141 without a message.
 
-    Standard output is flushed at the end, so that a full disk behind it is noticed."""
+    Standard output is flushed at the end, so that a full disk behind it is noticed.
+    """
+    global _verbose
+    _verbose = False
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
         if issubclass(category, AlloyWarning):
             complain(f"warning: {message}")
+        elif _verbose:
+            complain(f"{category.__name__}: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -36,23 +54,25 @@ def explained() -> Iterator[None]:
             with guarded():
                 yield
         except AlloyError as error:
-            _end(2, f"error: {error}")
+            _end(INVALID_INPUT, f"error: {error}")
         except (KeyboardInterrupt, typer.Abort):
-            _end(130, "stopped. Run the same command again to go on.")
+            _end(INTERRUPTED, "stopped. Run the same command again to go on.")
         except ClickException as error:
             error.show()
             _end(error.exit_code)
         except BrokenPipeError:
-            _end(NOBODY_READS)
+            _end(CLOSED_PIPE)
         except SystemExit as ended:  # typer and rich turn a closed pipe into exit code 1
             if isinstance(ended.__context__, BrokenPipeError):
-                _end(NOBODY_READS)
+                _end(CLOSED_PIPE)
             raise
-        except OSError as error:  # a place that nobody thought of: its reason lies outside of the program all the same
-            _end(2, f"error: {os_error(error, error.filename or 'a file')}")
+        except OSError as error:  # one that no other code turned into an AlloyError: full disks, missing rights
+            _end(INVALID_INPUT, f"error: {os_error(error, error.filename or 'a file')}")
 
 
 def _end(code: int, message: str = "") -> NoReturn:
+    if _verbose and sys.exc_info()[0] is not None:
+        complain(traceback.format_exc())
     if message:
         complain(message)
     drop_unwritten()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import re
 import types
 import typing
 from typing import Any
@@ -11,9 +10,9 @@ from typing import Any
 from rich.table import Table
 
 from alloykit.errors import AlloyError
-from alloykit.methods.protocol import MethodOptions
 from alloykit.methods.registry import create, methods
 from alloykit.names import near, shown
+from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
 
@@ -37,13 +36,12 @@ def method_details(name: str) -> dict[str, Any]:
             hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
     method = known[name]
-    meanings = _meanings(method.Options)
     options = [
         {
             "name": key,
             "default": str(field.default),
             "type": _type(field.annotation),
-            "meaning": meanings.get(key, ""),
+            "meaning": " ".join((field.description or "").split()),
         }
         for key, field in method.Options.model_fields.items()
     ]
@@ -103,7 +101,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         lines.append(line)
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
     if plan["knowledge_bytes"]:
-        lines.append(f"knowledge: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
+        lines.append(f"teachers' outputs: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]
@@ -125,23 +123,6 @@ def _generation_lines(generation: dict[str, Any]) -> list[str]:
         steered = f", steered by at most {reads:,} short reads of the teacher" if reads else ""
         lines.append(f"texts for teacher {name}: {texts:,} by {generation['language_model']}{steered}")
     return lines
-
-
-def duration(seconds: float) -> str:
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
-
-
-def _meanings(options: type) -> dict[str, str]:
-    """The strings that stand below an option in the source, of inherited options too."""
-    found: dict[str, str] = {}
-    for kind in reversed([kind for kind in options.__mro__ if issubclass(kind, MethodOptions)]):
-        for match in re.finditer(
-            r'^    (\w+):[^\n]*\n    """(.*?)"""', inspect.getsource(kind), re.DOTALL | re.MULTILINE
-        ):
-            found[match[1]] = " ".join(match[2].split())
-    return found
 
 
 def _type(annotation: Any) -> str:

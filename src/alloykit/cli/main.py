@@ -4,41 +4,73 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from alloykit import terminal
-from alloykit.cli.errors import explained
+from alloykit import __version__, terminal
+from alloykit.cli.errors import INTERRUPTED, exit_codes
+from alloykit.cli.options import (
+    AsJson,
+    Command,
+    Folder,
+    Group,
+    Knowledge,
+    LabelColumn,
+    Overrides,
+    Overwrite,
+    PairColumn,
+    Quiet,
+    RecipeFile,
+    TextColumn,
+    Trust,
+    Verbose,
+    set_verbosity,
+    with_verbosity,
+)
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
-from alloykit.interrupts import heard
+from alloykit.interrupts import noted_interrupts
+from alloykit.progress import set_quiet
 
 app = typer.Typer(
     name="alloykit",
-    help="Melt fine-tuned text classifiers with different labels into one small student.",
+    cls=Group,
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="markdown",
 )
 
-RecipeFile = Annotated[Path, typer.Argument(help="A YAML recipe; see the README.", metavar="RECIPE")]
-Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
-Knowledge = Annotated[
-    str | None, typer.Option(help="Keep the knowledge here (a folder or any fsspec path), to share it between runs.")
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
-Trust = Annotated[
-    bool, typer.Option("--trust-remote-code", help="Run code that comes with the models. Only if you have read it.")
-]
-Overwrite = Annotated[bool, typer.Option(help="Replace the student of another recipe. Knowledge is kept.")]
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        terminal.echo(f"alloykit {__version__}")
+        raise typer.Exit
 
 
-@app.command()
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
+    ] = False,
+    verbose: Verbose = False,
+    quiet: Quiet = False,
+) -> None:
+    """Distil fine-tuned text classifiers with different labels into one small student."""
+    set_verbosity(verbose, quiet)
+
+
+def command(function: Callable[..., None]) -> Callable[..., None]:
+    """Register a command. Every command has `-v` and `-q`."""
+    app.command(cls=Command)(with_verbosity(function))
+    return function
+
+
+@command
 def demo(
-    output: Annotated[Path, typer.Option(help="Where to put the run.")] = Path("runs/demo"),
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put the run.")] = Path("runs/demo"),
 ) -> None:
     """The embedded example: three teams' classifiers become one. Needs no network and no data."""
     from alloykit.demo.run import demo as run
@@ -46,27 +78,32 @@ def demo(
     run(output)
 
 
-@app.command()
-def amalgamate(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
+@command
+def amalgamate(
+    recipe: RecipeFile, override: Overrides = None, knowledge: Knowledge = None, overwrite: Overwrite = False
+) -> None:
     """Teachers and unlabelled texts in, one student out. The main job."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
 
-    _show(run_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, overwrite=overwrite))
+    _show(run_recipe(read_recipe(recipe, Recipe, override), knowledge=knowledge, overwrite=overwrite))
 
 
-@app.command()
-def distill(recipe: RecipeFile, knowledge: Knowledge = None, overwrite: Overwrite = False) -> None:
+@command
+def distill(
+    recipe: RecipeFile, override: Overrides = None, knowledge: Knowledge = None, overwrite: Overwrite = False
+) -> None:
     """Teachers of one task and labelled texts in, one fast student out."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
 
-    _show(distill_recipe(read_recipe(recipe, DistillRecipe), knowledge=knowledge, overwrite=overwrite))
+    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), knowledge=knowledge, overwrite=overwrite))
 
 
-@app.command()
+@command
 def teach(
     recipe: RecipeFile,
+    override: Overrides = None,
     together: Annotated[
         bool, typer.Option("--together", help="Several `models:` at once, under one shared head.")
     ] = False,
@@ -77,41 +114,44 @@ def teach(
     if together:
         from alloykit.commands.teach_together import teach_together
 
-        for folder in teach_together(read_recipe(recipe, TogetherRecipe)):
+        for folder in teach_together(read_recipe(recipe, TogetherRecipe, override)):
             terminal.echo(f"teacher: {folder}")
         return
     from alloykit.commands.teach import teach as run
 
-    terminal.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe))}")
+    terminal.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe, override))}")
 
 
-@app.command()
-def generate(recipe: RecipeFile) -> None:
+@command
+def generate(recipe: RecipeFile, override: Overrides = None) -> None:
     """Teachers and a language model in, texts for every class of every teacher out."""
     from alloykit.commands.generate import generate as run
     from alloykit.recipe.models import GenerateRecipe, read_recipe
 
-    terminal.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe))}")
+    terminal.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe, override))}")
 
 
-@app.command()
+@command
 def sweep(
     recipe: RecipeFile,
+    override: Overrides = None,
     knowledge: Knowledge = None,
     part: Annotated[
-        str, typer.Option(help="'1/4': only the first of four parts, to spread a sweep over machines.")
+        str,
+        typer.Option(metavar="I/N", help="Only one of N parts, such as 1/4, to spread the work over machines."),
     ] = "1/1",
 ) -> None:
-    """Only the knowledge: let every teacher read every text, and keep what it says."""
+    """Only the teachers' outputs: let every teacher read every text, and keep its outputs for later runs."""
     from alloykit.commands.sweep import sweep_recipe
     from alloykit.recipe.models import Recipe, read_recipe
 
-    sweep_recipe(read_recipe(recipe, Recipe), knowledge=knowledge, part=_part(part))
+    sweep_recipe(read_recipe(recipe, Recipe, override), knowledge=knowledge, part=_part(part))
 
 
-@app.command()
+@command
 def plan(
     recipe: RecipeFile,
+    override: Overrides = None,
     probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
     as_json: AsJson = False,
 ) -> None:
@@ -120,20 +160,22 @@ def plan(
     from alloykit.commands.plan import plan as run
     from alloykit.recipe.models import Recipe, read_recipe
 
-    found = run(read_recipe(recipe, Recipe), probe=probe)
+    found = run(read_recipe(recipe, Recipe, override), probe=probe)
     if as_json:
         terminal.echo_json(found)
     else:
         terminal.echo_lines(plan_lines(found))
 
 
-@app.command()
+@command
 def evaluate(
     run: Folder,
-    data: Annotated[Path | None, typer.Option(help="Labelled texts; the recipe's own if not given.")] = None,
-    text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
-    label: Annotated[str, typer.Option(help="Column of the label.")] = "label",
-    text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+    data: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Labelled texts; those of the recipe if not given.")
+    ] = None,
+    text: TextColumn = "text",
+    label: LabelColumn = "label",
+    text_pair: PairColumn = None,
     knowledge: Knowledge = None,
     trust: Trust = False,
     as_json: AsJson = False,
@@ -150,11 +192,12 @@ def evaluate(
         terminal.show(score_table(result))
 
 
-@app.command()
+@command
 def report(
-    runs: Annotated[list[Path], typer.Argument(help="A run folder, or several to compare.", metavar="RUN...")],
+    runs: Annotated[list[Path], typer.Argument(help="A run folder, or several to compare.", metavar="RUN")],
     output: Annotated[
-        Path | None, typer.Option(help="Where to write; report.html in the run, or comparison.html here.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write; report.html in the run, or comparison.html here."),
     ] = None,
 ) -> None:
     """One page that says whether to trust a run's student; for several runs, one that compares them."""
@@ -163,17 +206,19 @@ def report(
     terminal.echo(f"report: {job(runs, output)}")
 
 
-@app.command()
+@command
 def predict(
     run: Folder,
-    texts: Annotated[str, typer.Argument(help="A file of texts, or - for standard input (a text per line).")] = "-",
+    texts: Annotated[
+        str, typer.Argument(help="A file of texts, or - for standard input (a text per line).", metavar="TEXTS")
+    ] = "-",
     every: Annotated[bool, typer.Option("--all", help="Give the probability of every label.")] = False,
-    output: Annotated[Path | None, typer.Option(help="Write here instead of standard output.")] = None,
-    text: Annotated[str, typer.Option(help="Column of the text.")] = "text",
-    text_pair: Annotated[str | None, typer.Option(help="Column of the second text of a pair.")] = None,
+    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here instead of standard output.")] = None,
+    text: TextColumn = "text",
+    text_pair: PairColumn = None,
     trust: Trust = False,
 ) -> None:
-    """Answer texts with the student: one JSON line per input row, in order."""
+    """Labels of texts by the student: one JSON line per input row, in order."""
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
@@ -194,9 +239,11 @@ def predict(
             terminal.write(line)
 
 
-@app.command()
+@command
 def methods(
-    name: Annotated[str | None, typer.Argument(help="Show this method's options and defaults.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="Show this method's options and defaults.", metavar="METHOD")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Every method: what it is, what it needs, its options."""
@@ -235,9 +282,10 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     terminal.open_streams()
-    with explained(), heard():
-        code = app(standalone_mode=False)  # not standalone, so that an interrupt is ours to explain
-        if code == 130:  # newer typer turns the interrupt into an exit code by itself
+    set_quiet(False)
+    with exit_codes(), noted_interrupts():
+        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` sees what was raised
+        if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt
     sys.exit(code)
 

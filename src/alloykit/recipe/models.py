@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
@@ -14,6 +14,7 @@ from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
+from alloykit.recipe.overrides import override
 from alloykit.recipe.problems import explain, listed
 from alloykit.teachers.hugging_face import TeacherSpec
 from alloykit.training.training_options import StudentSpec, TrainingOptions
@@ -241,8 +242,11 @@ class DistillRecipe(Recipe):
 Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
 
 
-def read_recipe(path: Path, kind: type[Kind]) -> Kind:
-    """Read and check a recipe file. AlloyError lists everything that is wrong with it."""
+def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = None) -> Kind:
+    """Read and check a recipe file. AlloyError lists everything that is wrong with it.
+
+    overrides: changes of its values, "training.epochs=5" (`alloykit.recipe.overrides`).
+    """
     if path.is_dir():
         raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")
     if not path.is_file():
@@ -256,7 +260,9 @@ def read_recipe(path: Path, kind: type[Kind]) -> Kind:
         raise AlloyError(
             expected=f"`key: value` lines in {path}", got=type(values).__name__, hint="Start with `teachers:`."
         )
-    return parse(values, kind, str(path))
+    if overrides:
+        values = override(values, overrides)
+    return parse(values, kind, f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path))
 
 
 def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:

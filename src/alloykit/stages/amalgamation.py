@@ -8,8 +8,9 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.methods.protocol import Context
-from alloykit.progress import say
+from alloykit.progress import logged_to, say
 from alloykit.recipe.models import Recipe
+from alloykit.run_files import LOG, RECIPE
 from alloykit.stages.evaluate_student import evaluate_run
 from alloykit.stages.findings import Findings
 from alloykit.stages.fit import fit
@@ -38,7 +39,7 @@ def run_recipe(
     folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
     """
     check_run_folder(Path(recipe.output))
-    with locked(Path(recipe.output)):
+    with locked(Path(recipe.output)), logged_to(Path(recipe.output) / LOG, RECIPE):
         begun = time.perf_counter()
         prepared = prepare_run(recipe, tables or {}, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)

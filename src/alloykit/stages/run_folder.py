@@ -47,6 +47,7 @@ class Run:
     report.html     whether to trust it, on one page
     metrics.json    what was measured, and every warning
     recipe.yaml     the recipe with every default written out
+    run.log         what was printed, with times
     environment.json, training.json, knowledge/
     """
 

@@ -1,0 +1,105 @@
+"""Arguments and options that several commands have in common."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+from alloykit.cli.errors import be_verbose
+from alloykit.progress import set_quiet
+
+RecipeFile = Annotated[
+    Path, typer.Argument(help="A recipe: a YAML file. `alloykit init` writes one.", metavar="RECIPE")
+]
+Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
+Knowledge = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PLACE",
+        help="Keep the teachers' outputs here, to share them between runs: a folder or any fsspec path.",
+    ),
+]
+Overrides = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--override",
+        "-o",
+        metavar="KEY=VALUE",
+        help="Change one value of the recipe, for instance `-o training.epochs=5`. May be repeated.",
+    ),
+]
+TextColumn = Annotated[str, typer.Option(metavar="COLUMN", help="Column of the text.")]
+LabelColumn = Annotated[str, typer.Option(metavar="COLUMN", help="Column of the label.")]
+PairColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the second text of a pair.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
+Trust = Annotated[
+    bool, typer.Option("--trust-remote-code", help="Run code that comes with the models. Only if you have read it.")
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace the student of another recipe. The teachers' outputs are kept.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Also print warnings of libraries, and where an error arose.")
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only, no progress.")]
+
+
+class Command(TyperCommand):
+    """A command whose help shows our placeholders (KEY=VALUE, FILE), and no Python types such as list[Path]."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_placeholders(super().get_params(ctx))
+
+
+class Group(TyperGroup):
+    """The command `alloykit` itself; see `Command`."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        return _with_placeholders(super().get_params(ctx))
+
+
+def _with_placeholders(parameters: list[Any]) -> list[Any]:
+    for parameter in parameters:
+        placeholder = "" if parameter.param_type_name == "argument" else parameter.metavar or ""
+        parameter.display_type_rich = functools.partial(_placeholder, placeholder)
+    return parameters
+
+
+def _placeholder(text: str, **_: Any) -> str:
+    return text
+
+
+def set_verbosity(verbose: bool, quiet: bool) -> None:
+    """Take up what `-v` and `-q` say. BadParameter for both at once."""
+    if verbose and quiet:
+        raise typer.BadParameter("give --verbose or --quiet, not both")
+    if verbose:
+        be_verbose()
+    if quiet:
+        set_quiet(True)
+
+
+def with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
+    """The command with `-v` and `-q` as its last options."""
+    keyword = inspect.Parameter.KEYWORD_ONLY
+    added = [
+        inspect.Parameter("verbose", keyword, default=False, annotation=Verbose),
+        inspect.Parameter("quiet", keyword, default=False, annotation=Quiet),
+    ]
+    signature = inspect.signature(function, eval_str=True)
+
+    @functools.wraps(function)
+    def command(*, verbose: bool = False, quiet: bool = False, **arguments: Any) -> None:
+        set_verbosity(verbose, quiet)
+        function(**arguments)
+
+    del command.__wrapped__  # type: ignore[attr-defined]  # typer would read the signature behind it
+    command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
+    command.__annotations__ = {name: p.annotation for name, p in command.__signature__.parameters.items()}  # type: ignore[attr-defined]
+    return command

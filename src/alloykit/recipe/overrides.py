@@ -1,0 +1,62 @@
+"""Changes of a recipe that are given on the command line: `-o training.epochs=5`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
+from alloykit.names import shown
+from alloykit.yaml_files import parse_yaml
+
+EXAMPLE = "For instance `-o training.epochs=5`, `-o texts.limit=100` or `-o teachers.0.name=billing`."
+# A string in one of these places stands for a block with this one key.
+ONE_KEY = {"method": "name", "of": "name", "student": "model", "model": "model", "language_model": "model"}
+
+
+def override(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:
+    """The values of a recipe after `changes`, each "dotted.key=YAML value", in their order. `values` stays as it is.
+
+    A number in the key is a position in a list. A string that stands for a block (`texts: tickets.csv`) becomes that block
+    where a key inside it is set. Blocks that are not there yet are added. AlloyError for a change that cannot be made.
+    """
+    result: Any = dict(values)
+    for change in changes:
+        key, sign, text = change.partition("=")
+        parts = key.strip().split(".")
+        if not sign or not all(parts):
+            raise AlloyError(expected="KEY=VALUE after -o", got=shown(change), hint=EXAMPLE)
+        result = _with(result, parts, parse_yaml(text, f"the value of -o {key.strip()}"), "")
+    checked: dict[str, Any] = result
+    return checked
+
+
+def _with(block: Any, parts: Sequence[str], value: Any, path: str) -> Any:
+    """A copy of the block with another value at a place below it. path: where the block is, for messages."""
+    part, *rest = parts
+    here = f"{path}.{part}".lstrip(".")
+    if isinstance(block, str):
+        block = _written_out(block, path)
+    if block is None:
+        block = {}
+    if isinstance(block, list):
+        if not (part.isascii() and part.isdecimal() and int(part) < len(block)):
+            got = f"-o {here}"
+            raise AlloyError(expected=f"a position from 0 to {len(block) - 1} in `{path}`", got=got, hint=EXAMPLE)
+        position = int(part)
+        changed = _with(block[position], rest, value, here) if rest else value
+        return [*block[:position], changed, *block[position + 1 :]]
+    if not isinstance(block, Mapping):
+        raise AlloyError(expected=f"a block at `{path}`, for -o {here}", got=shown(block), hint=EXAMPLE)
+    return {**block, part: _with(block.get(part), rest, value, here) if rest else value}
+
+
+def _written_out(text: str, path: str) -> Any:
+    """The block that a string at this place stands for; the string itself where it stands for none."""
+    *before, last = path.split(".")
+    if last in ("texts", "data"):
+        return TextsOptions.from_string(text).model_dump(exclude_unset=True)
+    if before[-1:] == ["teachers"] or before[-1:] == ["models"]:
+        return {"model": text}
+    return {ONE_KEY[last]: text} if last in ONE_KEY else text

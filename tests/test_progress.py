@@ -1,0 +1,76 @@
+"""Off a terminal long work says how far it is; a log file gets the same lines."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from alloykit import progress
+from alloykit.errors import AlloyError
+from alloykit.progress import bar, logged_to, say, set_quiet
+
+
+class Clock:
+    """Ten seconds between two looks at it."""
+
+    now = 0.0
+
+    def perf_counter(self) -> float:
+        self.now += 10
+        return self.now
+
+    def strftime(self, form: str) -> str:
+        return "2026-01-01 00:00:00"
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    monkeypatch.setattr(progress, "time", Clock())
+    return progress.time  # type: ignore[attr-defined,no-any-return]
+
+
+def work(total: int = 1000) -> None:
+    with bar("teacher billing", total, "reads") as advance:
+        for _ in range(10):
+            advance(100)
+
+
+def test_a_line_at_least_every_thirty_seconds(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    work()
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[0] == "teacher billing: 200 of 1,000 reads (20 %), 10/s, about 80 s left"
+    assert len(lines) == 5, "after 20, 40, 60 and 80 of 100 seconds, and at the end"
+    assert lines[-1].startswith("teacher billing: 1,000 reads in 110.0 s")
+
+
+def test_a_bar_of_no_total_gives_no_lines_on_its_way(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    work(0)
+    assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+def test_the_log_gets_the_lines_also_in_silence(
+    clock: Clock, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    set_quiet(True)
+    try:
+        with pytest.raises(AlloyError), logged_to(tmp_path / "run.log", "recipe.yaml"):
+            say("before the folder is a run's")
+            assert not (tmp_path / "run.log").exists()
+            (tmp_path / "recipe.yaml").touch()
+            work()
+            raise AlloyError(expected="more", got="less")
+    finally:
+        set_quiet(False)
+    say("outside")
+    lines = (tmp_path / "run.log").read_text().splitlines()
+    assert capsys.readouterr().err == "outside\n"
+    assert lines[0] == "2026-01-01 00:00:00 before the folder is a run's"
+    assert len(lines) == 7
+    assert lines[-1].endswith("ended by AlloyError: expected more; got less.")
+
+
+def test_a_refused_command_leaves_no_log(tmp_path: Path) -> None:
+    with pytest.raises(AlloyError), logged_to(tmp_path / "run.log", "recipe.yaml"):
+        raise AlloyError(expected="more", got="less")
+    assert not list(tmp_path.iterdir())
