@@ -71,7 +71,7 @@ def shot(
         path = folder / f"{name}-{dark}.png"
         scheme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
         seen = browse(
-            folder / "profile", scheme, "--window-size=1280,1400", f"--screenshot={path}", pages[name].as_uri()
+            folder / "profile", scheme, "--window-size=1280,2400", f"--screenshot={path}", pages[name].as_uri()
         )
         return Image.open(path).convert("RGB"), seen
 

@@ -1,4 +1,4 @@
-"""The model card beside the student: valid metadata, what it was made of, how good it is, and nothing made up."""
+"""The model card beside the student: valid metadata, teachers, method, recipe and test results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alloykit.escape import markdown_sentence
 from alloykit.methods.registry import methods
 from alloykit.report import page
 from alloykit.report.card import card, licence
-from alloykit.report.recipes import shown
+from alloykit.report.recipes import public_values
 from alloykit.report.verdict import verdict
 from alloykit.run_files import recipe_of
 
@@ -58,7 +58,6 @@ def test_the_metadata_says_what_the_hub_wants_to_know(runs: Runs) -> None:
 def test_a_run_that_was_not_tested_claims_no_score(runs: Runs) -> None:
     found = load(runs.untested)
     assert "model-index" not in found.data.to_dict()
-    assert "**Nobody has tested this student yet.**" in found.text
     assert "- It has not been tested on labelled texts." in found.text
     assert [t[0][0] for t in tables(found.text)] == ["name"], "only the table of teachers"
     assert "It has not been tested" not in load(runs.soft).text
@@ -75,11 +74,11 @@ def test_it_names_labels_teachers_method_recipe_and_verdict(runs: Runs) -> None:
     ]
     assert "The teachers' licences are not stated" in text
     assert f"{methods()['muka'].title}. {methods()['muka'].citation}" in text
-    assert "made by alloykit from\n160 texts without labels" in text
-    assert "The student began as encoder, and reads 32 tokens of a text." in text
+    assert "alloykit made it from\n160 texts without labels." in text
+    assert "The student was initialised from encoder. It reads 32 tokens of a text." in text
     recipe = re.search(r"```yaml\n(.*?)```", text, flags=re.DOTALL)
     assert recipe is not None
-    assert yaml.safe_load(recipe[1]) == shown(recipe_of(runs.soft))
+    assert yaml.safe_load(recipe[1]) == public_values(recipe_of(runs.soft))
     judged = verdict(json.loads((runs.soft / "metrics.json").read_text()))
     assert f"**{judged.headline}**" in text
     assert all(f"- {markdown_sentence(point)}\n" in text for point in judged.points)
@@ -87,15 +86,15 @@ def test_it_names_labels_teachers_method_recipe_and_verdict(runs: Runs) -> None:
 
 def test_the_scores_are_those_of_the_run(runs: Runs) -> None:
     scores = json.loads((runs.vanilla / "metrics.json").read_text())["evaluation"]["scores"]
-    (table,) = (t for t in tables(load(runs.vanilla).text) if t[0][0] == "answered by")
+    (table,) = (t for t in tables(load(runs.vanilla).text) if t[0][0] == "classifier")
     expected = [[n, f"{100 * s['accuracy']:.1f} %", f"{100 * s['macro_f1']:.1f} %"] for n, s in scores.items()]
-    assert table == [["answered by", "accuracy", "macro-F1"], *expected]
+    assert table == [["classifier", "accuracy", "macro-F1"], *expected]
     assert "Measured on 60 labelled texts." in load(runs.vanilla).text
 
 
 def test_other_methods_have_cards_too(runs: Runs) -> None:
     supervised = load(runs.odd("supervised")).text
-    assert "160 texts and their labels" in supervised
+    assert "160 texts with labels" in supervised
     assert methods()["supervised"].reference in supervised
     assert "Unifying Heterogeneous Classifiers" in load(runs.odd("uhc")).text.replace("\n", " ")
     assert not (runs.odd("ensemble") / "student").exists(), "a method without a student has no card"
@@ -137,9 +136,9 @@ def test_the_licence_of_a_teacher_of_the_hub(tmp_path: Path, monkeypatch: pytest
     ("stated", "agreed", "sentence"),
     [
         (["mit", "mit"], "mit", None),
-        (["mit", "apache-2.0"], None, "The teachers' licences differ; "),
-        (["mit", "unknown"], None, "The teachers' licences differ; "),
-        (["unknown", "unknown"], None, "The teachers' licences are not stated; "),
+        (["mit", "apache-2.0"], None, "The teachers' licences differ. "),
+        (["mit", "unknown"], None, "The teachers' licences differ. "),
+        (["unknown", "unknown"], None, "The teachers' licences are not stated. "),
     ],
 )
 def test_the_students_licence(runs: Runs, stated: list[str], agreed: str | None, sentence: str | None) -> None:
@@ -181,8 +180,8 @@ def test_warnings_are_limits(runs: Runs) -> None:
     run = page.load(runs.untested)
     run["metrics"]["warnings"] = ["teacher 'x' guesses.", "teacher 'y' as well."]
     text = card(run, [teacher("t", "mit")], METHOD)
-    assert text.count("\n- Warning when it was made: ") == 2
-    assert "\n- Warning when it was made: teacher 'y' as well.\n" in text
+    assert text.count("\n- Warning of the run: ") == 2
+    assert "\n- Warning of the run: teacher 'y' as well.\n" in text
 
 
 def test_a_bar_in_a_name_does_not_break_the_table(runs: Runs) -> None:

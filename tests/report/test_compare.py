@@ -1,4 +1,4 @@
-"""The comparison of several runs: who is ahead, whether that is luck, and in what the recipes differ."""
+"""The comparison of several runs: scores, the best run, and paired tests against it."""
 
 from __future__ import annotations
 
@@ -18,9 +18,13 @@ from alloykit.evaluation.answers import Answers
 from alloykit.evaluation.significance import against
 from alloykit.report import page
 from alloykit.report.compare import render_comparison
+from alloykit.report.verdict import points_of
 
 Pages = Callable[[str], Node]
-HEAD = "run, method, labels, pool, test texts, accuracy, macro-F1, ensemble, routing, calibration error, behind, p, p (McNemar)"
+HEAD = (
+    "run, method, labels, pool texts, test texts, accuracy, macro-F1, ensemble, routing, calibration error, "
+    "difference (95 % interval), p"
+)
 
 
 def percent(share: float) -> str:
@@ -41,7 +45,7 @@ def asked(runs: Runs, right: dict[str, list[bool]], ids: dict[str, bytes] | None
 
 
 def scores(comparison: Node) -> dict[str, list[str]]:
-    head, *body = rows(table_in(comparison, "Scores"))
+    head, *body = rows(table_in(comparison, "Accuracy"))
     assert head == HEAD.split(", ")
     return {row[0]: row[1:] for row in body}
 
@@ -62,7 +66,7 @@ def test_the_table_says_what_the_runs_say(page_of: Pages, runs: Runs) -> None:
         shown.append(tested["reliability"]["student"]["ece"])
         method = "muka (soft)" if name == "soft" else "vanilla_kd"
         assert found[name][:9] == [method, "5", "160", "60", *map(percent, shown)]
-    assert found["untested"] == ["muka (soft)", "5", "160", "–", "not tested", *7 * ["–"]]
+    assert found["untested"] == ["muka (soft)", "5", "160", "–", "not tested", *6 * ["–"]]
 
 
 def test_the_best_is_strong_and_the_others_are_tested_against_it(runs: Runs) -> None:
@@ -74,20 +78,19 @@ def test_the_best_is_strong_and_the_others_are_tested_against_it(runs: Runs) -> 
     }
     comparison = asked(runs, right)
     found = scores(comparison)
-    strong = [row.all("th")[0].words for row in comparison.all("tr") if row.attributes.get("class") == "ours"]
+    strong = [row.all("th")[0].words for row in comparison.all("tr") if row.attributes.get("class") == "judged"]
     assert strong == ["top"]
     assert headline(comparison) == (
         "good",
-        "top has a significantly higher accuracy than the others (p < 0.05 after Holm's correction).",
+        "top 90.0\u00a0%, mid 50.0\u00a0%, low 33.3\u00a0%: top is significantly better on 60 texts.",
     )
     expected = against({n: np.array(r) for n, r in right.items() if r}, "top")
     for name, t in expected.items():
-        behind = f"{100 * t['difference']:.1f} ({100 * t['low']:.1f} to {100 * t['high']:.1f})"
-        p_values = ["< 0.0001" if t[key] < 0.0001 else f"{t[key]:.4f}" for key in ("p_holm", "mcnemar_p_holm")]
-        assert found[name][9:] == [behind, *p_values]
-    assert found["top"][9:] == found["none"][9:] == ["–", "–", "–"]
-    (picture,) = comparison.all("figure")
-    assert [row[:2] for row in rows(picture.one("table"))[1:]] == [
+        difference = f"{points_of(t['difference'])} ({points_of(t['low'])} to {points_of(t['high'])})"
+        assert found[name][9:] == [difference, "< 0.001" if t["p_holm"] < 0.001 else f"{t['p_holm']:.3f}"]
+    assert found["top"][9:] == found["none"][9:] == ["–", "–"]
+    (figure,) = comparison.all("figure")
+    assert [row[:2] for row in rows(figure.one("table"))[1:]] == [
         [n, percent(sum(right[n]) / 60)] for n in ("low", "mid", "top")
     ]
 
@@ -100,26 +103,27 @@ def test_runs_that_the_texts_do_not_tell_apart(runs: Runs) -> None:
     }
     assert headline(asked(runs, right)) == (
         "mixed",
-        "b has the highest accuracy, but there is no significant difference to a.",
+        "b 55.0\u00a0%, a 50.0\u00a0%, c 1.7\u00a0%: no significant difference between b and a on 60 texts.",
     )
 
 
-def test_nobody_is_ahead_of_an_equal(runs: Runs) -> None:
+def test_runs_of_the_same_accuracy(runs: Runs) -> None:
     comparison = asked(runs, {"a": [True, False] * 30, "b": [False, True] * 30})
-    assert headline(comparison) == ("mixed", "a, b have the same accuracy; no other run has a higher one.")
+    wanted = "a 50.0\u00a0%, b 50.0\u00a0%: no significant difference on 60 texts."
+    assert headline(comparison) == ("mixed", wanted)
 
 
 @pytest.mark.parametrize(
     ("right", "sentence"),
     [
-        ({"a": [], "b": []}, "None of these runs was tested on labelled texts."),
+        ({"a": [], "b": []}, "No run was tested on labelled texts."),
         ({"a": [], "b": [True, False]}, "Only b was tested on labelled texts."),
     ],
 )
 def test_runs_of_which_too_few_were_tested(runs: Runs, right: dict[str, list[bool]], sentence: str) -> None:
     comparison = asked(runs, right)
     assert headline(comparison) == ("unknown", sentence)
-    assert all(row[9:] == ["–", "–", "–"] for row in scores(comparison).values())
+    assert all(row[9:] == ["–", "–"] for row in scores(comparison).values())
     assert len(comparison.all("figure")) == any(right.values())
 
 
@@ -135,14 +139,12 @@ def test_other_texts_are_not_compared(runs: Runs, tmp_path: Path) -> None:
     answers, ids = answered(other)
     answers.save(other / "answers.safetensors", [*ids[:-1], 32 * "0"])
     comparison = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
-    mood, sentence = headline(comparison)
-    assert mood == "unknown"
-    assert sentence == "The runs were tested on different texts: their accuracies cannot be compared fairly."
-    assert all(row[9:] == ["–", "–", "–"] for row in scores(comparison).values())
+    assert headline(comparison) == ("unknown", "Not comparable: the runs were tested on different texts.")
+    assert all(row[9:] == ["–", "–"] for row in scores(comparison).values())
     answers.save(other / "answers.safetensors", ids)
     same = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "different texts" not in headline(same)[1]
-    assert sorted(row[9:].count("–") for row in scores(same).values()) == [0, 3]
+    assert sorted(row[9:].count("–") for row in scores(same).values()) == [0, 2]
 
 
 def test_teachers_in_another_order_are_tested_on_the_same_texts(runs: Runs, tmp_path: Path) -> None:
@@ -180,7 +182,7 @@ def test_answers_are_read_from_the_run(runs: Runs, tmp_path: Path) -> None:
     (other / "metrics.json").write_text(json.dumps(metrics))
     comparison = parse(report([runs.soft, other], tmp_path / "page.html").read_text(encoding="utf-8"))
     accuracy = json.loads((runs.soft / "metrics.json").read_text())["evaluation"]["scores"]["student"]["accuracy"]
-    assert scores(comparison)["soft"][9].startswith(f"{100 * (1 - accuracy):.1f} (")
+    assert scores(comparison)["soft"][9].startswith(f"+{100 * (1 - accuracy):.1f} (")
     assert headline(comparison)[0] == "good"
 
 
@@ -194,4 +196,5 @@ def test_a_run_whose_answers_are_gone(runs: Runs, gone: int) -> None:
     assert scores(comparison)["b"][4] == percent(0.99)
     assert "different texts" not in headline(comparison)[1]
     assert headline(comparison)[0] == "mixed"
-    assert all(row[9:] == ["–", "–", "–"] for row in scores(comparison).values())
+    assert "no stored answers" in headline(comparison)[1]
+    assert all(row[9:] == ["–", "–"] for row in scores(comparison).values())

@@ -1,4 +1,4 @@
-"""What the compared runs are called, what is said of each, and in what their recipes differ."""
+"""Names of the compared runs, their verdicts, and the differences of their recipes."""
 
 from __future__ import annotations
 
@@ -14,16 +14,17 @@ from alloykit.commands.report import report
 from alloykit.errors import AlloyError
 from alloykit.report import page
 from alloykit.report.compare import differences
+from alloykit.report.verdict import verdict
 
 Pages = Callable[[str], Node]
 
 
-def test_verdicts_stand_under_the_runs_names(page_of: Pages) -> None:
-    nodes = section(page_of("comparison"), "Verdicts")
+def test_verdicts_stand_under_the_runs_names(page_of: Pages, runs: Runs) -> None:
+    nodes = section(page_of("comparison"), "Summary of each run")
     assert [node.words for node in nodes if node.tag == "h3"] == ["soft", "vanilla", "untested"]
     boxes = [node for node in nodes if node.tag == "section"]
-    assert boxes[2].one("p").words == "Nobody has tested this student yet."
-    assert [code.words for code in boxes[2].all("code")] == ["alloykit evaluate RUN --data labelled.csv"]
+    for box, folder in zip(boxes, (runs.soft, runs.vanilla, runs.untested), strict=True):
+        assert box.one("p").words == verdict(page.load(folder)["metrics"]).headline
 
 
 def test_differences_are_the_keys_that_differ() -> None:
@@ -41,7 +42,7 @@ def test_differences_of_runs(page_of: Pages, runs: Runs) -> None:
         "report.show_texts"
     }
     keys |= {"evaluate"} | {f"evaluate.data.{key}" for key in recipes[0]["evaluate"]["data"]} | {"evaluate.oracle"}
-    head, *body = rows(table_in(page_of("comparison"), "What differs in their recipes"))
+    head, *body = rows(table_in(page_of("comparison"), "Differences of the recipes"))
     assert head == ["key", "soft", "vanilla", "untested"]
     assert {row[0] for row in body} == keys
     assert ["method.name", "muka", "vanilla_kd", "muka"] in body
@@ -50,8 +51,8 @@ def test_differences_of_runs(page_of: Pages, runs: Runs) -> None:
 def test_runs_that_do_not_differ(runs: Runs, tmp_path: Path) -> None:
     places = [copied(runs.untested, tmp_path / name / "run") for name in "ab"]
     comparison = parse(report(places, tmp_path / "page.html").read_text(encoding="utf-8"))
-    assert [node.words for node in section(comparison, "What differs in their recipes")] == ["Nothing."]
-    assert [row[0] for row in rows(table_in(comparison, "Scores"))[1:]] == ["a/run", "b/run"], (
+    assert [node.words for node in section(comparison, "Differences of the recipes")] == ["The recipes do not differ."]
+    assert [row[0] for row in rows(table_in(comparison, "Accuracy"))[1:]] == ["a/run", "b/run"], (
         "folders of the same name have their parents' names too"
     )
 

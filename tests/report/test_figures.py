@@ -1,4 +1,4 @@
-"""What is drawn is where its numbers say, read back from the drawing by means of its axes."""
+"""Shapes of a figure are where its numbers say: they are read back from the SVG by means of its axes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 from htmltree import Node, parse
 
 from alloykit.report import figures
-from alloykit.report.figures import Picture
+from alloykit.report.figures import Figure
 
 Point = tuple[float, float]
 
@@ -22,9 +22,9 @@ def scale(svg: Node, axis: str) -> Callable[[float], float]:
     return lambda place: low + (place - a) / (b - a) * (high - low)
 
 
-def shapes(picture: Picture, kind: str, colour: str, axes: str = "xy") -> list[list[Point]]:
+def shapes(figure: Figure, kind: str, colour: str, axes: str = "xy") -> list[list[Point]]:
     """The points of every path that is filled with ("fill") or drawn in ("stroke") this colour, in the axes' numbers."""
-    svg = parse(picture.svg).one("svg")
+    svg = parse(figure.svg).one("svg")
     same: Callable[[float], float] = lambda place: place  # noqa: E731
     x, y = (scale(svg, axis) if axis in axes else same for axis in "xy")
     inside = [path for g in svg.all("g") if g.attributes.get("id", "").endswith("-axes_1") for path in g.all("path")]
@@ -46,34 +46,34 @@ def test_bars_are_as_long_as_the_accuracy() -> None:
         "b": {"accuracy": 0.5},
         "ours": {"accuracy": 0.8, "interval": [0.7, 0.9]},
     }
-    picture = figures.accuracies(scores, "Caption.")
-    assert [span(bar) for bar in shapes(picture, "fill", "faint", "x")] == [
+    figure = figures.accuracies(scores, "Caption.")
+    assert [span(bar) for bar in shapes(figure, "fill", "faint", "x")] == [
         pytest.approx((0, 25)),
         pytest.approx((0, 50)),
     ]
-    assert [span(bar) for bar in shapes(picture, "fill", "series-0", "x")] == [pytest.approx((0, 80))], (
+    assert [span(bar) for bar in shapes(figure, "fill", "series-0", "x")] == [pytest.approx((0, 80))], (
         "the last is strong"
     )
-    assert [span(line) for line in shapes(picture, "stroke", "ink", "x")] == [
+    assert [span(line) for line in shapes(figure, "stroke", "ink", "x")] == [
         pytest.approx((20, 35)),
         pytest.approx((70, 90)),
     ]
 
 
 def test_histograms_are_shares_of_their_own_texts() -> None:
-    picture = figures.histograms("h", {"one": [1, 3], "two": [30, 10]}, "Caption.", "x")
+    figure = figures.histograms("h", {"one": [1, 3], "two": [30, 10]}, "Caption.", "x")
     for colour, heights in (("series-0", (25, 75)), ("series-1", (75, 25))):
-        outline = shapes(picture, "stroke", colour)[0]
+        outline = shapes(figure, "stroke", colour)[0]
         assert {round(x, 3) for x, _ in outline} == {0, 0.5, 1}
         assert {round(y, 3) for x, y in outline if x < 0.49} == {0, heights[0]}
         assert {round(y, 3) for x, y in outline if x > 0.51} == {0, heights[1]}
-    assert "stroke-dasharray" in picture.svg, "colours are not the only difference"
+    assert "stroke-dasharray" in figure.svg, "colours are not the only difference"
 
 
 def test_histograms_of_weights_beyond_one() -> None:
-    picture = figures.histograms("h", {"texts": [1, 1]}, "Caption.", "weight", up_to=3.0)
-    assert [row[0] for row in picture.rows] == ["0.00 to 1.50", "1.50 to 3.00"]
-    assert span(shapes(picture, "stroke", "series-0")[0]) == pytest.approx((0, 3))
+    figure = figures.histograms("h", {"texts": [1, 1]}, "Caption.", "weight", up_to=3.0)
+    assert [row[0] for row in figure.rows] == ["0.00 to 1.50", "1.50 to 3.00"]
+    assert span(shapes(figure, "stroke", "series-0")[0]) == pytest.approx((0, 3))
     assert figures.histograms("h", {"texts": [0, 0]}, "Caption.", "weight").rows == [
         ["0.00 to 0.50", "0"],
         ["0.50 to 1.00", "0"],
@@ -81,8 +81,8 @@ def test_histograms_of_weights_beyond_one() -> None:
 
 
 def test_shades_are_shares_of_the_row() -> None:
-    picture = figures.confusion([[3, 1], [0, 0]], ["a", "b"], "Caption.")
-    cells = [p for p in parse(picture.svg).all("path") if "fill: var(--heat)" in p.attributes.get("style", "")]
+    figure = figures.confusion([[3, 1], [0, 0]], ["a", "b"], "Caption.")
+    cells = [p for p in parse(figure.svg).all("path") if "fill: var(--heat)" in p.attributes.get("style", "")]
     opacity = [float(re.findall(r"opacity: ([\d.]+)", cell.attributes["style"])[0]) for cell in cells]
     assert opacity == pytest.approx([0.08 + 0.92 * 0.75, 0.08 + 0.92 * 0.25])
 
@@ -91,34 +91,34 @@ def test_shades_are_shares_of_the_row() -> None:
 def test_many_labels_have_a_wide_drawing_without_numbers(labels: int, numbers: bool, wide: bool) -> None:
     names = [f"label {chr(97 + n)}" for n in range(labels)]
     matrix = [[7 if r == c else 0 for c in range(labels)] for r in range(labels)]
-    picture = figures.confusion(matrix, names, "Caption.")
-    assert ("7" in [text.words for text in parse(picture.svg).all("text")]) == numbers
-    assert picture.wide == wide
-    assert len(picture.rows) == labels
+    figure = figures.confusion(matrix, names, "Caption.")
+    assert ("7" in [text.words for text in parse(figure.svg).all("text")]) == numbers
+    assert figure.wide == wide
+    assert len(figure.rows) == labels
 
 
 def test_pieces_lie_end_to_end() -> None:
-    picture = figures.shares(
+    figure = figures.shares(
         "s", {"x": {"a": 0.7, "b": 0.3}, "y": {"a": 0.0, "b": 1.0}}, ["a", "b"], "Caption.", "texts (%)"
     )
-    first, second = (([span(bar) for bar in shapes(picture, "fill", f"series-{n}", "x")]) for n in (0, 1))
+    first, second = (([span(bar) for bar in shapes(figure, "fill", f"series-{n}", "x")]) for n in (0, 1))
     assert first == [pytest.approx((0, 70)), pytest.approx((0, 0))]
     assert second == [pytest.approx((70, 100)), pytest.approx((0, 100))]
-    assert [t.words for t in parse(picture.svg).all("text")].count("texts (%)") == 1
+    assert [t.words for t in parse(figure.svg).all("text")].count("texts (%)") == 1
 
 
-def test_reliability_is_what_it_says_against_what_it_is() -> None:
+def test_reliability_is_accuracy_over_mean_confidence() -> None:
     bins = [(0.3, 0.2, 50), (0.55, 0.9, 46), (0.8, 0.6, 3), (0.9, 0.1, 1)]
     found = {
         "student": {"bins": [{"low": 0, "high": 1, "texts": n, "confidence": c, "accuracy": a} for c, a, n in bins]}
     }
-    picture = figures.reliability(found, ["student"], "Caption.")
-    (line,) = (points for points in shapes(picture, "stroke", "series-0") if len(points) > 1)  # dots are circles
+    figure = figures.reliability(found, ["student"], "Caption.")
+    (line,) = (points for points in shapes(figure, "stroke", "series-0") if len(points) > 1)  # dots are circles
     assert line == [pytest.approx((30, 20)), pytest.approx((55, 90)), pytest.approx((80, 60))], (
         "of next to no texts there is only a dot"
     )
-    assert shapes(picture, "stroke", "ink")[0] == [pytest.approx((0, 0)), pytest.approx((100, 100))]
-    assert len(picture.rows) == 4
+    assert shapes(figure, "stroke", "ink")[0] == [pytest.approx((0, 0)), pytest.approx((100, 100))]
+    assert len(figure.rows) == 4
 
 
 def test_training_by_step() -> None:
@@ -127,13 +127,13 @@ def test_training_by_step() -> None:
         {"step": 20, "loss": 1.0},
         {"step": 10, "eval_criterion": 0.5, "eval_standard_error": 0.25},
     ]
-    picture = figures.training(history, 20, "Caption.")
-    assert shapes(picture, "stroke", "series-0")[0] == [pytest.approx((10, 2)), pytest.approx((20, 1))]
+    figure = figures.training(history, 20, "Caption.")
+    assert shapes(figure, "stroke", "series-0")[0] == [pytest.approx((10, 2)), pytest.approx((20, 1))]
     assert [pytest.approx((10, 0.25)), pytest.approx((10, 0.75))] in [
-        sorted(line) for line in shapes(picture, "stroke", "series-1")
+        sorted(line) for line in shapes(figure, "stroke", "series-1")
     ]
-    assert {round(x, 3) for x, _ in shapes(picture, "stroke", "ink")[0]} == {20}
-    assert picture.rows == [["10", "2.0000", ""], ["10", "", "0.5000 ± 0.2500"], ["20", "1.0000", ""]]
+    assert {round(x, 3) for x, _ in shapes(figure, "stroke", "ink")[0]} == {20}
+    assert figure.rows == [["10", "2.0000", ""], ["10", "", "0.5000 ± 0.2500"], ["20", "1.0000", ""]]
     assert "held-out texts" not in [
         t.words for t in parse(figures.training(history[:2], 20, "Caption.").svg).all("text")
     ]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 import toyruns
-from htmltree import parse, rows
+from htmltree import parse, rows, section
 from pydantic import ValidationError
 
 from alloykit.errors import AlloyError
@@ -74,7 +74,25 @@ def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:
 
 
 def test_methods_that_fit_nothing_show_nothing(runs: toyruns.Runs) -> None:
-    assert ">Routing<" not in (runs.vanilla / "report.html").read_text(encoding="utf-8")
+    text = (runs.vanilla / "report.html").read_text(encoding="utf-8")
+    assert not [p for p in parse(text).all("p") if p.attributes.get("class") == "caption"]
+
+
+def test_a_section_with_a_heading_of_the_page_is_shown_there(fitted: Path) -> None:
+    """Alloy's section is called Routing, as the page's own."""
+    whole = parse((fitted / "report.html").read_text(encoding="utf-8"))
+    assert [h.words for h in whole.all("h2")].count("Routing") == 1
+    shown = {t.one("caption").words for node in section(whole, "Routing") for t in node.all("table")}
+    assert {part["caption"] for part in parts(fitted, "table")} < shown
+
+
+def test_a_long_text_is_folded_after_its_first_sentence(runs: toyruns.Runs) -> None:
+    long = Text(text="One sentence. " + "Another sentence follows it. " * 20)
+    whole = parse(page.render(told(runs, Section(title="S", parts=(long, Text(text="One. Two."))))))
+    first, more, short = section(whole, "S")
+    assert (first.words, short.words) == ("One sentence.", "One. Two.")
+    assert more.tag == "details"
+    assert more.one("p").words == long.text.removeprefix("One sentence. ").strip()
 
 
 def told(runs: toyruns.Runs, *of: Section) -> dict[str, Any]:
@@ -99,7 +117,7 @@ def test_any_section_is_shown_and_escaped(runs: toyruns.Runs) -> None:
     shown = [rows(t) for t in whole.all("table") if t.one("caption").words == nasty]
     assert shown[0][1] == [nasty, "12.5\u00a0%", "12,345", "–"]
     ids = [node.attributes["id"] for node in whole.all() if "id" in node.attributes]
-    assert len(ids) == len(set(ids)), "pictures have ids of their own"
+    assert len(ids) == len(set(ids)), "every figure has ids of its own"
     drawn = [rows(t) for t in whole.all("table") if t.one("caption").words == "a course"]
     assert drawn[0] == [["round", nasty, "_hidden"], ["0.0", "1.000", "0.000"], ["0.5", "2.500", "1000000000.000"]]
 

@@ -22,7 +22,7 @@ NASTY = {
     "billing": "<b>team</b>",
     "delivery": "tea&m",
 }
-LEAST = "Texts that the student is least sure of"
+LEAST = "Least certain texts"
 TEXT = '</td><img src=x onerror="alert(1)"> & `code`'
 
 
@@ -52,42 +52,40 @@ def test_names_texts_and_recipe_are_escaped(runs: Runs, folder: str) -> None:
     whole = parse(page.render(run))
     harmless(whole)
     labels = [NASTY[name] for name in ("refund", "charge", "invoice", "track", "damaged")]
-    assert whole.one("h1").words == "runs/<i>x</i>: can this student be trusted?"
-    assert first_cells(whole, "Label by label") == labels
-    assert first_cells(whole, "The teachers' health") == ["<b>team</b>", "tea&m"]
+    assert whole.one("h1").words == "runs/<i>x</i>: report"
+    assert first_cells(whole, "Data") == labels
+    assert first_cells(whole, "Teachers") == ["<b>team</b>", "tea&m"]
     assert rows(table_in(whole, LEAST))[1][2] == f"{TEXT} / <i>pair</i>"
-    assert section(whole, "The recipe, every default written out")[0].text.endswith(
-        "# </pre><script>alert(1)</script>\n"
-    )
+    assert section(whole, "Recipe")[0].one("pre").text.endswith("# </pre><script>alert(1)</script>\n")
     (warning,) = section(whole, "Warnings")[0].all("li")
     assert warning.words == "teacher '<b>team</b>' is odd. Set method: {dropout: 0.1} & see <i>."
     assert [code.text for code in warning.all("code")] == ["method: {dropout: 0.1}"]
     if folder == "soft":
-        assert first_cells(whole, "Who is right how often")[:2] == ["teacher <b>team</b>", "teacher tea&m"]
+        assert first_cells(whole, "Accuracy")[:2] == ["teacher <b>team</b>", "teacher tea&m"]
         confusion = next(
             f for f in whole.all("figure") if f.one("svg").attributes["aria-labelledby"] == "confusion-title"
         )
-        assert rows(confusion.one("table"))[0] == ["true \\ answered", *labels]
+        assert rows(confusion.one("table"))[0] == ["true label \\ predicted", *labels]
 
 
 @pytest.mark.filterwarnings("ignore:Glyph")  # the browser's font has it
 @pytest.mark.parametrize("label", ["costs $5 or $6", "$^$", "C:\\new", "100 %", "{x}", "_hidden", "x" * 60, "退款 😀"])
 def test_a_label_is_drawn_as_it_is_written(label: str) -> None:
     """Matplotlib takes $…$ for mathematics."""
-    picture = figures.confusion([[1, 0], [0, 1]], [label, "other"], "Some caption.")
-    shown = label if len(label) <= 16 else label[:15] + "…"
-    assert [text.text for text in parse(picture.svg).all("text", "tspan")].count(shown) == 2
-    assert picture.rows == [[label, "1", "0"], ["other", "0", "1"]]
+    figure = figures.confusion([[1, 0], [0, 1]], [label, "other"], "Some caption.")
+    name = label if len(label) <= 16 else label[:15] + "…"
+    assert [text.text for text in parse(figure.svg).all("text", "tspan")].count(name) == 2
+    assert figure.rows == [[label, "1", "0"], ["other", "0", "1"]]
 
 
 @pytest.mark.parametrize("teacher", ["billing", "_billing", "a" * 40, "Ä.b-c"])
 def test_a_legend_names_every_teacher(teacher: str) -> None:
     """Matplotlib leaves a name that begins with _ out of its legends."""
     table = {"refund": {teacher: 0.7, "delivery": 0.3}, "charge": {teacher: 0.0, "delivery": 1.0}}
-    picture = figures.shares("routing", table, [teacher, "delivery"], "Some caption.", "texts (%)")
-    shown = teacher if len(teacher) <= 22 else teacher[:21] + "…"
-    assert [t.words for t in parse(picture.svg).all("text") if t.words in (shown, "delivery")] == [shown, "delivery"]
-    assert picture.rows == [["refund", "70\u00a0%", "30\u00a0%"], ["charge", "0\u00a0%", "100\u00a0%"]]
+    figure = figures.shares("routing", table, [teacher, "delivery"], "Some caption.", "texts (%)")
+    name = teacher if len(teacher) <= 22 else teacher[:21] + "…"
+    assert [t.words for t in parse(figure.svg).all("text") if t.words in (name, "delivery")] == [name, "delivery"]
+    assert figure.rows == [["refund", "70\u00a0%", "30\u00a0%"], ["charge", "0\u00a0%", "100\u00a0%"]]
 
 
 def test_texts_are_shown_only_on_request(runs: Runs) -> None:
@@ -104,5 +102,5 @@ def test_texts_are_shown_only_on_request(runs: Runs) -> None:
         assert [row[2] for row in rows(table)[1:] if len(row) > 2] == expected
         assert [row[0] for row in rows(table)[1:]] == [str(entry["row"]) for entry in least]
         assert ("show_texts: true" in said_under(parse(whole), LEAST)) != asked
-        wavers = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]
-        assert wavers == [[(n, f"{100 * p:.0f}") for n, p in entry["labels"].items()] for entry in least]
+        top_two = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]
+        assert top_two == [[(n, f"{100 * p:.0f}") for n, p in entry["labels"].items()] for entry in least]

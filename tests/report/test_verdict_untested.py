@@ -19,23 +19,20 @@ def untested(**parts: Any) -> dict[str, Any]:
 
 def test_not_finished() -> None:
     found = verdict({})
-    assert (found.mood, found.headline) == ("unknown", "This run is not finished: there is nothing to judge yet.")
-    assert found.points == ["Run its recipe again."]
+    assert (found.status, found.headline) == ("unknown", "This run is not finished: it has no results yet.")
+    assert found.points == []
 
 
-def test_nobody_has_tested_it() -> None:
+def test_not_tested() -> None:
     found = verdict(untested(supervision=SUPERVISION, agreement=AGREEMENT, student=STUDENT))
-    assert (found.mood, found.headline) == ("unknown", "Nobody has tested this student yet.")
-    assert found.points[0].startswith("No labelled texts were given.")
-    assert found.points[1].startswith("The supervision is worth 1,234 of 5,000 texts (25\u00a0%)")
-    assert found.points[2] == (
-        "Exactly one teacher is sure on 70\u00a0% of the texts, several are on 10\u00a0%, none is on 20\u00a0%."
-    )
-    assert found.points[3] == (
-        "On 2,500 texts that it did not train on, the student gives the supervision's answer in 88\u00a0% of the weight."
-    )
-    assert "`alloykit evaluate RUN --data labelled.csv`" in found.points[4]
-    assert len(found.points) == 5
+    assert (found.status, found.headline) == ("unknown", "Not tested: no labelled texts were given.")
+    assert found.points[1:] == [
+        "The 5,000 weighted texts are worth 1,234 texts of equal weight (25\u00a0%). A text has a low weight where the teachers are "
+        "about equally confident.",
+        "Exactly one teacher is confident on 70\u00a0% of the texts, several teachers on 10\u00a0%, no teacher on 20\u00a0% "
+        "(confident: a probability of at least 0.9).",
+        "On 2,500 texts outside of the training, the student gives the same label as the supervision for 88\u00a0% of the weight.",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -49,13 +46,13 @@ def test_nobody_has_tested_it() -> None:
 )
 def test_what_is_not_known_is_not_said(parts: dict[str, Any]) -> None:
     found = verdict(untested(**parts))
-    assert len(found.points) == 2 + ("agreement" in parts)
+    assert len(found.points) == 1 + ("agreement" in parts)
     assert not any(wrong in point for point in found.points for wrong in ("nan", "None", "-0", "−0"))
 
 
 @pytest.mark.parametrize(
     ("warnings", "line"),
-    [(["a"], "There is one warning: see below."), (["a", "b", "c"], "There are 3 warnings: see below.")],
+    [(["a"], "This run has 1 warning."), (["a", "b", "c"], "This run has 3 warnings.")],
 )
 def test_warnings_are_counted(warnings: list[str], line: str) -> None:
     assert verdict(untested(warnings=warnings)).points[-1] == line

@@ -32,13 +32,13 @@ def case(accuracy: float = 0.8, judged: str = "student", **rivals: dict[str, flo
     }
 
 
-def said(metrics: dict[str, Any], word: str) -> list[str]:
+def points(metrics: dict[str, Any], word: str) -> list[str]:
     return [point for point in verdict(metrics).points if word in point]
 
 
-def check(metrics: dict[str, Any], mood: str, headline: str) -> Verdict:
+def check(metrics: dict[str, Any], status: str, headline: str) -> Verdict:
     found = verdict(metrics)
-    assert (found.mood, found.headline) == (mood, headline)
+    assert (found.status, found.headline) == (status, headline)
     for sentence in (found.headline, *found.points):
         assert not any(wrong in sentence for wrong in ("-0.0", "−0.0", "nan", "None", "inf ")), sentence
     return found

@@ -1,4 +1,4 @@
-"""The model card beside the student: what it is, who taught it, how well it does, what it must not be trusted with."""
+"""The model card beside the student: what it is, its teachers, its test results and its limits."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 100  # characters of a stated licence that are shown
 
 
 def licence(model: str) -> str:
-    """The licence that a teacher's own model card states: from its folder, or from the hub; "unknown" where it says none."""
+    """The licence that the teacher's own model card states, in its folder or on the hub; "unknown" if it states none."""
     readme = card_of(model)
     if readme is None:
         return UNKNOWN
@@ -36,17 +36,19 @@ def licence(model: str) -> str:
 
 
 def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: Mapping[str, str]) -> str:
-    """The card's text. run: as `page.load` gives it; teachers: {name, model, revision, licence, labels} each; method:
-    {name, title, citation}."""
+    """The card as Markdown with metadata.
+
+    run: as `page.load` gives it. teachers: name, model, revision, licence and labels of each. method: name, title and citation.
+    """
     metrics, recipe = run["metrics"], run["recipe"]
     tested = metrics.get("evaluation")
     stated = {t["licence"] for t in teachers}
-    agreed = next(iter(stated)) if len(stated) == 1 else None
+    common = next(iter(stated)) if len(stated) == 1 else None
     base = (recipe.get("student") or {}).get("model")
     data = ModelCardData(
         library_name="transformers",
         pipeline_tag="text-classification",
-        license=agreed if agreed and agreed != UNKNOWN and IDENTIFIER.fullmatch(agreed) else None,
+        license=common if common and common != UNKNOWN and IDENTIFIER.fullmatch(common) else None,
         tags=["alloykit", "knowledge-amalgamation", "knowledge-distillation", method["name"]],
         base_model=run["base_model"],
         model_name=visible(run["name"]) if tested else None,
@@ -62,7 +64,7 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
         "recipe": run["recipe_text"].strip(),
         "base": base or "another model",
         "length": (recipe.get("training") or {}).get("max_length"),
-        "agreed": agreed,
+        "common_licence": common,
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
     }
@@ -71,7 +73,7 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
 
 
 def _environment() -> Environment:
-    """Whatever the template inserts is shown as it is, and is no Markdown, unless it is `Markup`."""
+    """Inserted values are escaped, so that they are never Markdown, unless they are `Markup`."""
     made = Environment(autoescape=False, undefined=StrictUndefined, finalize=markdown)
     made.filters |= {"sentence": markdown_sentence}
     made.globals |= {"code_block": code_block}

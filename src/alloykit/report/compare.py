@@ -1,4 +1,4 @@
-"""Several runs on one page: scores side by side, paired tests where the test texts are the same, and what differs."""
+"""The page that compares several runs: scores, paired tests where the test texts are the same, and differences of the recipes."""
 
 from __future__ import annotations
 
@@ -6,60 +6,74 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 from alloykit.evaluation.significance import against
 from alloykit.report import figures
-from alloykit.report.figures import Picture
+from alloykit.report.figures import Figure, percent
 from alloykit.report.page import environment
-from alloykit.report.verdict import verdict
+from alloykit.report.sections import PageSection
+from alloykit.report.verdict import ALPHA, verdict
 
-PLUMBING = {"output"}  # differs between any two runs
+OUTLINE = {
+    "summary": "Summary",
+    "accuracy": "Accuracy",
+    "runs": "Summary of each run",
+    "recipes": "Differences of the recipes",
+}
+NOT_COMPARED = {"output"}  # differs between any two runs
 
 
 def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mapping[str, Any] | None]) -> str:
-    """The page. runs: as `page.load` gives them, with different names; answers: per run {ids, right} of whoever is judged
-    (`right`: [n] bool, `ids`: bytes), or None where it was not tested."""
+    """The page as HTML.
+
+    runs: as `page.load` gives them, with different names. answers: per run `ids` (bytes), `labels` ([n] names) and `right` ([n] bool) of
+    the judged classifier; None for a run that was not tested.
+    """
     names = [run["name"] for run in runs]
     tested = {
         n: run["metrics"]["evaluation"] for n, run in zip(names, runs, strict=True) if run["metrics"].get("evaluation")
     }
-    same = _same_texts(answers)
-    order = sorted(tested, key=lambda name: _judged(tested[name])["accuracy"], reverse=True)
+    judged = {name: dict(e["scores"][e["judged"]]) for name, e in tested.items()}
+    order = sorted(tested, key=lambda name: judged[name]["accuracy"], reverse=True)
     best = order[0] if order else None
-    tests = {}
+    same = _same_texts(answers)
     right = {n: a["right"] for n, a in zip(names, answers, strict=True) if a is not None}
-    if same and best is not None and best in right:
-        tests = against(right, best)
-    accuracies = {n: _judged(e)["accuracy"] for n, e in tested.items()}
-    mood, sentence = _sentence(order, accuracies, tests, same or len(right) < 2)
-    return (
-        environment()
-        .get_template("compare.html.j2")
-        .render(
-            title=f"{len(runs)} runs side by side",
-            runs=runs,
-            verdicts={n: verdict(run["metrics"]) for n, run in zip(names, runs, strict=True)},
-            tested=tested,
-            judged={n: _judged(e) for n, e in tested.items()},
-            best=best,
-            tests=tests,
-            same=same,
-            mood=mood,
-            sentence=sentence,
-            pictures=_pictures(tested, order),
-            differences=differences([run["recipe"] for run in runs]),
-        )
+    tests = against(right, best) if same and best is not None and best in right else {}
+    texts = tested[best]["texts"] if best is not None else 0
+    status, headline = _headline(
+        order, {n: s["accuracy"] for n, s in judged.items()}, tests, same or len(right) < 2, texts
     )
+    values = {
+        "status": status,
+        "headline": headline,
+        "runs": runs,
+        "verdicts": {n: verdict(run["metrics"]) for n, run in zip(names, runs, strict=True)},
+        "tested": tested,
+        "judged": judged,
+        "best": best,
+        "tests": tests,
+        "figures": _figures(judged, order),
+        "differences": differences([run["recipe"] for run in runs]),
+    }
+    templates = environment()
+    sections = [
+        PageSection(
+            identifier, heading, Markup(templates.get_template(f"compare/{identifier}.html.j2").render(values).strip())
+        )
+        for identifier, heading in OUTLINE.items()
+    ]
+    return templates.get_template("page.html.j2").render(title=f"{len(runs)} runs compared", sections=sections)
 
 
 def differences(recipes: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
-    """The keys in which the recipes differ, each with its value per run ("–" where it is not there)."""
+    """The keys whose values differ, each with its value per run; "–" where a recipe does not have the key."""
     flat = [_flat(recipe) for recipe in recipes]
     keys = list(dict.fromkeys(key for f in flat for key in f))
     rows = []
     for key in keys:
         values = [f.get(key, "–") for f in flat]
-        if len(set(values)) > 1 and key not in PLUMBING:
+        if len(set(values)) > 1 and key not in NOT_COMPARED:
             rows.append((key, values))
     return rows
 
@@ -72,10 +86,6 @@ def _flat(value: Any, where: str = "") -> dict[str, str]:
     return {where: ", ".join(map(str, value)) if isinstance(value, list) else str(value)}
 
 
-def _judged(evaluation: Mapping[str, Any]) -> dict[str, Any]:
-    return dict(evaluation["scores"][evaluation["judged"]])
-
-
 def _same_texts(answers: Sequence[Mapping[str, Any] | None]) -> bool:
     given = [a for a in answers if a is not None]
     return len(given) > 1 and all(
@@ -83,30 +93,31 @@ def _same_texts(answers: Sequence[Mapping[str, Any] | None]) -> bool:
     )
 
 
-def _sentence(
-    order: Sequence[str], accuracies: Mapping[str, float], tests: Mapping[str, Any], same: bool
+def _headline(
+    order: Sequence[str], accuracies: Mapping[str, float], tests: Mapping[str, Any], same: bool, texts: int
 ) -> tuple[str, str]:
-    """Mood and sentence. `tests`: of those that have answers to compare; a run without them counts as not different."""
+    """Status and headline. order: the tested runs, the best first. tests: against the best, of the runs whose answers are there."""
     if not order:
-        return "unknown", "None of these runs was tested on labelled texts."
+        return "unknown", "No run was tested on labelled texts."
     if len(order) == 1:
         return "unknown", f"Only {order[0]} was tested on labelled texts."
     if not same:
-        return "unknown", "The runs were tested on different texts: their accuracies cannot be compared fairly."
-    level = [name for name in order if accuracies[name] == accuracies[order[0]]]
-    if len(level) > 1:
-        return "mixed", f"{', '.join(level)} have the same accuracy; no other run has a higher one."
-    near = [name for name in order[1:] if name not in tests or tests[name]["p_holm"] >= 0.05]
-    if near:
-        return (
-            "mixed",
-            f"{order[0]} has the highest accuracy, but there is no significant difference to {', '.join(near)}.",
-        )
-    return "good", f"{order[0]} has a significantly higher accuracy than the others (p < 0.05 after Holm's correction)."
+        return "unknown", "Not comparable: the runs were tested on different texts."
+    shown = [f"{name} {percent(accuracies[name])}" for name in order[:3]] + (["…"] if order[3:] else [])
+    if any(name not in tests for name in order[1:]):
+        return "mixed", f"{', '.join(shown)}: some runs have no stored answers, so not every difference was tested."
+    close = [name for name in order[1:] if tests[name]["p_holm"] >= ALPHA]
+    if not close:
+        return "good", f"{', '.join(shown)}: {order[0]} is significantly better on {texts:,} texts."
+    if len(close) == len(order) - 1:
+        return "mixed", f"{', '.join(shown)}: no significant difference on {texts:,} texts."
+    return "mixed", (
+        f"{', '.join(shown)}: no significant difference between {order[0]} and {', '.join(close)} on {texts:,} texts."
+    )
 
 
-def _pictures(tested: Mapping[str, Any], order: Sequence[str]) -> list[Picture]:
+def _figures(judged: Mapping[str, Any], order: Sequence[str]) -> list[Figure]:
     if not order:
         return []
-    scores = {name: _judged(tested[name]) for name in reversed(order)}
-    return [figures.accuracies(scores, "Accuracy of each run, with its 95 % interval.")]
+    scores = {name: judged[name] for name in reversed(order)}
+    return [figures.accuracies(scores, "Accuracy of each run, with 95 % intervals.")]

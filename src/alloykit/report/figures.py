@@ -1,4 +1,4 @@
-"""The report's pictures, each with the numbers that it is drawn from."""
+"""The report's figures, each with the numbers that it shows."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from alloykit.report.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
 
 @dataclass(frozen=True)
-class Picture:
-    """An inlined drawing, what it shows in words, and its numbers as a table for those who do not look."""
+class Figure:
+    """An inline SVG, its caption, and its numbers as a table. wide: it takes the whole width of the page."""
 
     svg: str
     caption: str
@@ -28,13 +28,13 @@ def percent(share: float | None, digits: int = 1) -> str:
 
 
 def short(name: str, room: int = 22) -> str:
-    """A name for a picture: on one line, without control characters, which have no glyph."""
+    """A name for a figure: one line of at most `room` characters, without control characters, which have no glyph."""
     name = visible(name)
     return name if len(name) <= room else name[: room - 1] + "…"
 
 
-def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Picture:
-    """Bars with 95 % intervals, the judged one last and strong."""
+def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Figure:
+    """Bars with 95 % intervals. The last classifier is emphasised."""
     names = list(scores)
 
     def paint(axes: Any) -> None:
@@ -46,7 +46,7 @@ def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Picture
         axes.set_yticks(range(len(names)), [f"{short(n, 24)}  {100 * scores[n]['accuracy']:.1f}" for n in names])
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
-        axes.set_xlabel("texts named right (%)")
+        axes.set_xlabel("accuracy (%)")
         axes.grid(axis="y", visible=False)
 
     def cells(name: str) -> list[str]:
@@ -54,41 +54,42 @@ def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Picture
         return [name, percent(scores[name]["accuracy"]), " to ".join(map(percent, interval)) if interval else "–"]
 
     figure = draw(paint, 0.9 + 0.34 * len(names))
-    return Picture(
-        inline(figure, "accuracy", caption), caption, ["", "accuracy", "95 % interval"], [cells(n) for n in names]
+    return Figure(
+        inline(figure, "accuracy", caption),
+        caption,
+        ["classifier", "accuracy", "95 % interval"],
+        [cells(n) for n in names],
     )
 
 
-def histograms(
-    name: str, series: Mapping[str, Sequence[int]], caption: str, xlabel: str, up_to: float = 1.0
-) -> Picture:
-    """Outlined histograms over [0, up_to], each as a share of its own texts."""
+def histograms(name: str, series: Mapping[str, Sequence[int]], caption: str, xlabel: str, up_to: float = 1.0) -> Figure:
+    """Outlined histograms over [0, up_to]. Each bar is a share of the texts of its own series."""
     bins = len(next(iter(series.values())))
     edges = [up_to * i / bins for i in range(bins + 1)]
 
     def paint(axes: Any) -> None:
-        drawn = []
+        patches = []
         for i, counts in enumerate(series.values()):
             total = sum(counts) or 1
             shares = [100 * c / total for c in counts]
             line = ("-", "--", ":", "-.")[i % 4]
-            drawn.append(axes.stairs(shares, edges, color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8))
+            patches.append(axes.stairs(shares, edges, color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8))
             axes.stairs(shares, edges, fill=True, color=SERIES[i % len(SERIES)], alpha=0.12)
         axes.set_xlim(0, up_to)
         axes.set_ylim(bottom=0)
         axes.set_xlabel(xlabel)
-        axes.set_ylabel("share of the texts (%)")
+        axes.set_ylabel("share of texts (%)")
         if len(series) > 1:
-            _legend(axes, len(series), drawn, list(series))
+            _legend(axes, len(series), patches, list(series))
 
     rows = [
         [f"{edges[b]:.2f} to {edges[b + 1]:.2f}", *(str(counts[b]) for counts in series.values())] for b in range(bins)
     ]
-    return Picture(inline(draw(paint, 2.9), name, caption), caption, [xlabel, *series], rows)
+    return Figure(inline(draw(paint, 2.9), name, caption), caption, [xlabel, *series], rows)
 
 
-def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: str) -> Picture:
-    """Rows are true labels, columns answers, shade is the share of the row."""
+def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: str) -> Figure:
+    """Rows are true labels, columns are predicted labels. The shade is the share of the row."""
     n = len(labels)
     totals = [sum(row) or 1 for row in matrix]
 
@@ -108,27 +109,29 @@ def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: s
         axes.set_xticks(ticks, [short(name, 16) for name in labels], rotation=60, ha="right", rotation_mode="anchor")
         axes.set_yticks(ticks, [short(name, 16) for name in labels])
         axes.tick_params(length=0, labelsize=8 if n > 10 else 9)
-        axes.set_xlabel("answered")
-        axes.set_ylabel("true")
+        axes.set_xlabel("predicted label")
+        axes.set_ylabel("true label")
         axes.grid(visible=False)
 
     figure = draw(paint, min(9.0, 1.5 + max(0.26 * n, 1.2)), min(9.0, max(4.6, 1.8 + 0.3 * n)))
     rows = [[labels[r], *(str(v) for v in matrix[r])] for r in range(n)]
-    return Picture(inline(figure, "confusion", caption), caption, ["true \\ answered", *labels], rows, wide=n > 16)
+    return Figure(
+        inline(figure, "confusion", caption), caption, ["true label \\ predicted", *labels], rows, wide=n > 16
+    )
 
 
 def shares(
     name: str, table: Mapping[str, Mapping[str, float]], teachers: Sequence[str], caption: str, xlabel: str
-) -> Picture:
-    """One stacked bar per label, a piece per teacher."""
+) -> Figure:
+    """One stacked bar per label with one segment per teacher."""
     labels = list(table)
 
     def paint(axes: Any) -> None:
         left = [0.0] * len(labels)
-        drawn = []
+        patches = []
         for i, teacher in enumerate(teachers):
             width = [100 * table[label][teacher] for label in labels]
-            drawn.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=SERIES[i % len(SERIES)]))
+            patches.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=SERIES[i % len(SERIES)]))
             left = [x + w for x, w in zip(left, width, strict=True)]
         axes.set_yticks(
             range(len(labels)), [short(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
@@ -137,15 +140,15 @@ def shares(
         axes.set_xlim(0, 100)
         axes.set_xlabel(xlabel)
         axes.grid(axis="y", visible=False)
-        _legend(axes, len(teachers), drawn, teachers)
+        _legend(axes, len(teachers), patches, teachers)
 
     figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(teachers) - 1) // 3))
     rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
-    return Picture(inline(figure, name, caption), caption, ["label", *teachers], rows)
+    return Figure(inline(figure, name, caption), caption, ["label", *teachers], rows)
 
 
-def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], caption: str) -> Picture:
-    """Said against was; on the diagonal a classifier is as often right as it says."""
+def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], caption: str) -> Figure:
+    """Accuracy over mean confidence, per confidence bin. On the diagonal a classifier is perfectly calibrated."""
 
     def paint(axes: Any) -> None:
         axes.plot([0, 100], [0, 100], color=INK, linewidth=0.8, linestyle=":")
@@ -160,8 +163,8 @@ def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], cap
             axes.scatter(x, y, s=[12 + 70 * b["texts"] / most for b in bins], color=SERIES[i], label=way, alpha=0.8)
         axes.set_xlim(0, 102)
         axes.set_ylim(0, 102)
-        axes.set_xlabel("says it is right (%)")
-        axes.set_ylabel("is right (%)")
+        axes.set_xlabel("mean confidence (%)")
+        axes.set_ylabel("accuracy (%)")
         _legend(axes, len(ways))
 
     rows = [
@@ -169,12 +172,12 @@ def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], cap
         for way in ways
         for b in found[way]["bins"]
     ]
-    headings = ["", "bin", "texts", "says", "is right"]
-    return Picture(inline(draw(paint, 3.3), "reliability", caption), caption, headings, rows)
+    headings = ["classifier", "confidence", "texts", "mean confidence", "accuracy"]
+    return Figure(inline(draw(paint, 3.3), "reliability", caption), caption, headings, rows)
 
 
-def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) -> Picture:
-    """Training loss by step, the criterion on held-out texts with its standard error, and the step that was taken."""
+def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) -> Figure:
+    """Training loss per step, the criterion on held-out texts with its standard error, and the selected step."""
     losses = [(h["step"], h["loss"]) for h in history if "loss" in h]
     checks = [(h["step"], h["eval_criterion"], h["eval_standard_error"]) for h in history if "eval_criterion" in h]
 
@@ -186,19 +189,19 @@ def training(history: Sequence[Mapping[str, Any]], selected: int, caption: str) 
                 steps, values, errors, color=SERIES[1], marker="o", markersize=4, linestyle="--", capsize=2,
                 linewidth=1.4, label="held-out texts",
             )  # fmt: skip
-        axes.axvline(selected, color=INK, linewidth=1.5, linestyle=":", label=f"taken: step {selected}")
+        axes.axvline(selected, color=INK, linewidth=1.5, linestyle=":", label=f"selected: step {selected}")
         axes.set_xlabel("step")
         axes.set_ylim(bottom=0)
         _legend(axes, 3)
 
     rows = [[str(s), f"{v:.4f}", ""] for s, v in losses] + [[str(s), "", f"{v:.4f} ± {e:.4f}"] for s, v, e in checks]
     rows.sort(key=lambda row: int(row[0]))
-    return Picture(
+    return Figure(
         inline(draw(paint, 2.9), "training", caption), caption, ["step", "training loss", "held-out texts"], rows
     )
 
 
-def course(
+def lines(
     name: str,
     history: Sequence[Mapping[str, Any]],
     series: Mapping[str, str],
@@ -208,31 +211,34 @@ def course(
     shares: bool = False,
     over: str = "step",
     xlabel: str | None = None,
-) -> Picture:
-    """Numbers over the steps of training or another key, which `xlabel` may name. `series`: key in the history → its name; `shares`: in percent."""
+) -> Figure:
+    """Lines over the steps of training, or over another key of the history.
+
+    series: key in the history → name of the line. shares: the values are shares and are shown in percent. over: the key of the
+    x axis; xlabel: its name. Entries without a number for every key are left out.
+    """
     found = [h for h in history if all(isinstance(h.get(key), (int, float)) for key in (*series, over))]
     scale = 100 if shares else 1
 
     def paint(axes: Any) -> None:
-        lines = []
+        handles = []
         for i, key in enumerate(series):
             style = ("-", "--", ":", "-.")[i % 4]
             values = [scale * h[key] for h in found]
-            lines += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
+            handles += axes.plot([h[over] for h in found], values, color=SERIES[i % len(SERIES)], linestyle=style)
         if shares:
             axes.set_ylim(0, 102)
         axes.xaxis.set_major_locator(MaxNLocator("auto", steps=[1, 2, 5, 10], integer=True))
         axes.set_xlabel(xlabel or over)
         axes.set_ylabel(ylabel)
-        _legend(axes, len(series), lines, list(series.values()))
+        _legend(axes, len(series), handles, list(series.values()))
 
     rows = [[str(h[over]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
-    return Picture(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
+    return Figure(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
 
 
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:
-    """Above the axes, where it covers nothing. Names given by users go in with their handles: matplotlib would leave out
-    those that begin with an underscore."""
+    """A legend above the axes. Users' names are set on the handles: matplotlib leaves out names that begin with an underscore."""
     look = {"loc": "outside upper center", "ncols": min(3, entries), "handlelength": 1.6, "columnspacing": 1.2}
     if handles is None:
         axes.figure.legend(**look)

@@ -1,4 +1,4 @@
-"""A recipe as page and card show it: local paths without their folders, which are nobody else's business; ids of the hub as they are."""
+"""The recipe as the page and the model card show it: local paths without their folders, ids of the hub unchanged."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from alloykit.recipe.models import Recipe
 _PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
 
 
-def shown(recipe: Recipe) -> dict[str, Any]:
-    """The recipe's values, every default written out, for others to read."""
+def public_values(recipe: Recipe) -> dict[str, Any]:
+    """The recipe as values for a public page: all defaults included, local paths without their folders."""
     values = recipe.model_dump(mode="json")
     for teacher in values["teachers"]:
         teacher["model"] = model_name(teacher["model"], teacher["revision"] is not None)

@@ -1,53 +1,176 @@
-"""A method's own sections, as the page shows them: every part by its kind, none by the method's name."""
+"""The sections of a run's page: what each one shows. A section without anything to show is left out."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
+from jinja2 import Environment
+from markupsafe import Markup
+
+from alloykit.evaluation.metrics import LabelScore, label_scores
 from alloykit.report import figures
-from alloykit.report.figures import Picture, percent
+from alloykit.report.figures import Figure
+from alloykit.report.method_sections import MethodSection, method_sections
+from alloykit.report.next_steps import next_steps
+from alloykit.report.verdict import verdict
+
+OUTLINE = {
+    "summary": "Summary",
+    "next-steps": "What to do next",
+    "warnings": "Warnings",
+    "accuracy": "Accuracy",
+    "calibration": "Calibration",
+    "routing": "Routing",
+    "teachers": "Teachers",
+    "training": "Training",
+    "data": "Data",
+    "generated-texts": "Generated texts",
+    "size-and-speed": "Size and speed",
+    "recipe": "Recipe",
+}
+"""Identifier, which names the template, → heading. The sections of a method follow "routing"; one with the heading of a section above is
+shown at the end of that section."""
 
 
-def sections(run: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """title and parts of every section that the method told of its fit and its training. A part has `text`, `table` or `picture`."""
-    told = [run["metrics"].get("fit"), run["training"].get("report")]
-    found = [s for report in told if report for s in MethodReport.model_validate(report).sections]
-    return [
-        {"title": s.title, "parts": [_shown(part, f"method-{i}-{k}") for k, part in enumerate(s.parts)]}
-        for i, s in enumerate(found)
+@dataclass(frozen=True)
+class PageSection:
+    """An entry of the table of contents, and its content as HTML."""
+
+    identifier: str
+    heading: str
+    content: Markup
+
+
+def page_sections(run: Mapping[str, Any], templates: Environment) -> list[PageSection]:
+    """Every section of a run's page that has something to show. run: as `page.load` gives it."""
+    values = _values(run)
+    told = method_sections(run)
+    found = []
+    for identifier, heading in OUTLINE.items():
+        own = [section for section in told if section.title == heading]
+        content = templates.get_template(f"sections/{identifier}.html.j2").render(values).strip()
+        content += "".join(_rendered(section, templates) for section in own)
+        if content:
+            found.append(PageSection(identifier, heading, Markup(content)))
+        if identifier == "routing":
+            others = [section for section in told if section.title not in OUTLINE.values()]
+            found += [
+                PageSection(f"method-{i}", section.title, Markup(_rendered(section, templates)))
+                for i, section in enumerate(others)
+            ]
+    return found
+
+
+def _rendered(section: MethodSection, templates: Environment) -> str:
+    return templates.get_template("sections/method.html.j2").render(section=section)
+
+
+def _values(run: Mapping[str, Any]) -> dict[str, Any]:
+    """What the templates of the sections read."""
+    metrics = run["metrics"]
+    return {
+        "run": run,
+        "metrics": metrics,
+        "tested": metrics.get("evaluation"),
+        "verdict": verdict(metrics),
+        "next_steps": next_steps(metrics),
+        "figures": run_figures(run),
+        "labels": labels_tested(metrics),
+        "known_by": {
+            label: ", ".join(t for t, known in metrics["teachers"].items() if label in known)
+            for label in metrics.get("labels", [])
+        },
+        "seconds": _seconds(metrics),
+    }
+
+
+def labels_tested(metrics: Mapping[str, Any]) -> dict[str, LabelScore]:
+    """Precision, recall, F1 and test texts of every label, by the judged classifier; empty for a run that was not tested."""
+    tested = metrics.get("evaluation")
+    if not tested:
+        return {}
+    return dict(zip(metrics["labels"], label_scores(tested["confusion"]), strict=True))
+
+
+def run_figures(run: Mapping[str, Any]) -> dict[str, list[Figure]]:
+    """Section → its figures, as far as the run has their numbers."""
+    metrics, training = run["metrics"], run["training"]
+    tested = metrics.get("evaluation")
+    found: dict[str, list[Figure]] = {identifier: [] for identifier in OUTLINE}
+    if tested:
+        _add_tested(found, metrics, tested)
+    summary, view, agreement = metrics.get("supervision"), metrics.get("student"), metrics.get("agreement")
+    if view:
+        caption = "Confidence of the student on the pool" + (
+            f", with its logits divided by the temperature {view['temperature']:.2f}." if view["temperature"] else "."
+        )
+        found["calibration"].append(
+            figures.histograms("student", {"student": view["confidence"]}, caption, "confidence")
+        )
+    if agreement and not tested:
+        caption = (
+            "Confidence of each teacher on the pool. A teacher that is confident on every text gets too much weight."
+        )
+        found["routing"].append(
+            figures.histograms("pool-confidence", agreement["confidence"], caption, "confidence c = 1 − u / log C")
+        )
+    if summary and not tested:
+        by_label = {name: s["teacher_share"] for name, s in summary["labels"].items() if s["teacher_share"]}
+        if by_label:
+            caption = "Mean weight of each teacher, by the label that the method gives to a text."
+            found["routing"].append(
+                figures.shares("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
+            )
+    if training.get("history"):
+        checked = any("eval_criterion" in h for h in training["history"])
+        caption = "Training loss. " + (
+            "The checkpoint was selected on held-out texts." if checked else "No text was held out: the last step was selected."
+        )  # fmt: skip
+        found["training"].append(figures.training(training["history"], training["selected_step"], caption))
+    if summary:
+        weights = summary["weights"]
+        caption = (
+            "Weight of each text of the pool in the training loss. A text with a weight near 0 has almost no effect."
+        )
+        found["data"].append(
+            figures.histograms("weights", {"texts": weights["counts"]}, caption, "weight v(x)", weights["up_to"])
+        )
+    return found
+
+
+def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], tested: Mapping[str, Any]) -> None:
+    judged, scores = tested["judged"], tested["scores"]
+    order = [n for n in scores if n != judged] + [judged]
+    caption = f"Accuracy of the {judged} and of its alternatives, with 95 % intervals."
+    found["accuracy"] += [
+        figures.accuracies({n: scores[n] for n in order}, caption),
+        figures.confusion(tested["confusion"], metrics["labels"], f"Confusion matrix of the {judged}."),
     ]
+    tempered = f"{judged}, tempered"
+    shown = {judged: tested["reliability"][judged]}
+    if tempered in tested["reliability"]:
+        shown[f"{judged}, with temperature"] = tested["reliability"][tempered]
+    caption = f"Reliability diagram of the {judged}. Below the dotted line it is overconfident. A larger dot stands for more texts."
+    found["calibration"].append(figures.reliability(shown, list(shown), caption))
+    if sum(tested["confidence"]["right"]) and sum(tested["confidence"]["wrong"]):
+        series = {
+            "label is known": tested["confidence"]["right"],
+            "label is not known": tested["confidence"]["wrong"],
+        }
+        caption = "Confidence of a teacher on texts whose label it knows, and on the other texts. Routing works well if the curves are far apart."
+        found["routing"].append(figures.histograms("confidence", series, caption, "confidence c = 1 − u / log C"))
+    if tested.get("routing"):
+        caption = "Teacher with the largest weight, by true label."
+        table = {label: r["to"] for label, r in tested["routing"].items()}
+        found["routing"].append(
+            figures.shares("routing-shares", table, list(metrics["teachers"]), caption, "texts (%)")
+        )
 
 
-def _shown(part: Section | Text | Table | Series, name: str) -> dict[str, Any]:
-    if isinstance(part, Text):
-        return {"text": part.text}
-    if isinstance(part, Table):
-        rows = [
-            [_cell(cell, column in part.percent) for column, cell in zip(part.columns, row, strict=True)]
-            for row in part.rows
-        ]
-        return {"table": {"caption": part.caption, "headings": part.columns, "rows": rows}}
-    assert isinstance(part, Series)
-    return {"picture": _drawn(part, name)}
-
-
-def _drawn(part: Series, name: str) -> Picture:
-    keys = {f"line {k}": line for k, line in enumerate(part.lines)}
-    whole = all(point.is_integer() for point in part.points)
-    history = [
-        {"point": int(point) if whole else point} | {key: part.lines[line][n] for key, line in keys.items()}
-        for n, point in enumerate(part.points)
-    ]
-    return figures.course(name, history, keys, part.caption, part.y, shares=part.percent, over="point", xlabel=part.x)
-
-
-def _cell(value: Any, share: bool) -> str:
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    if share:
-        return percent(value)
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}"
+def _seconds(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """What took how long."""
+    seconds = metrics.get("seconds") or {}
+    rows = [(f"forward passes of teacher {name}", s) for name, s in (seconds.get("sweep") or {}).items() if s]
+    return rows + ([("training of the student", seconds["training"])] if seconds.get("training") else [])

@@ -1,4 +1,4 @@
-"""A matplotlib figure as SVG inside a page: its colours follow the page (light, dark, print), its ids are its own."""
+"""A matplotlib figure as SVG inside a page. Its colours follow the page (light, dark, print). Its ids are unique in the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import matplotlib
 from matplotlib.figure import Figure
 
-# Stand-ins that matplotlib draws with; the page's style sheet decides what they look like.
+# Placeholder colours for matplotlib. The style sheet of the page sets the real ones.
 SERIES = [f"#0000a{i}" for i in range(8)]
 INK, FAINT, HEAT = "#0000b0", "#0000b1", "#0000b2"
 _VARIABLES = {colour: f"var(--series-{i})" for i, colour in enumerate(SERIES)} | {
@@ -50,7 +50,7 @@ def draw(paint: Any, height: float, width: float = WIDTH) -> Figure:
 
 
 def inline(figure: Figure, name: str, title: str) -> str:
-    """The figure as an <svg> element. `name`: a prefix for its ids; `title`: what a screen reader says."""
+    """The figure as an <svg> element. name: prefix of its ids. title: the text for screen readers."""
     out = io.StringIO()
     with matplotlib.rc_context(STYLE | {"svg.hashsalt": name}):
         figure.savefig(out, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
@@ -58,7 +58,9 @@ def inline(figure: Figure, name: str, title: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(r"<[^>]*>", lambda tag: _restyled(tag[0], name), text)  # tags only: between them stand names
+    text = re.sub(
+        r"<[^>]*>", lambda tag: _restyled(tag[0], name), text
+    )  # only tags: the text between them may hold users' names
     width = float(re.search(r'width="([\d.]+)pt"', text)[1])  # type: ignore[index]
     head = f'<svg role="img" aria-labelledby="{name}-title" style="max-width: {width * 4 / 3:.0f}px" '
     text = re.sub(r'^<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', lambda m: head + m[1], text)
@@ -68,7 +70,7 @@ def inline(figure: Figure, name: str, title: str) -> str:
 
 
 def _restyled(tag: str, name: str) -> str:
-    """A tag with ids of its own, and with colours and fonts that are the page's."""
+    """A tag with prefixed ids, and with the colours and fonts of the page."""
     tag = re.sub(r'\bid="([^"]+)"', rf'id="{name}-\1"', tag)
     tag = re.sub(r"url\(#([^)]+)\)", rf"url(#{name}-\1)", tag)
     tag = re.sub(r'(xlink:)?href="#([^"]+)"', rf'href="#{name}-\2"', tag)

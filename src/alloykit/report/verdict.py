@@ -1,4 +1,4 @@
-"""The verdict in words: what a reader should take away before looking at a picture."""
+"""The verdict on a run: a status, a headline with the figures, and the reasons."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ from typing import Any
 
 from alloykit.report.figures import percent
 
-CLEARLY = 0.05  # p after Holm's correction
-HARDLY, ENOUGH = 0.1, 10  # a label found less often than this, on at least so many test texts, was not learned
-SAME = 0.01  # a difference that nobody will notice
-CLOSE = 0.02  # two classifiers are about equally good if the whole interval of their difference is within this
+ALPHA = 0.05  # significance level, after Holm's correction
+LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
+WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so many
+NEGLIGIBLE = 0.01  # a loss of accuracy that is not worth a sentence
+EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
+CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`mood`: good, mixed, poor or unknown. `headline`: one sentence. `points`: the reasons, most important first."""
+    """status: good, mixed, poor or unknown. headline: one sentence with the figures. points: the reasons, the most important first."""
 
-    mood: str
+    status: str
     headline: str
     points: list[str]
 
@@ -26,181 +28,194 @@ class Verdict:
 def verdict(metrics: Mapping[str, Any]) -> Verdict:
     """Judge a run by its metrics.json."""
     if not metrics:
-        return Verdict("unknown", "This run is not finished: there is nothing to judge yet.", ["Run its recipe again."])
+        return Verdict("unknown", "This run is not finished: it has no results yet.", [])
     found = metrics.get("evaluation")
     return _tested(metrics, found) if found else _untested(metrics)
 
 
-def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
-    scores, ours = found["scores"], found["judged"]
-    who = "The student" if ours == "student" else f"The {ours}"
-    accuracy = scores[ours]["accuracy"]
-    low, high = scores[ours]["interval"]
-    rivals = {name: s for name, s in found["significance"].items() if name in scores}
-    best = max(rivals, key=lambda name: scores[name]["accuracy"]) if rivals else None
-    points = [
-        f"{who}'s accuracy is {percent(accuracy)} on {found['texts']:,} labelled texts (95 % interval {percent(low)} to "
-        f"{percent(high)}): about {_wrong(1 - accuracy)}."
-    ]
-    mood, headline = "good", f"{who} was tested, with nothing to compare it to."
-    if best is not None:
-        gain = rivals[best]
-        clear = gain["p_holm"] < CLEARLY
-        called = "the best teacher alone" if best.startswith("teacher ") else f"the {best}"
-        everywhere = all(r["p_holm"] < CLEARLY and r["difference"] > 0 for r in rivals.values())
-        if clear and gain["difference"] > 0 and not everywhere:
-            mood, headline = (
-                "mixed",
-                f"{who} is better than {called}, but not significantly better than every alternative.",
-            )
-        elif clear and gain["difference"] > 0:
-            mood, headline = "good", f"{who} is better than every alternative."
-        elif clear:
-            mood, headline = "poor", f"{called[0].upper()}{called[1:]} is better than {who.lower()}."
-        elif gain["low"] > -CLOSE:
-            mood = "mixed"
-            headline = f"{who} is about as good as {called}{'' if gain['high'] < CLOSE else ', or better'}."
-        else:
-            mood = "mixed"
-            headline = (
-                f"{who} has {percent(accuracy)}, {called} {percent(scores[best]['accuracy'])}: no significant difference on "
-                f"{found['texts']:,} texts."
-            )
-        n = len(rivals)
-        points.append(
-            f"The accuracy of the best alternative, {called}, is {percent(scores[best]['accuracy'])}. Difference: "
-            f"{_points(gain['difference'])} points (95 % interval {_points(gain['low'])} to {_points(gain['high'])}, "
-            f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
-        )
-        if ours == "student":
-            points.append(
-                "Intervals and p come from the test texts alone. They are about this one training: with another seed the student "
-                "would differ."
-            )
-    lost = _lost(metrics, found)
-    if lost and mood == "good":
-        mood, headline = (
-            "mixed",
-            f"{headline[:-1]}, but it has not learned {len(lost)} of {len(metrics['labels'])} labels.",
-        )
-    if accuracy < 0.5:
-        points.append(("Better is not good: it" if mood == "good" else "It") + " is wrong more often than right.")
-        mood = "poor" if mood == "good" else mood
-    limits = _training(metrics, scores, ours) + _routing(scores)
-    return Verdict(mood, headline, points + _labels(metrics, found) + _trust(found, ours) + limits + _warned(metrics))
+def best_alternative(found: Mapping[str, Any]) -> str | None:
+    """The most accurate classifier of a test besides the judged one; None where there was no other."""
+    rivals = [name for name in found["significance"] if name in found["scores"]]
+    return max(rivals, key=lambda name: found["scores"][name]["accuracy"]) if rivals else None
 
 
-def _recalls(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[tuple[float, str, int]]:
-    """(share found, label, test texts) of the labels that occur, the weakest first."""
-    rows = enumerate(zip(metrics["labels"], found["confusion"], strict=True))
+def training_and_routing_loss(found: Mapping[str, Any]) -> tuple[float | None, float | None]:
+    """What training and routing cost, in shares of the test texts.
+
+    Training: accuracy of the routing less that of the student. Routing: accuracy of the oracle routing less that of the routing.
+    None where it was not measured.
+    """
+    scores, routing = found["scores"], found["scores"].get("routing")
+    if not routing:
+        return None, None
+    oracle = scores.get("oracle routing")
+    student = scores["student"] if found["judged"] == "student" else None
+    return (
+        None if student is None else routing["accuracy"] - student["accuracy"],
+        None if oracle is None else oracle["accuracy"] - routing["accuracy"],
+    )
+
+
+def recalls(metrics: Mapping[str, Any]) -> list[tuple[float, str, int]]:
+    """(recall, label, test texts) of every label that occurs in the test, the lowest recall first."""
+    rows = enumerate(zip(metrics["labels"], metrics["evaluation"]["confusion"], strict=True))
     return sorted((row[i] / sum(row), label, sum(row)) for i, (label, row) in rows if sum(row))
 
 
-def _lost(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    """Labels that are hardly ever answered when they should be, where the test has enough texts to say so."""
-    return [label for share, label, n in _recalls(metrics, found) if share < HARDLY and n >= ENOUGH]
+def not_learned(metrics: Mapping[str, Any]) -> list[str]:
+    """Labels with a recall near 0 on enough test texts."""
+    return [label for recall, label, n in recalls(metrics) if recall < LOW_RECALL and n >= ENOUGH]
 
 
-def _labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> list[str]:
-    weak = [f"{label} ({percent(r, 0)} of {n:,})" for r, label, n in _recalls(metrics, found)[:3] if r < 0.7]
-    return [f"Weakest labels: {', '.join(weak)}."] if weak else []
-
-
-def _trust(found: Mapping[str, Any], ours: str) -> list[str]:
-    r = found["reliability"][ours]
-    over = r["overconfidence"]
-    if abs(over) < 0.03 and r["ece"] >= 0.05:
-        return [f"It is too sure of some texts and not sure enough of others (calibration error {percent(r['ece'])})."]
-    if abs(over) < 0.03:
-        return [f"Its probabilities can be taken at face value (calibration error {percent(r['ece'])})."]
-    word = "surer of itself than it should be" if over > 0 else "less sure of itself than it could be"
-    line = f"It is {word}: on average by {abs(100 * over):.0f} points (calibration error {percent(r['ece'])})"
-    tempered = found["reliability"].get(f"{ours}, tempered")
-    return [
-        f"{line}; the temperature found without labels makes that {percent(tempered['ece'])}."
-        if tempered
-        else f"{line}."
+def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
+    scores, judged = found["scores"], found["judged"]
+    accuracy, (low, high) = scores[judged]["accuracy"], scores[judged]["interval"]
+    best = best_alternative(found)
+    status, conclusion = _conclusion(found, best)
+    figures = [f"{judged.capitalize()} {percent(accuracy)}"]
+    if best is not None:
+        figures.append(f"{best} {percent(scores[best]['accuracy'])}")
+    headline = f"{', '.join(figures)}: {conclusion} on {found['texts']:,} texts."
+    missing = not_learned(metrics)
+    if missing and status == "good":
+        status = "mixed"
+        headline = f"{headline[:-1]}, but it has not learned {len(missing)} of {len(metrics['labels'])} labels."
+    if accuracy < 0.5 and status == "good":
+        status = "poor"
+    points = [
+        f"The accuracy of the {judged} is {percent(accuracy)} on {found['texts']:,} labelled texts (95 % interval {percent(low)} to "
+        f"{percent(high)}). {_errors(1 - accuracy)}."
     ]
+    if best is not None:
+        points.append(_difference(found, best))
+        if judged == "student":
+            points.append("The interval and p are about this one training. Another seed gives another student.")
+    if accuracy < 0.5:
+        points.append("It gives more wrong answers than correct ones.")
+    losses = _training(found) + _routing(found)
+    return Verdict(status, headline, points + _weak_labels(metrics) + _calibration(found) + losses + _warned(metrics))
 
 
-def _training(metrics: Mapping[str, Any], scores: Mapping[str, Any], ours: str) -> list[str]:
-    """What the student is short of the targets that it learned from, where that is more than anybody would overlook."""
-    routing = scores.get("routing")
-    if ours != "student" or not routing:
-        return []
-    short = routing["accuracy"] - scores[ours]["accuracy"]
-    if short <= SAME:
-        return []
-    ceiling = scores.get("oracle routing")
-    left = None if ceiling is None else ceiling["accuracy"] - routing["accuracy"]
-    beside = (
-        ""
-        if left is None
-        else f" Training costs more than routing, which is {100 * left:.1f} points below the best possible."
-        if short > left
-        else f" Routing costs more: it is {100 * left:.1f} points below the best possible."
+def _conclusion(found: Mapping[str, Any], best: str | None) -> tuple[str, str]:
+    """Status, and what the comparison with the best alternative shows."""
+    judged = found["judged"]
+    if best is None:
+        return "good", f"no alternative to the {judged} was tested"
+    rivals = [s for name, s in found["significance"].items() if name in found["scores"]]
+    gain = found["significance"][best]
+    if gain["p_holm"] >= ALPHA:
+        if gain["low"] <= -EQUIVALENT:
+            return "mixed", "no significant difference"
+        if gain["high"] < EQUIVALENT:
+            return "mixed", "about equal"
+        return "mixed", f"the {judged} is equal or better"
+    if gain["difference"] <= 0:
+        return "poor", f"{_the(best)} is significantly better"
+    if all(s["p_holm"] < ALPHA and s["difference"] > 0 for s in rivals):
+        return "good", f"the {judged} is significantly better than every alternative"
+    return "mixed", f"the {judged} is significantly better than {_the(best)}, but not than every alternative"
+
+
+def _difference(found: Mapping[str, Any], best: str) -> str:
+    gain, n = found["significance"][best], len([name for name in found["significance"] if name in found["scores"]])
+    return (
+        f"The best alternative is {_the(best)} with {percent(found['scores'][best]['accuracy'])}. Difference: "
+        f"{points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
+        f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
     )
-    advice = (metrics.get("learning") or {}).get("advice")
-    return [
-        f"The student is {100 * short:.1f} points less accurate than its routing ({percent(routing['accuracy'])}), which is what it "
-        f"learned from: that is lost in training.{beside}"
-        + (f" {advice}" if advice and (left is None or short > left) else "")
-    ]
 
 
-def _routing(scores: Mapping[str, Any]) -> list[str]:
-    routing, ceiling = scores.get("routing"), scores.get("oracle routing")
-    if not routing or not ceiling or "right_teacher" not in routing:
+def _weak_labels(metrics: Mapping[str, Any]) -> list[str]:
+    weak = [f"{label} ({percent(r, 0)} of {n:,} texts)" for r, label, n in recalls(metrics)[:SHOWN] if r < WEAK_RECALL]
+    return [f"Lowest recall: {', '.join(weak)}."] if weak else []
+
+
+def _calibration(found: Mapping[str, Any]) -> list[str]:
+    judged = found["judged"]
+    r = found["reliability"][judged]
+    over, error = r["overconfidence"], f"(calibration error {percent(r['ece'])})"
+    if abs(over) < CALIBRATED:
+        if r["ece"] >= MISCALIBRATED:
+            return [f"It is overconfident on some texts and underconfident on others {error}."]
+        return [f"Its probabilities are well calibrated {error}."]
+    line = (
+        f"It is {'overconfident' if over > 0 else 'underconfident'} by {abs(100 * over):.0f} points on average {error}."
+    )
+    tempered = found["reliability"].get(f"{judged}, tempered")
+    if tempered:
+        line += f" The temperature, which was fitted without labels, changes the calibration error to {percent(tempered['ece'])}."
+    return [line]
+
+
+def _training(found: Mapping[str, Any]) -> list[str]:
+    """What the student loses against its targets, if that is worth a sentence."""
+    lost, routing_lost = training_and_routing_loss(found)
+    if lost is None or lost <= NEGLIGIBLE:
         return []
-    left = ceiling["accuracy"] - routing["accuracy"]
+    line = (
+        f"Training loses {100 * lost:.1f} points: the student learned from the routing, which has an accuracy of "
+        f"{percent(found['scores']['routing']['accuracy'])}."
+    )
+    if routing_lost is not None:
+        word = "less" if lost > routing_lost else "more"
+        line += f" Routing loses {word}: it is {100 * routing_lost:.1f} points below oracle routing."
+    return [line]
+
+
+def _routing(found: Mapping[str, Any]) -> list[str]:
+    routing, oracle = found["scores"].get("routing"), found["scores"].get("oracle routing")
+    if not routing or not oracle or "right_teacher" not in routing:
+        return []
+    lost = oracle["accuracy"] - routing["accuracy"]
     return [
-        f"The method gave the most weight to a teacher that knows the label on {percent(routing['right_teacher'], 0)} of the "
-        f"texts. Had it always, the teachers' own answers would be right on {percent(ceiling['accuracy'])}, "
-        f"{100 * left:.1f} points more than its routing."
+        f"The teacher with the largest weight knows the true label of {percent(routing['right_teacher'], 0)} of the texts. "
+        f"Oracle routing reaches {percent(oracle['accuracy'])}, {100 * lost:.1f} points more than the routing."
     ]
 
 
 def _untested(metrics: Mapping[str, Any]) -> Verdict:
     points = [
-        "No labelled texts were given. What follows says how the teachers and the student behave, not whether they are right."
+        "This page shows how the teachers and the student behave. Without labelled texts it cannot show whether they are correct."
     ]
     summary, view, agreement = metrics.get("supervision"), metrics.get("student"), metrics.get("agreement")
     if summary:
         share = summary["effective_sample_size"] / summary["texts"]
         points.append(
-            f"The supervision is worth {summary['effective_sample_size']:,.0f} of {summary['texts']:,} texts "
-            f"({percent(share, 0)}): the other texts' teachers are about equally sure, and count little."
+            f"The {summary['texts']:,} weighted texts are worth {summary['effective_sample_size']:,.0f} texts of equal weight "
+            f"({percent(share, 0)}). A text has a low weight where the teachers are about equally confident."
         )
     if agreement:
         sure = agreement["sure_teachers"]
         total = sum(sure.values()) or 1
         points.append(
-            f"Exactly one teacher is sure on {percent(sure['one'] / total, 0)} of the texts, several are on "
-            f"{percent(sure['several'] / total, 0)}, none is on {percent(sure['none'] / total, 0)}."
+            f"Exactly one teacher is confident on {percent(sure['one'] / total, 0)} of the texts, several teachers on "
+            f"{percent(sure['several'] / total, 0)}, no teacher on {percent(sure['none'] / total, 0)} (confident: a probability of at least 0.9)."
         )
     if view and view.get("same_as_supervision") is not None:
         points.append(
-            f"On {view['unseen_texts']:,} texts that it did not train on, the student gives the supervision's answer in "
+            f"On {view['unseen_texts']:,} texts outside of the training, the student gives the same label as the supervision for "
             f"{percent(view['same_as_supervision'], 0)} of the weight."
         )
-    points.append(
-        "To know: label about 300 texts, best drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
-    )
-    return Verdict("unknown", "Nobody has tested this student yet.", points + _warned(metrics))
+    return Verdict("unknown", "Not tested: no labelled texts were given.", points + _warned(metrics))
 
 
 def _warned(metrics: Mapping[str, Any]) -> list[str]:
     n = len(metrics.get("warnings") or [])
-    return [f"There {'is one warning' if n == 1 else f'are {n} warnings'}: see below."] if n else []
+    return [f"This run has {n} warning{'s' if n > 1 else ''}."] if n else []
 
 
-def _wrong(share: float) -> str:
+def _the(name: str) -> str:
+    return name if name.startswith("teacher ") else f"the {name}"
+
+
+def _errors(share: float) -> str:
     if share > 0.5:
-        return f"{percent(share, 0)} are wrong"
-    return f"one in {1 / share:.0f} is wrong" if share > 0.005 else "fewer than one in 200 are wrong"
+        return f"About {percent(share, 0)} of its answers are wrong"
+    return f"About 1 in {1 / share:.0f} answers is wrong" if share > 0.005 else "Fewer than 1 in 200 answers are wrong"
 
 
-def _points(share: float) -> str:
+def points_of(share: float) -> str:
+    """A difference of two shares in percentage points, with its sign."""
     points = round(100 * share, 1) + 0.0  # no minus zero
     return f"{points:+.1f}".replace("-", "−")
 

@@ -1,4 +1,4 @@
-"""Every picture stands beside the numbers that it is drawn from, and those are the run's."""
+"""The numbers of every figure are the run's."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ def percent(share: float | None, digits: int = 1) -> str:
     return "–" if share is None else f"{100 * share:.{digits}f}\u00a0%"
 
 
-def numbers(page: Node, picture: str) -> list[list[str]]:
-    (figure,) = (f for f in page.all("figure") if f.one("svg").attributes["aria-labelledby"] == f"{picture}-title")
+def numbers(page: Node, figure: str) -> list[list[str]]:
+    (figure,) = (f for f in page.all("figure") if f.one("svg").attributes["aria-labelledby"] == f"{figure}-title")
     return rows(figure.one("table"))
 
 
-def drawn(page: Node, picture: str) -> list[str]:
-    (svg,) = (s for s in page.all("svg") if s.attributes["aria-labelledby"] == f"{picture}-title")
+def drawn(page: Node, figure: str) -> list[str]:
+    (svg,) = (s for s in page.all("svg") if s.attributes["aria-labelledby"] == f"{figure}-title")
     return [text.words for text in svg.all("text")]
 
 
-def test_numbers_of_the_pictures_of_a_tested_run(page_of: Pages, runs: Runs) -> None:
+def test_numbers_of_the_figures_of_a_tested_run(page_of: Pages, runs: Runs) -> None:
     metrics, page = read(runs.soft), page_of("soft")
     tested, scores = metrics["evaluation"], metrics["evaluation"]["scores"]
     assert [row[:2] for row in numbers(page, "accuracy")[1:]] == [
@@ -50,20 +50,25 @@ def test_numbers_of_the_pictures_of_a_tested_run(page_of: Pages, runs: Runs) -> 
     routing = [
         [label, *(percent(r["to"][t], 0) for t in metrics["teachers"])] for label, r in tested["routing"].items()
     ]
-    assert numbers(page, "routing")[1:] == routing
-    ways = [(way, b) for way in ("student", "student, tempered") for b in tested["reliability"][way]["bins"]]
-    said = [[w, str(b["texts"]), percent(b["confidence"]), percent(b["accuracy"])] for w, b in ways]
-    assert [[row[0], *row[2:]] for row in numbers(page, "reliability")[1:]] == said
+    assert numbers(page, "routing-shares")[1:] == routing
+    names = {"student": "student", "student, tempered": "student, with temperature"}
+    ways = [(names[way], b) for way in names for b in tested["reliability"][way]["bins"]]
+    expected = [[w, str(b["texts"]), percent(b["confidence"]), percent(b["accuracy"])] for w, b in ways]
+    assert [[row[0], *row[2:]] for row in numbers(page, "reliability")[1:]] == expected
     assert [row[1] for row in numbers(page, "weights")[1:]] == [
         str(n) for n in metrics["supervision"]["weights"]["counts"]
     ]
     captions = [caption.words for caption in page.all("figcaption")]
-    assert f"after division of its logits by {metrics['student']['temperature']:.2f}." in captions[-2]
-    assert captions[-1] == "Training. The checkpoint was chosen on held-out texts."
+    temperature = metrics["student"]["temperature"]
+    assert (
+        f"Confidence of the student on the pool, with its logits divided by the temperature {temperature:.2f}."
+        in captions
+    )
+    assert "Training loss. The checkpoint was selected on held-out texts." in captions
     assert [row[1] for row in numbers(page, "student")[1:]] == [str(n) for n in metrics["student"]["confidence"]]
 
 
-def test_numbers_of_the_pictures_of_an_untested_run(page_of: Pages, runs: Runs) -> None:
+def test_numbers_of_the_figures_of_an_untested_run(page_of: Pages, runs: Runs) -> None:
     metrics, page = read(runs.untested), page_of("untested")
     columns = list(zip(*numbers(page, "pool-confidence"), strict=True))[1:]
     assert [list(c) for c in columns] == [[t, *map(str, n)] for t, n in metrics["agreement"]["confidence"].items()]
@@ -72,9 +77,9 @@ def test_numbers_of_the_pictures_of_an_untested_run(page_of: Pages, runs: Runs) 
     assert numbers(page, "pool-routing")[1:] == [[n, *(percent(s, 0) for s in by.values())] for n, by in shares.items()]
 
 
-def test_training_is_drawn_to_the_step_that_was_taken(page_of: Pages, runs: Runs) -> None:
+def test_training_names_the_selected_step(page_of: Pages, runs: Runs) -> None:
     training, page = read(runs.soft, "training"), page_of("soft")
-    assert f"taken: step {training['selected_step']}" in drawn(page, "training")
+    assert f"selected: step {training['selected_step']}" in drawn(page, "training")
     losses = [(str(h["step"]), f"{h['loss']:.4f}") for h in training["history"] if "loss" in h]
     checks = [
         (str(h["step"]), f"{h['eval_criterion']:.4f} ± {h['eval_standard_error']:.4f}")

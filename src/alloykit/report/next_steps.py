@@ -1,0 +1,98 @@
+"""What a reader of the report can do next, from the verdict's numbers and the warnings."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from alloykit.report.figures import percent
+from alloykit.report.verdict import (
+    ALPHA,
+    EQUIVALENT,
+    NEGLIGIBLE,
+    best_alternative,
+    not_learned,
+    training_and_routing_loss,
+)
+
+GAIN = 0.01  # a calibration error that falls by more than this is worth a step
+WORTH_TESTING = 0.005  # a smaller difference of accuracies would take too many test texts
+_IMPERATIVE = re.compile(
+    r"(?:Add|Check|Choose|Compare|Give|Increase|Leave|Look|Lower|Name|Raise|Read|Remove|Run|Set|Train|Try|Use)\b"
+)
+
+
+def next_steps(metrics: Mapping[str, Any]) -> list[str]:
+    """Sentences in the imperative, the most useful first; `commands` stand between backticks. metrics: metrics.json."""
+    if not metrics:
+        return ["Run the recipe again with the same `output`. Finished parts are kept."]
+    if metrics.get("evaluation"):
+        steps = _after_the_test(metrics)
+    else:
+        steps = [
+            "Label about 300 texts that were drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
+        ]
+    steps += [step for warning in metrics.get("warnings") or [] for step in instructions(warning)]
+    found = list(dict.fromkeys(steps))
+    return found or ["Use the student: `alloykit predict RUN texts.csv`. The test found no problem."]
+
+
+def instructions(warning: str) -> list[str]:
+    """What a warning asks the reader to do: its sentences that begin with a verb in the imperative, from the first one on."""
+    sentences = re.split(r"(?<=[.?!:])\s+(?=[A-Z])", warning)
+    first = next((i for i, sentence in enumerate(sentences) if _IMPERATIVE.match(sentence)), None)
+    return [] if first is None else [" ".join(sentences[first:])]
+
+
+def _after_the_test(metrics: Mapping[str, Any]) -> list[str]:
+    found = metrics["evaluation"]
+    steps = []
+    training, routing = training_and_routing_loss(found)
+    advice = (metrics.get("learning") or {}).get("advice")
+    if training is not None and training > NEGLIGIBLE and (routing is None or training > routing) and advice:
+        steps.append(advice)
+    if routing is not None and routing > max(training or 0, EQUIVALENT):
+        steps.append(
+            f"Improve the routing, which loses {100 * routing:.1f} points. See under Routing which labels go to a wrong teacher, add "
+            "unlabelled texts of these labels, or try another method (`alloykit methods` lists them)."
+        )
+    if missing := not_learned(metrics):
+        steps.append(
+            f"Check the labels that were not learned: {', '.join(missing[:5])}{' …' if missing[5:] else ''}. See under Data how many texts "
+            "of the pool were given to each of them."
+        )
+    steps += _more_test_texts(found) + _temperature(metrics)
+    return steps
+
+
+def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
+    """How many test texts could decide, if the difference stays as it is: a half-width falls with the root of their number."""
+    best = best_alternative(found)
+    if best is None:
+        return []
+    gain = found["significance"][best]
+    difference, half = abs(gain["difference"]), (gain["high"] - gain["low"]) / 2
+    if gain["p_holm"] < ALPHA or difference < WORTH_TESTING:
+        return []
+    needed = found["texts"] * (half / difference) ** 2
+    if needed <= found["texts"]:  # only Holm's correction makes it insignificant
+        return []
+    digits = 2 - math.ceil(math.log10(needed))
+    return [
+        f"Test on more labelled texts if you must know which is better: a difference of {100 * difference:.1f} points needs about "
+        f"{round(needed, digits):,.0f} of them."
+    ]
+
+
+def _temperature(metrics: Mapping[str, Any]) -> list[str]:
+    reliability = metrics["evaluation"]["reliability"]
+    plain, tempered = reliability.get("student"), reliability.get("student, tempered")
+    temperature = (metrics.get("student") or {}).get("temperature")
+    if not plain or not tempered or not temperature or plain["ece"] - tempered["ece"] <= GAIN:
+        return []
+    return [
+        f"Use `alloykit predict`, or divide the logits by {temperature:.2f}, where you need probabilities: this lowers the calibration "
+        f"error from {percent(plain['ece'])} to {percent(tempered['ece'])}."
+    ]
