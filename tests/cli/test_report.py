@@ -28,7 +28,7 @@ def test_amalgamate_leaves_a_report_and_a_card(finished: Finished) -> None:
     assert finished.result.out.splitlines()[-1] == f"report: {page}"
     metrics = json.loads((finished.folder / "metrics.json").read_text())
     accuracy = f"{100 * metrics['evaluation']['scores']['student']['accuracy']:.1f}"
-    assert f"Student {accuracy}\u00a0%, " in page.read_text(encoding="utf-8")
+    assert f"The accuracy of the student is {accuracy}\u00a0% on 40 labelled texts" in page.read_text(encoding="utf-8")
     card = (finished.folder / STUDENT).read_text(encoding="utf-8")
     assert card.startswith("---\n")
     assert f"| student | {accuracy} %" in card
@@ -94,7 +94,8 @@ def test_evaluating_on_other_data_renews_the_report(run: Path, tmp_path: Path, c
     result = call("evaluate", run, "--data", data, "--json")
     assert result.code == 0, result.err
     accuracy = f"{100 * json.loads(result.out)['scores']['student']['accuracy']:.1f}"
-    assert f"Student {accuracy}\u00a0% on 15 labelled texts" in (run / "report.html").read_text(encoding="utf-8")
+    page = (run / "report.html").read_text(encoding="utf-8")
+    assert f"The accuracy of the student is {accuracy}\u00a0% on 15 labelled texts" in page
     assert "Measured on 15 labelled texts." in (run / STUDENT).read_text(encoding="utf-8")
 
 
