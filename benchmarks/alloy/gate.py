@@ -8,8 +8,8 @@ import torch
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from alloykit.methods.alloy.early_states import all_early_states
 from alloykit.methods.alloy.mixture import Whitening
+from alloykit.methods.early_states import all_early_states
 from alloykit.outputs import Source, chunks
 from benchmarks.harness.stages import Stages
 

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
-from alloykit.evaluation.reliability import fit_temperature
 from alloykit.methods.protocol import Context, Method, Step
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import encode, pad
@@ -23,6 +22,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import Run
 from alloykit.stages.train_student import train_student
+from alloykit.stats.temperature import fit_temperature
 from alloykit.training.dataset import held_out_size, split_held_out
 from alloykit.training.schedule import Schedule, decided
 from benchmarks.defaults.world import World

@@ -22,7 +22,7 @@ from torch import Tensor
 from alloykit.data import load_texts
 from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Shape, Step
+from alloykit.methods.protocol import Context, ModelShape, Step
 from alloykit.methods.rl_kd.method import RLKD
 from alloykit.methods.rl_kd.policy import Policy, features
 from alloykit.outputs import Rows, Source, TeacherRows
@@ -100,7 +100,7 @@ def once(reward: str, seed: int) -> dict[str, float]:
         method = (Shuffled if reward == "shuffled" else RLKD)(RLKD.Options(**options))
         space = LabelSpace.union([("nature", "machine")] * 2)
         model, tokenizer = build_student(StudentSpec(model="bundled:minilm", layers=2, keep="even"), space, seed)
-        shape = Shape(model.config.hidden_size, 2)
+        shape = ModelShape(model.config.hidden_size, 2)
         bare = Context(space, student=shape, teachers=(shape, shape), validation=source)
         context = replace(bare, state=dict(method.fit(source, bare)))
         dataset = tokenize(table, tokenizer, 24)

@@ -123,7 +123,7 @@ class Stages:
         }
         if values["training"].get("select") == "labelled" or create(method).needs.validation:
             values["validation"] = {"data": self.labelled(self.validation())}
-        if create(method).needs.own_texts:  # written already, for all cells
+        if create(method).needs.generated_texts:  # written already, for all cells
             values["generation"] = self.generation | {"seed": self.seed}
             shutil.copytree(self.generated(), generated(parse(values, Recipe)), dirs_exist_ok=True)
         return parse(values, Recipe)

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.methods.protocol import Shape
+from alloykit.methods.protocol import ModelShape
 from alloykit.methods.stratanet.method import StrataNet
 from alloykit.outputs import Rows, Source, TeacherRows, chunks
 from benchmarks.harness.stages import Stages
@@ -35,7 +35,7 @@ def owners(stages: Stages, pool: str) -> dict[str, Any]:
         known, asked = map(Doubled, said) if doubled else said
         prepared = stages.prepared(pool, test, spec)
         shapes = prepared.context.teachers
-        context = replace(prepared.context, own=known, teachers=_doubled(shapes) if doubled else shapes)
+        context = replace(prepared.context, generated=known, teachers=_doubled(shapes) if doubled else shapes)
         method = StrataNet(prepared.method.options)
         context = replace(context, state=dict(method.fit(known, context)))
         odds = torch.cat([method.log_odds(rows, context) for rows in chunks(asked)])
@@ -51,9 +51,9 @@ def _read(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> Sour
     return stages.said(pool, texts, spec)[1]
 
 
-def _doubled(shapes: Sequence[Shape]) -> tuple[Shape, ...]:
+def _doubled(shapes: Sequence[ModelShape]) -> tuple[ModelShape, ...]:
     first, second, *rest = shapes
-    return (first, Shape(2 * second.hidden_size, second.layers), *rest)
+    return (first, ModelShape(2 * second.hidden_size, second.layers), *rest)
 
 
 def _balanced(said: Tensor, knows: Tensor) -> float:

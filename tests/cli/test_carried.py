@@ -15,8 +15,8 @@ from toy import examples
 from transformers import AutoTokenizer
 
 import alloykit
-from alloykit.evaluation.reliability import tempered
 from alloykit.serving.predictor import Predictor
+from alloykit.stats.temperature import tempered
 
 TEXTS = [text for text, _ in examples(8, seed=6)]
 LONG = " ".join(text for text, _ in examples(300, seed=7))

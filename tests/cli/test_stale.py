@@ -20,7 +20,7 @@ from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
-from alloykit.methods.muka import Muka
+from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe

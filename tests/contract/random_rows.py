@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, LossInputs, Method, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Method, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create, methods
 from alloykit.outputs import Rows, TeacherRows
 
@@ -17,8 +17,8 @@ SETS = {
     "overlapping": (("a", "b", "c"), ("c", "d"), ("e", "f", "g", "h", "i")),
 }
 TOKENS, HEADS = 4, 2
-STUDENT = Shape(hidden_size=8, layers=2)
-TEACHERS = (Shape(12, 3), Shape(8, 4), Shape(16, 2))
+STUDENT = ModelShape(hidden_size=8, layers=2)
+TEACHERS = (ModelShape(12, 3), ModelShape(8, 4), ModelShape(16, 2))
 
 MUKA: list[dict[str, Any]] = [
     {"mode": "hard"},
@@ -137,11 +137,11 @@ def own_rows(kind: str) -> Rows:
 
 
 def context_of(
-    method: Method, rows: Rows, space: LabelSpace, teachers: tuple[Shape, ...] = TEACHERS, own: Rows | None = None
+    method: Method, rows: Rows, space: LabelSpace, teachers: tuple[ModelShape, ...] = TEACHERS, own: Rows | None = None
 ) -> Context:
     if own is None:
         own = own_rows(next(kind for kind, sets in SETS.items() if LabelSpace.union(sets).names == space.names))
-    bare = Context(space, student=STUDENT, teachers=teachers, validation=Pool(rows), own=Pool(own))
+    bare = Context(space, student=STUDENT, teachers=teachers, validation=Pool(rows), generated=Pool(own))
     return replace(bare, state=dict(method.fit(Pool(rows), bare)))
 
 
@@ -157,11 +157,15 @@ def student_logits(rows: Rows, context: Context, seed: int = 1, scale: float = 2
     return scale * torch.randn(len(rows.teachers[0].logits), context.space.size, generator=g)
 
 
-def losses(method: Method, rows: Rows, context: Context, logits: torch.Tensor) -> dict[str, torch.Tensor]:
+def losses(
+    method: Method, rows: Rows, context: Context, logits: torch.Tensor, training: bool = True
+) -> dict[str, torch.Tensor]:
     torch.manual_seed(0)  # the same modules at every call
     modules = method.modules(context).to(logits.dtype)
     student, phase = student_output(logits), (*method.phases(), Phase())[0]
-    inputs = LossInputs(student, rows, method.supervise(rows, context), modules, context, phase, logits.detach)
+    inputs = LossInputs(
+        student, rows, method.supervise(rows, context), modules, context, phase, logits.detach, training
+    )
     return method.loss(inputs)
 
 

@@ -12,12 +12,13 @@ import torch
 from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers, of_teachers
 from alloykit.evaluation.labelled import assess
-from alloykit.evaluation.reliability import reliability, tempered
+from alloykit.evaluation.reliability import reliability
 from alloykit.evaluation.significance import interval
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
+from alloykit.stats.temperature import tempered
 
 SPACE = LabelSpace.union([("a", "b", "c"), ("c", "d"), ("e", "f")])
 TEACHERS = ["two", "one", "three"]  # not the order in which files sort them

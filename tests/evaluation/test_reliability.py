@@ -7,7 +7,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.evaluation.reliability import BINS, fit_temperature, reliability, tempered
+from alloykit.evaluation.reliability import BINS, reliability
+from alloykit.stats.temperature import fit_temperature, tempered
 
 quick = settings(max_examples=30, deadline=None, derandomize=True, database=None)
 

@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.as_dfd.crafting import CraftedCollator, craft
 from alloykit.methods.as_dfd.options import AsDfdOptions
-from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
@@ -90,7 +90,7 @@ def test_losses_from_loops() -> None:
         torch.tensor([0, 4, 2, 1]), embeddings=e, hidden=hidden,
     )  # fmt: skip
     method = create({"name": "as_dfd", "self_supervised": 0.3})
-    known = Context(space, student=Shape(6, 1), teachers=(Shape(6, 2), Shape(6, 2)))
+    known = Context(space, student=ModelShape(6, 1), teachers=(ModelShape(6, 2), ModelShape(6, 2)))
     modules = method.modules(known)
     states = torch.randn(4, 5, 6, generator=g)
     student = StudentOutput(torch.randn(4, 5, generator=g), torch.ones(4, 5), (states, states))

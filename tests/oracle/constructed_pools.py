@@ -1,4 +1,4 @@
-"""Pools whose owners are known: clusters of states, with teachers of which the first is surer of everything."""
+"""Pools with known source teachers: clusters of states. The first teacher is more confident on everything than the others."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.method import Alloy
-from alloykit.methods.protocol import Context, Shape
+from alloykit.methods.alloy.report import findings
+from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
@@ -59,14 +60,14 @@ class Pool:
 
 def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict[str, Any]]:
     """The owner that the method names, [n], v, and the method's notes."""
-    method, shapes = create(spec), tuple(Shape(w, 3) for w in pool.widths)
+    method, shapes = create(spec), tuple(ModelShape(w, 3) for w in pool.widths)
     bare = Context(pool.space, teachers=shapes)
     context = Context(pool.space, dict(method.fit(pool, bare)), teachers=shapes)
     found = method.supervise(pool.rows(range(len(pool))), context)
     assert found is not None
     assert found.teacher_weights is not None
     names = [f"teacher {i + 1}" for i in range(len(shapes))]
-    notes = method.findings(context, names) if isinstance(method, Alloy) else {}
+    notes = findings(context, names, method.options) if isinstance(method, Alloy) else {}
     return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
 
 

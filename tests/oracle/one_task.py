@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
@@ -46,8 +46,8 @@ def five_texts() -> Rows:
 
 def context(rows: Rows) -> Context:
     space = LabelSpace.union([LABELS, LABELS])
-    shapes = tuple(Shape(w, d) for w, d in zip(WIDTHS, DEPTHS, strict=True))
-    return Context(space, student=Shape(OWN, DEPTH), teachers=shapes, validation=Pool(rows))
+    shapes = tuple(ModelShape(w, d) for w, d in zip(WIDTHS, DEPTHS, strict=True))
+    return Context(space, student=ModelShape(OWN, DEPTH), teachers=shapes, validation=Pool(rows))
 
 
 def student() -> StudentOutput:

@@ -12,13 +12,13 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.losses.hidden import masked_mean, masked_mse
 from alloykit.losses.mmd import mmd2
-from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
 B, L = 3, 4
 SPACE = LabelSpace.union([("a", "b"), ("c", "d", "e")])
-STUDENT, TEACHERS = Shape(8, 2), (Shape(6, 3), Shape(5, 1))
+STUDENT, TEACHERS = ModelShape(8, 2), (ModelShape(6, 3), ModelShape(5, 1))
 Lists = list[list[float]]
 
 
@@ -167,7 +167,7 @@ def test_dfas_merged_states_are_a_target_and_learn_from_reconstruction_alone() -
     ],
 )
 def test_which_layers_dfa_compares(student: int, teachers: tuple[int, ...], expected: object) -> None:
-    context = Context(SPACE, student=Shape(8, student), teachers=tuple(Shape(8, n) for n in teachers))
+    context = Context(SPACE, student=ModelShape(8, student), teachers=tuple(ModelShape(8, n) for n in teachers))
     assert create("dfa").teacher_layers(context) == expected
 
 

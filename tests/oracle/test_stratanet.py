@@ -14,7 +14,7 @@ from torch import nn
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, LossInputs, Phase, Shape, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.methods.stratanet.blocks import blocks, collapse, pooled_blocks
 from alloykit.methods.stratanet.method import Amalgamation
@@ -22,7 +22,7 @@ from alloykit.outputs import Rows, TeacherRows
 from alloykit.stats.mahalanobis import Gaussians
 
 GROUPS, DEPTH, WIDTH = (("a", "b"), ("c", "d", "e")), 2, 8
-SHAPES = (Shape(6, 3), Shape(10, 4))
+SHAPES = (ModelShape(6, 3), ModelShape(10, 4))
 
 
 class Pool:
@@ -64,7 +64,7 @@ def draw(n: int, seed: int, apart: float = 3.0) -> Rows:
 def context(**options: Any) -> tuple[Any, Context]:
     method = create({"name": "stratanet", **options})
     own = Pool(draw(200, 1))
-    bare = Context(LabelSpace.union(GROUPS), student=Shape(WIDTH, DEPTH), teachers=SHAPES, own=own)
+    bare = Context(LabelSpace.union(GROUPS), student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=own)
     return method, replace(bare, state=dict(method.fit(own, bare)))
 
 
@@ -113,7 +113,7 @@ def test_what_is_fitted_and_what_is_told_apart(groups: Any) -> None:
     space = LabelSpace.union(groups)
     drawn = draw(200, 1)
     rows = replace(drawn, labels=drawn.labels % space.size)
-    bare = Context(space, student=Shape(WIDTH, DEPTH), teachers=SHAPES, own=Pool(rows))
+    bare = Context(space, student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=Pool(rows))
     state = create("stratanet").fit(Pool(rows), bare)
     for i, names in enumerate(groups):
         mine = [space.names.index(name) for name in names]
@@ -146,7 +146,9 @@ def test_a_teacher_all_of_whose_labels_are_shared_has_a_curve_too() -> None:
     groups = (("a", "b"), ("b", "c"), ("c", "d", "e"))
     drawn = draw(200, 1)
     rows = replace(drawn, teachers=(*drawn.teachers, drawn.teachers[1]))
-    bare = Context(LabelSpace.union(groups), student=Shape(WIDTH, DEPTH), teachers=(*SHAPES, SHAPES[1]), own=Pool(rows))
+    bare = Context(
+        LabelSpace.union(groups), student=ModelShape(WIDTH, DEPTH), teachers=(*SHAPES, SHAPES[1]), generated=Pool(rows)
+    )
     state = create("stratanet").fit(Pool(rows), bare)
     assert all(bool(state[f"{i}.{b}.curve"].isfinite().all()) for i in range(3) for b in range(DEPTH))
 
@@ -214,7 +216,7 @@ def test_doubling_a_teachers_width_does_not_change_who_is_found() -> None:
     method, known = context()
     before = method.confidences(rows, known)[..., -1].argmax(-1)
     own = Pool(doubled(draw(200, 1)))
-    bare = replace(known, teachers=(SHAPES[0], Shape(20, 4)), own=own, state={})
+    bare = replace(known, teachers=(SHAPES[0], ModelShape(20, 4)), generated=own, state={})
     after = method.confidences(doubled(rows), replace(bare, state=dict(method.fit(own, bare))))[..., -1].argmax(-1)
     assert float((before == after).double().mean()) > 0.97
     assert float((after == owner).double().mean()) > 0.95
@@ -331,7 +333,7 @@ def test_collapse_is_seen() -> None:
 def test_too_few_own_texts_are_refused() -> None:
     method = create("stratanet")
     own = Pool(draw(20, 1))
-    bare = Context(LabelSpace.union(GROUPS), student=Shape(WIDTH, DEPTH), teachers=SHAPES, own=own)
+    bare = Context(LabelSpace.union(GROUPS), student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=own)
     with pytest.raises(AlloyError, match=r"at least 16 texts of teacher 1's labels \(a, b\).*per_class"):
         method.fit(own, bare)
 

@@ -29,16 +29,16 @@ def parts(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
-    names = [*toyruns.toy.TEAMS, "nobody"]
-    (course,) = parts(fitted, "series")
-    assert list(course["lines"]) == names
-    for row in zip(*course["lines"].values(), strict=True):
+    names = [*toyruns.toy.TEAMS, "background"]
+    (history,) = parts(fitted, "series")
+    assert list(history["lines"]) == names
+    for row in zip(*history["lines"].values(), strict=True):
         assert sum(row) == pytest.approx(1)
     teachers, *moved = parts(fitted, "table")
     assert [row[0] for row in teachers["rows"]] == names
-    for name, first, last, _, power in teachers["rows"]:
-        assert (first, last) == (course["lines"][name][0], course["lines"][name][-1])
-        assert power is None if name == "nobody" else power >= 1
+    for name, first, last, _, sharpening in teachers["rows"]:
+        assert (first, last) == (history["lines"][name][0], history["lines"][name][-1])
+        assert sharpening is None if name == "background" else sharpening >= 1
     for table in moved:
         assert table["columns"] == ["row", "from", "to", "before", "after", "text"]
         assert 0 < len(table["rows"]) <= 12
@@ -58,18 +58,18 @@ def test_the_page_shows_them(fitted: Path) -> None:
         assert [row[0] for row in shown[1:]] == [
             f"{row[0]:,}" if isinstance(row[0], int) else row[0] for row in part["rows"]
         ]
-    (course,) = parts(fitted, "series")
-    assert course["caption"] in tables
-    (svg,) = [s for s in whole.all("svg") if s.one("title").words == course["caption"]]
+    (history,) = parts(fitted, "series")
+    assert history["caption"] in tables
+    (svg,) = [s for s in whole.all("svg") if s.one("title").words == history["caption"]]
     drawn = [t.words for t in svg.all("text")]
     assert "15" in drawn
-    assert "15.0" not in drawn, "there is no half of a round"
+    assert "15.0" not in drawn, "there is no half of an iteration"
 
 
 def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:
     folder = toyruns.run(runs.root, "alloy-small", method={"name": "alloy", "texts_per_label": 1000}, evaluate=None)
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
-    assert any("too few to see whose they are" in line for line in metrics["warnings"])
+    assert any("too few to fit the mixture" in line for line in metrics["warnings"])
     assert metrics["fit"]["sections"] == []
 
 

@@ -11,7 +11,7 @@ import torch
 from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 
 from alloykit.data import load_texts
-from alloykit.methods.protocol import Method, Shape
+from alloykit.methods.protocol import Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.models.attention import write_out_attention
 from alloykit.outputs import Rows
@@ -53,7 +53,7 @@ def run(
     texts = load_texts(tiny.texts(n, seed=8))
     assert len(texts) == n
     dataset = tokenize(texts, words, 32)
-    shape = Shape(student.config.hidden_size, student.config.num_hidden_layers)
+    shape = ModelShape(student.config.hidden_size, student.config.num_hidden_layers)
     held_out = dataset.select(range(n - checks, n)) if checks else None
     # `pkd` compares states as they are: its teachers are as wide as the student.
     teachers = tuple(replace(t, hidden_size=shape.hidden_size) if method.name == "pkd" else t for t in TEACHERS)
@@ -78,7 +78,7 @@ class Living(Pool):
     """Random token states, and attention scores, of every teacher for as many tokens as the student's batch has."""
 
     def __init__(
-        self, everything: Rows, dataset: Tokens, layers: list[int], teachers: tuple[Shape, ...], double: bool
+        self, everything: Rows, dataset: Tokens, layers: list[int], teachers: tuple[ModelShape, ...], double: bool
     ) -> None:
         super().__init__(everything)
         g = torch.Generator().manual_seed(9)

@@ -11,9 +11,10 @@ from torch import Tensor
 from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers
 from alloykit.evaluation.metrics import score
 from alloykit.evaluation.oracle_distance import distance, owners_oracle
-from alloykit.evaluation.reliability import reliability, tempered
+from alloykit.evaluation.reliability import reliability
 from alloykit.evaluation.significance import against, interval
 from alloykit.labels import LabelSpace
+from alloykit.stats.temperature import tempered
 
 BINS = 20
 ORACLE = "oracle routing"  # every text answered by teachers that know its label: the ceiling of any routing

@@ -1,15 +1,12 @@
-"""Is a classifier as often right as it says? Reliability diagram, ECE, and the one temperature that mends most of it."""
+"""Is a classifier right as often as it is confident? Reliability diagram and expected calibration error."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 BINS = 15
-TEMPERATURES = (0.05, 20.0)
 
 
 def reliability(probabilities: Tensor, labels: Tensor, bins: int = BINS) -> dict[str, Any]:
@@ -31,28 +28,3 @@ def reliability(probabilities: Tensor, labels: Tensor, bins: int = BINS) -> dict
         error += n / len(labels) * abs(was - said)
         rows.append({"low": b / bins, "high": (b + 1) / bins, "texts": n, "confidence": said, "accuracy": was})
     return {"ece": error, "overconfidence": float(confidence.mean() - right.mean()), "bins": rows}
-
-
-def tempered(probabilities: Tensor, temperature: float) -> Tensor:
-    """softmax(log p / T): what the logits divided by T would have given. [n, C] → [n, C] float64."""
-    return torch.softmax(probabilities.double().clamp(min=1e-12).log() / temperature, dim=-1)
-
-
-def fit_temperature(probabilities: Tensor, targets: Tensor, weights: Tensor | None = None) -> float:
-    """The T for which softmax(log p / T) explains the targets best: the lowest Σ_x v(x) CE(target, ·).
-
-    targets: [n, C], rows sum to one. Without labels they are the method's supervision on texts that the student did not
-    train on (ours): the temperature then makes the student as sure as that supervision deserves, not as the truth does.
-    """
-    v = torch.ones(len(probabilities), dtype=torch.float64) if weights is None else weights.double()
-    if float(v.sum()) <= 0:
-        return 1.0
-    log = probabilities.double().clamp(min=1e-12).log()
-
-    def loss(log_temperature: float) -> float:
-        q = torch.log_softmax(log / torch.tensor(log_temperature, dtype=torch.float64).exp(), dim=-1)
-        return float(-(v * (targets.double() * q).sum(-1)).sum() / v.sum())
-
-    low, high = (float(torch.tensor(t).log()) for t in TEMPERATURES)
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
-    return float(torch.tensor(found.x).exp())

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.evaluation.reliability import fit_temperature, tempered
 from alloykit.methods.protocol import Supervision
+from alloykit.stats.temperature import fit_temperature, tempered
 
 BINS = 20
 LEAST = 20

@@ -146,7 +146,7 @@ class RandomSingle(UniformEnsemble):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
-        if torch.is_grad_enabled():
+        if inputs.training:
             drawn = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
             target = mixture(_one_hot(drawn, inputs.rows), inputs.rows, inputs.context.space, temperature)
         taught = soft_cross_entropy(target, inputs.student.logits, temperature)

@@ -24,7 +24,7 @@ from alloykit.methods.ensembles import (
     WeightedEnsemble,
 )
 from alloykit.methods.mt_bert import MTBert
-from alloykit.methods.muka import Muka
+from alloykit.methods.muka.method import Muka
 from alloykit.methods.oracle_routing import Oracle
 from alloykit.methods.pkd import PKD
 from alloykit.methods.protocol import Method

@@ -40,7 +40,7 @@ def from_python(
         if not isinstance(given, (str, Path, Mapping)):
             raise _no_model("a folder, a hub id or a dictionary for each model", given)
     needs = create(method).needs
-    want_labels = needs.labels or (needs.own_texts and blocks.get("generation") is None)
+    want_labels = needs.labels or (needs.generated_texts and blocks.get("generation") is None)
     values: dict[str, Any] = {
         "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
         "texts": block("texts", texts, want_labels),

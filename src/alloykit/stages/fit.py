@@ -27,7 +27,7 @@ class Fitted:
 def fit(prepared: Prepared, run: Run, outputs: Knowledge) -> Fitted:
     """Fit the method to the pool, or read its state from the run folder if it was fitted to the same. AlloyError."""
     validation, own = outputs.validation, outputs.own
-    seen = replace(prepared.context, validation=None if validation is None else validation.source, own=own)
+    seen = replace(prepared.context, validation=None if validation is None else validation.source, generated=own)
     made_of = fitted_to(prepared, inputs_of(prepared), outputs.made_of)
     state = cached_tensors(run.folder / STATE, made_of, lambda: prepared.method.fit(outputs.pool, seen))
     context = replace(prepared.context, state=state)

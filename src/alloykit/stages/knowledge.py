@@ -76,7 +76,7 @@ def _validation(prepared: Prepared, store: Store, run: Run) -> Validation | None
 
 def _own(prepared: Prepared, store: Store, run: Run) -> Source | None:
     """Of texts with a known teacher: the generated ones, else the recipe's own, which then have labels."""
-    if not prepared.method.needs.own_texts:
+    if not prepared.method.needs.generated_texts:
         return None
     texts = prepared.generated if prepared.generated is not None else prepared.texts
     return _labelled(prepared, store, texts, prepared.labels(texts), run, "own")

@@ -14,7 +14,7 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.labels import LabelSpace
-from alloykit.methods.protocol import Context, Method, Shape
+from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require
 from alloykit.models.compute_format import Numbers
@@ -43,7 +43,7 @@ class Prepared:
     method: Method
     texts: Texts
     device: str
-    student_shape: Shape | None = None
+    student_shape: ModelShape | None = None
     validation: Texts | None = None
     test: Texts | None = None
     generated: Texts | None = None
@@ -65,7 +65,7 @@ class Prepared:
     @property
     def context(self) -> Context:
         """Label space, and the shapes of teachers and student."""
-        teachers = tuple(Shape(i.config.hidden_size, i.config.num_hidden_layers) for i in self.infos)
+        teachers = tuple(ModelShape(i.config.hidden_size, i.config.num_hidden_layers) for i in self.infos)
         return Context(self.space, student=self.student_shape, teachers=teachers)
 
     @property
@@ -234,7 +234,7 @@ def _student(recipe: Recipe) -> StudentSpec:
     return recipe.student
 
 
-def encoder_shape(spec: StudentSpec) -> Shape:
+def encoder_shape(spec: StudentSpec) -> ModelShape:
     """The shape of what `build_student` builds, from the encoder's configuration alone. AlloyError for what is no encoder, and for too
     few layers."""
     config, _ = load_config(spec)
@@ -245,4 +245,4 @@ def encoder_shape(spec: StudentSpec) -> Shape:
             got=f"a model of the type '{config.model_type}'",
             hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
         )
-    return Shape(width, len(layers_to_keep(depth, spec)))
+    return ModelShape(width, len(layers_to_keep(depth, spec)))

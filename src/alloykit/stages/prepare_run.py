@@ -46,7 +46,7 @@ def texts_are_missing(recipe: Recipe) -> bool:
 
 
 def _generates(recipe: Recipe) -> bool:
-    return recipe.generation is not None and (recipe.texts == GENERATE or create(recipe.method).needs.own_texts)
+    return recipe.generation is not None and (recipe.texts == GENERATE or create(recipe.method).needs.generated_texts)
 
 
 def _generated_texts(recipe: Recipe, device: str) -> Texts | None:

@@ -52,7 +52,7 @@ def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts
 
 def wants_labels(recipe: Recipe, method: Method) -> bool:
     """Whether the recipe's texts need their labels: to learn from, or to say which teacher's they are."""
-    return method.needs.labels or (method.needs.own_texts and recipe.generation is None)
+    return method.needs.labels or (method.needs.generated_texts and recipe.generation is None)
 
 
 def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from alloykit.methods.protocol import Context, LossInputs, Method, Phase, StudentOutput
+from alloykit.methods.protocol import Context, LossInputs, Method, Phase, SkippedStep, StudentOutput
 from alloykit.methods.requirements import supervised
 from alloykit.models.attention import AttentionScores
 from alloykit.models.fast_dropout import FastMasks
@@ -64,10 +64,14 @@ class Amalgam(nn.Module):
             None if scores is None else scores.of(self.student),
         )
         modules, context = self.modules_of_method, self.context
-        loss_inputs = LossInputs(student, known, supervision, modules, context, self.phase, lambda: self.answer(inputs))
+        loss_inputs = LossInputs(
+            student, known, supervision, modules, context, self.phase, lambda: self.answer(inputs), self.training
+        )
         terms = self.method.loss(loss_inputs)
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
+        if isinstance(terms, SkippedStep):  # a gradient of nothing, so that no optimiser moves anything
+            per_text = per_text.detach() + per_text.new_zeros((), requires_grad=True)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}
 
     @torch.no_grad()

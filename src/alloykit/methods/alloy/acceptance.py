@@ -1,51 +1,55 @@
-"""Whether a fitted mixture is to be believed, and by how much one teacher leads (ours: Alloy, Eqs. 8, 9).
+"""Whether a fitted mixture is accepted (ours: Alloy, Eqs. 9, 10).
 
-    k_i(x) = Σ_{c ∈ Y_i} r_c / (1 − r_0)         how likely it is that teacher i knows x's label; i* the largest
-    lead(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c / (1 − r_0)                                                           (8)
-    surer_i = (mean of c_i over its own texts − mean over the other teachers') / standard error of that difference       (9)
+    t_i: Welch's t of teacher i's confidence, on the texts assigned to it against the texts assigned to other teachers       (9)
 
-With disjoint label sets k is γ and the lead is γ_(1) − γ_(2); a label that several teachers share counts for each, and none of them against another.
+Accepted is a fit where each teacher has texts, no teacher is significantly more confident on the others' texts, all teachers together are
+significantly more confident on their own, and two fits, each on half of the pool, agree on enough labels (Eq. 10, alloy/cross_fit.py).
 """
 
 from __future__ import annotations
 
+import warnings
+
+import numpy as np
 import torch
+from scipy.stats import ttest_ind
 from torch import Tensor
 
-
-def knowing(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
-    """k, [B, N] float64. r [B, C], r0 [B], owners [N, C] bool."""
-    return (r @ owners.double().T) / (1 - r0).clamp(min=1e-9).unsqueeze(-1)
-
-
-def lead(r: Tensor, r0: Tensor, owners: Tensor) -> Tensor:
-    """Eq. 8, [B] float64."""
-    k, held = knowing(r, r0, owners), owners.double()
-    best = k.argmax(-1)
-    others = (r * (1 - held[best])) @ held.T / (1 - r0).clamp(min=1e-9).unsqueeze(-1)
-    return (k.gather(1, best.unsqueeze(1)).squeeze(1) - others.amax(-1)).clamp(min=0)
+ACCEPTED, TOO_FEW, REJECTED = 0, 1, 2  # outcomes of a fit
+SIGNIFICANT = 1.64  # standard errors: chance alone exceeds this once in twenty times
+AGREEMENT = 2 / 3  # of the texts that a teacher knows, at least
+LARGEST_T = 1e9  # where confidences do not vary at all
 
 
-def surer(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
-    """Eq. 9 for every column, [K] float64. c, own, rest [n, K]: the confidence of the column's teacher, and which texts are compared.
+def welch_t(c: Tensor, own: Tensor, rest: Tensor, fewest: int) -> Tensor:
+    """Eq. 9 for every teacher, [N] float64. c [n, N]: confidences; own, rest [n, N] bool: the texts that are compared.
 
     NaN where there is no rest to compare with; −∞ where there are fewer own texts than `fewest`.
     """
     found = []
-    for column, mine, others in zip(c.T, own.T, rest.T, strict=True):
-        inside, outside = column[mine], column[others]
+    for confidence, mine, others in zip(c.T, own.T, rest.T, strict=True):
+        inside, outside = confidence[mine].numpy(), confidence[others].numpy()
         if len(outside) < 2:
-            found.append(torch.full((), torch.nan, dtype=c.dtype))
+            found.append(np.nan)
         elif len(inside) < max(2, fewest):
-            found.append(torch.full((), -torch.inf, dtype=c.dtype))
+            found.append(-np.inf)
+        elif inside.var() == outside.var() == 0:
+            found.append(float(np.sign(inside[0] - outside[0])) * LARGEST_T)
         else:
-            error = (inside.var() / len(inside) + outside.var() / len(outside)).sqrt().clamp(min=1e-9)
-            found.append((inside.mean() - outside.mean()) / error)
-    return torch.stack(found)
+            with warnings.catch_warnings():  # confidences that hardly vary lose precision, as they should
+                warnings.simplefilter("ignore", RuntimeWarning)
+                found.append(float(ttest_ind(inside, outside, equal_var=False).statistic))
+    return torch.tensor(found, dtype=torch.float64)
 
 
-def borne_out(found: Tensor, doubt: float) -> bool:
-    """Of Eq. 9 for every teacher, [N]: each has texts, none is beyond doubt surer of the others' texts, and together they are surer of
-    their own: Σ_i surer_i / √N > doubt. Teachers with nothing to compare (NaN) are not asked; where none can be, it is not."""
-    asked = found[~found.isnan()]
-    return len(asked) > 0 and bool((asked > -doubt).all()) and float(asked.sum()) > doubt * len(asked) ** 0.5
+def accepted_by_confidence(t_by_teacher: Tensor) -> bool:
+    """Of Eq. 9, [N]: no t below −1.64, and Σ_i t_i / √N > 1.64. Teachers without a comparison (NaN) do not count; if none has one: False."""
+    compared = t_by_teacher[~t_by_teacher.isnan()]
+    if not len(compared) or bool((compared <= -SIGNIFICANT).any()):
+        return False
+    return float(compared.sum()) > SIGNIFICANT * len(compared) ** 0.5
+
+
+def accepted(t_by_teacher: Tensor, agreement: float) -> bool:
+    """Whether the mixture is used."""
+    return accepted_by_confidence(t_by_teacher) and agreement >= AGREEMENT

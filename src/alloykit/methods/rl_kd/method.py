@@ -31,7 +31,7 @@ from alloykit.methods.distillation import (
     teacher_losses,
     true_labels,
 )
-from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, State, Step
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, SkippedStep, State, Step
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
 from alloykit.outputs import Rows, Source, chunks, sample
@@ -120,18 +120,19 @@ class RLKD(Method):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         rows, policy = inputs.rows, cast("Policy", inputs.modules["policy"])
-        if inputs.phase.name == PRETRAIN or not torch.is_grad_enabled():  # checks see the mean of all: it does not jump
+        if (
+            inputs.phase.name == PRETRAIN or not inputs.training
+        ):  # checks measure against all teachers: no chance in them
             actions = rows.teachers[0].logits.new_ones(len(true_labels(rows)), len(rows.teachers))
         else:
             actions = policy.draw(self._state(rows, inputs.context))
             before = inputs.answer() if self.options.reward == "improvement" else inputs.student.logits.detach()
             policy.remember(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
-            if self._policys_turn(policy):  # the student stands still: no gradient reaches it, so no optimiser moves it
-                return {"ce": label_loss(inputs).detach() + policy.still()}
+            if self._policys_turn(policy):
+                return SkippedStep(ce=label_loss(inputs).detach())
         taught, chosen = self._taught(actions, rows, inputs.context, inputs.student.logits)
         alpha, share = self.options.alpha, chosen.sum().clamp(min=1) / len(chosen)
-        ce = (1 - alpha) * label_loss(inputs) + policy.still()
-        return {"distillation": alpha * taught * chosen / share, "ce": ce}
+        return {"distillation": alpha * taught * chosen / share, "ce": (1 - alpha) * label_loss(inputs)}
 
     def after_step(self, step: Step) -> None:
         """The policy learns (Eq. 8), at once or at the end of the epoch."""

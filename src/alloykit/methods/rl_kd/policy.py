@@ -43,7 +43,6 @@ class Policy(nn.Module):
             self.register_buffer(name, torch.full((), torch.nan))  # no reward yet
         self.register_buffer("steps", torch.zeros((), dtype=torch.long))
         self.register_buffer("measured", torch.full((), -1))
-        self.clock = nn.Parameter(torch.zeros(()))  # something that a step without the student can be the gradient of
         self._actions: list[Tensor] = []
         self._losses: list[Tensor] = []
 
@@ -58,10 +57,6 @@ class Policy(nn.Module):
     @property
     def odd(self) -> bool:
         return int(self.steps) % 2 == 1
-
-    def still(self) -> Tensor:
-        """Zero, with a gradient that moves nothing."""
-        return self.clock * 0
 
     def remember(self, actions: Tensor, losses: Tensor) -> None:
         """Of one batch of the step: what was drawn, and the student's loss on each text before it."""

@@ -36,7 +36,7 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
     """For every teacher i and block b: Gaussians of one half of the texts of its labels, whose background has as many texts of other labels
     ("i.b.…"), and the curve "i.b.curve", [2], that tells the other half from as many further texts of other labels (ours). Of the other half
     texts of labels that several teachers share are left out, unless too few are left without them."""
-    source, space, depth = context.own_source, context.space, context.student_shape.layers
+    source, space, depth = context.generated_source, context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
         if rows.labels is None:

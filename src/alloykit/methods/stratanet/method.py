@@ -84,7 +84,7 @@ class StrataNet(Method):
 
     @property
     def needs(self) -> Needs:
-        return Needs(teachers=2, pooled_states=True, own_texts=True, student_hidden_states=True)
+        return Needs(teachers=2, pooled_states=True, generated_texts=True, student_hidden_states=True)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """All of them."""

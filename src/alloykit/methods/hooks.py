@@ -1,0 +1,98 @@
+"""The deep end of the method protocol: what a method may do beyond `supervise` and `loss`. Every default does nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, cast
+
+from torch import nn
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.inputs import Context, LoadedTeacher, Phase, PhaseData, State, Step
+from alloykit.methods.report_sections import MethodReport
+from alloykit.outputs import Source
+
+if TYPE_CHECKING:
+    from alloykit.methods.protocol import Method, MethodOptions
+
+
+class Hooks:
+    """What a method may do beyond the shallow end. Training calls these at fixed points, in the order in which they stand here."""
+
+    default_inner: ClassVar[str | None] = (
+        None  # the method wraps another one, named in `of`; this one if `of` is missing
+    )
+    single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
+    one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
+    target_reads_labels: ClassVar[bool] = False  # the target depends on the true label
+
+    def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
+        self.options = options
+        self.inner = inner
+
+    # What the method declares
+
+    @property
+    def batch_coupled(self) -> bool:
+        """Whether the texts of a batch influence each other's loss. Then small accumulated batches differ from one large batch."""
+        return False
+
+    def phases(self) -> Sequence[Phase]:
+        """The phases of training, in order. None at all: the method has no student."""
+        return (Phase(),)
+
+    def examples(self, space: LabelSpace, n_texts: int) -> int:
+        """How many training examples each phase has: the recipe's texts, unless the method makes others."""
+        return n_texts
+
+    def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
+        """Per teacher the layers whose states or scores the method needs. 0 is the embeddings, 1 the first layer above them."""
+        return tuple(() for _ in context.teachers)
+
+    def as_classifier(self) -> Method | None:
+        """The method whose target is what the teachers alone answer to a new text; None where they give none without a label."""
+        method = cast("Method", self)
+        return method if method.single_target and method.needs.teachers and not method.target_reads_labels else None
+
+    # Before training
+
+    def fit(self, pool: Source, context: Context) -> State:
+        """Whatever needs the whole pool before training (percentiles, Gaussians), as named tensors; later in `context.state`."""
+        return {}
+
+    def warnings(self, context: Context) -> list[str]:
+        """What a user should know before trusting this method with these teachers."""
+        return []
+
+    def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
+        """What `fit` found out about the pool. `teachers`: their names. A run goes on without it where this raises."""
+        return MethodReport()
+
+    # During training
+
+    def modules(self, context: Context) -> nn.ModuleDict:
+        """Parameters beside the student's: trained and checkpointed with it, absent from the exported student."""
+        return nn.ModuleDict()
+
+    def phase_data(
+        self,
+        phase: Phase,
+        student: Any,
+        modules: nn.ModuleDict,
+        teachers: Sequence[LoadedTeacher],
+        context: Context,
+        seed: int,
+    ) -> PhaseData:
+        """The examples of one phase, made from the teachers and the current student. Called if `needs.phase_data`."""
+        raise NotImplementedError
+
+    def after_step(self, step: Step) -> None:
+        """Called after each optimiser step, without gradient (policies learn here)."""
+
+    # After training
+
+    def training_report(
+        self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
+    ) -> MethodReport:
+        """What the trained modules tell, and what `Step.log` noted on the way (`history`). A run goes on without it where this raises."""
+        return MethodReport()

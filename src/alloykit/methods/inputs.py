@@ -1,0 +1,210 @@
+"""What a method is given and what it gives back: the plain data of the protocol (methods/protocol.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from alloykit.labels import LabelSpace
+from alloykit.outputs import Rows, Source
+
+State = Mapping[str, Tensor]
+"""What `fit` found, by name. It is stored in the run folder and is part of every `Context` afterwards."""
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What a method asks for. Checked before anything runs."""
+
+    teachers: int = 1  # at least so many
+    passes: int = 0  # Monte-Carlo passes per text and teacher
+    dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
+    pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
+    token_states: bool = False  # of those layers, from teachers kept in memory during training
+    attention_scores: bool = False  # of those layers, likewise from teachers in memory
+    phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
+    generated_texts: bool = False  # texts with a known source teacher: generated for it, or labelled
+    text_states: str | None = None  # [CLS] of a frozen encoder that is no teacher: which one
+    labels: bool = False  # true labels of the training texts
+    validation: bool = False  # the labelled texts of the recipe's `validation:`
+    student_hidden_states: bool = False
+    student_attention_scores: bool = False
+
+    def describe(self) -> str:
+        words = ["teacher logits"] if self.teachers else []
+        words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
+        words += ["pooled states"] if self.pooled_states else []
+        words += ["token states (teachers stay in memory)"] if self.token_states else []
+        words += ["examples made for each phase (teachers stay in memory)"] if self.phase_data else []
+        words += ["texts generated for each teacher (or labels)"] if self.generated_texts else []
+        words += ["attention scores"] if self.attention_scores else []
+        words += [f"[CLS] of {self.text_states}"] if self.text_states else []
+        words += ["labels"] if self.labels else []
+        words += ["labelled validation texts"] if self.validation else []
+        return ", ".join(words)
+
+
+@dataclass(frozen=True)
+class ModelShape:
+    """A model's size, for methods that put projections between teacher and student."""
+
+    hidden_size: int  # width of a layer's states
+    layers: int  # transformer layers; the embeddings are not counted
+
+
+@dataclass(frozen=True)
+class Context:
+    """What stays the same for all batches of a run.
+
+    space: the union of the teachers' labels, and the maps between each teacher and the union. state: what `fit` returned.
+    student, teachers: the models' shapes. validation, generated: only for `fit`; None in every other call.
+    """
+
+    space: LabelSpace
+    state: State = field(default_factory=dict)
+    student: ModelShape | None = None
+    teachers: tuple[ModelShape, ...] = ()
+    validation: Source | None = None
+    generated: Source | None = None
+
+    @property
+    def generated_source(self) -> Source:
+        """The teachers' outputs for the texts with a known source teacher. TypeError where there are none."""
+        if self.generated is None:
+            raise TypeError("this method needs texts that were generated for each teacher")
+        return self.generated
+
+    @property
+    def validation_source(self) -> Source:
+        """The teachers' outputs for the labelled validation texts. TypeError where there are none."""
+        if self.validation is None:
+            raise TypeError("this method needs labelled validation texts")
+        return self.validation
+
+    @property
+    def student_shape(self) -> ModelShape:
+        """The student's shape. TypeError where there is no student."""
+        if self.student is None:
+            raise TypeError("this method needs a student's shape")
+        return self.student
+
+
+@dataclass(frozen=True)
+class Phase:
+    """One phase of student training. `epochs`, `learning_rate` and `select` default to the recipe's."""
+
+    name: str = "train"
+    epochs: float | None = None
+    learning_rate: float | None = None
+    select: Literal["last"] | None = None  # "last" where a check says nothing about what this phase learns
+
+
+class LoadedTeacher(Protocol):
+    """A teacher in memory, for methods that ask it for more than its stored outputs."""
+
+    info: Any  # .name, .labels
+    model: Any  # a frozen transformers classifier
+    tokenizer: Any
+
+    @property
+    def device(self) -> torch.device: ...
+
+
+@dataclass(frozen=True)
+class PhaseData:
+    """The examples of one phase. `dataset`: a torch dataset of `{"row": position, …}` with `lengths`, [n] int32, in tokens.
+    `collator`: entries → the student's inputs, `row` [B] and `rows`, which is `Rows.to_batch()`."""
+
+    dataset: Any
+    collator: Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Supervision:
+    """The target over the union of labels for B texts.
+
+    `targets`: [B, C], rows sum to one. `weights`: [B], how much each text counts.
+    `teacher_weights`: [B, N], rows sum to one: how much of the target comes from each teacher; None if the method has no such weights.
+    """
+
+    targets: Tensor
+    weights: Tensor
+    teacher_weights: Tensor | None = None
+
+
+@dataclass(frozen=True)
+class StudentOutput:
+    """The student on B texts: `logits` [B, C]; where a method needs them, per layer from the embeddings on [B, L, d], and per
+    layer the attention's scores before their softmax, [B, H, L, L]."""
+
+    logits: Tensor
+    attention_mask: Tensor | None = None
+    hidden_states: tuple[Tensor, ...] | None = None
+    attention_scores: tuple[Tensor, ...] | None = None
+
+
+def _no_student() -> Tensor:
+    raise TypeError("no student to ask")
+
+
+@dataclass(frozen=True)
+class LossInputs:
+    """One batch to learn from.
+
+    student: its outputs, with gradient. rows: the teachers' outputs. supervision: what `supervise` made of them, without gradient.
+    modules: those of `Method.modules`. training: False where the loss is only measured, on the held-out texts of a check.
+    answer(): the student's logits without dropout and without gradient, [B, C].
+    """
+
+    student: StudentOutput
+    rows: Rows
+    supervision: Supervision | None
+    modules: nn.ModuleDict
+    context: Context
+    phase: Phase
+    answer: Callable[[], Tensor] = _no_student
+    training: bool = True
+
+    @property
+    def target(self) -> Supervision:
+        """The supervision of a method that has one. TypeError otherwise: such a method defines its own loss."""
+        if self.supervision is None:
+            raise TypeError("this method gives no supervision and must define loss()")
+        return self.supervision
+
+
+class SkippedStep(dict[str, Tensor]):
+    """Terms of a loss, [B] each, from which the student does not learn: they are logged, and no weight moves in this step.
+
+    All batches of one optimiser step must be skipped, or none.
+    """
+
+
+@dataclass(frozen=True)
+class Step:
+    """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch.
+
+    `answer(batch)`: the student's logits now, without dropout, [B, C]. `validation_accuracy()`: its accuracy on (at most 256 of) the
+    validation texts. `logs`: whether this step's numbers are kept; `log` keeps named ones in the training's history.
+    """
+
+    student: nn.Module
+    modules: nn.ModuleDict
+    batches: tuple[Mapping[str, object], ...]
+    rows: tuple[Rows, ...]
+    context: Context
+    phase: Phase
+    answer: Callable[[Mapping[str, object]], Tensor]
+    validation_accuracy: Callable[[], float]
+    log: Callable[[dict[str, float]], None]
+    logs: bool = False
+    last_of_epoch: bool = False
+
+
+def uniform_weights(like: Tensor) -> Tensor:
+    """v ≡ 1, [B]."""
+    return torch.ones(like.shape[0], device=like.device, dtype=torch.float32)

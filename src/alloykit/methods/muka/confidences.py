@@ -1,0 +1,57 @@
+"""The confidence of every teacher: Eq. 13, and three forms that are comparable between teachers of different label counts (ours).
+
+entropy      c_i = 1 − u_i / log C_i from p̄_i, the mean over the passes (Eqs. 7–9, 13); without passes from p_i
+percentile   the share of the pool on which the teacher is less confident (stats/calibration.py)
+mixture      the probability that the teacher knows the text, from two Gaussians on logit(c) over the pool (stats/calibration.py)
+density      from the teachers' early states (muka/density.py)
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.methods.early_states import MOST_TEXTS
+from alloykit.methods.muka.density import densities, fit_densities
+from alloykit.methods.muka.options import MukaOptions
+from alloykit.methods.protocol import Context
+from alloykit.outputs import Rows, Source, chunks, sample
+from alloykit.stats import calibration
+from alloykit.stats.entropy import confidence
+
+
+def fit_confidences(pool: Source, options: MukaOptions) -> dict[str, Tensor]:
+    """What `confidences` needs from the pool."""
+    kind = options.confidence
+    if kind == "entropy":
+        return {}
+    if kind == "density":
+        return fit_densities(sample(pool, MOST_TEXTS))
+    c = torch.cat([entropy_confidences(rows, options.passes) for rows in chunks(pool)])
+    fit = calibration.fit_percentile if kind == "percentile" else calibration.fit_mixture
+    return {f"{kind}.{i}": fit(c[:, i]) for i in range(c.shape[1])}
+
+
+def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
+    """c_i, [B, N] float64, from 0 to 1."""
+    kind = options.confidence
+    if kind == "density":
+        return densities(rows, context.state)
+    c = entropy_confidences(rows, options.passes)
+    if kind == "entropy":
+        return c
+    calibrate = calibration.percentile if kind == "percentile" else calibration.mixture
+    fitted = [context.state[f"{kind}.{i}"].to(c.device) for i in range(c.shape[1])]
+    return torch.stack([calibrate(c[:, i], fitted[i]) for i in range(c.shape[1])], dim=-1)
+
+
+def entropy_confidences(rows: Rows, passes: int) -> Tensor:
+    """c_i of Eq. 13, [B, N] float64. AlloyError where passes are wanted and the rows have none."""
+    if passes and any(teacher.probability_sum is None for teacher in rows.teachers):
+        raise AlloyError(
+            expected=f"{passes} Monte-Carlo passes per text",
+            got="teachers' outputs without passes",
+            hint="Run the sweep with this recipe, or set `passes: 0`.",
+        )
+    return torch.stack([confidence(t.mean_probabilities() if passes else t.probabilities()) for t in rows.teachers], -1)

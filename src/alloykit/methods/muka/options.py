@@ -1,0 +1,57 @@
+"""MUKA's options: the paper's choices, and ours."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from alloykit.methods.protocol import MethodOptions
+
+
+class MukaOptions(MethodOptions):
+    mode: Literal["soft", "hard"] = "soft"
+    """hard: the most confident teacher alone (Eq. 10); soft: a weighted sum of all (Eqs. 11–12)."""
+    passes: int = Field(16, ge=0, le=10_000)
+    """K of Eq. 3: Monte-Carlo dropout passes. 0 takes the entropy of the plain pass instead."""
+    dropout: float | None = Field(None, gt=0, lt=1)
+    """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""
+    temperature: float = Field(0.2, gt=0)
+    """τ of Eq. 12, soft mode only."""
+    confidence: Literal["entropy", "percentile", "mixture", "density"] = "entropy"
+    """entropy: c of Eq. 13; percentile and mixture make it comparable between teachers, over the pool; density: how similar a text's
+    early states are to those of a teacher's most confident texts (percentile, mixture and density are ours)."""
+    probabilities: Literal["deterministic", "averaged"] = "deterministic"
+    """What enters the target: p_i of the plain pass, or p̄_i averaged over the passes."""
+    reweight: bool = True
+    """v(x) of Eq. 15; false sets v ≡ 1."""
+    weight_floor: float = Field(1e-6, ge=0)
+    """Added to v, as the authors' code does."""
+    normalise: Literal["none", "batch", "group"] = "none"
+    """Divide v by its mean over the batch, or over the pool's texts routed to the same group of labels (ours)."""
+    distillation_temperature: float = Field(1.0, gt=0)
+    """T of p_i and of the student within a teacher's labels (ours; the paper has none)."""
+    direction: Literal["forward", "reverse"] = "forward"
+    """forward: KL(T ‖ S), as the authors' code; reverse: KL(S ‖ T), as Eq. 14 prints."""
+    smoothing: float = Field(0.0, ge=0, lt=1)
+    """ε mixed into the target, for reverse only."""
+
+    @property
+    def by_density(self) -> bool:
+        return self.confidence == "density"
+
+    @model_validator(mode="after")
+    def _consistent(self) -> MukaOptions:
+        if self.direction == "reverse" and self.mode == "hard" and self.smoothing == 0:
+            raise ValueError(
+                "direction 'reverse' with mode 'hard' needs smoothing > 0: KL(S ‖ T) is infinite where T is 0"
+            )
+        if self.direction == "reverse" and self.distillation_temperature != 1:
+            raise ValueError("direction 'reverse' is defined for distillation_temperature 1 only")
+        if self.direction == "forward" and self.smoothing:
+            raise ValueError("smoothing belongs to direction 'reverse'")
+        if self.probabilities == "averaged" and self.passes == 0:
+            raise ValueError("probabilities 'averaged' needs passes > 0")
+        if self.probabilities == "averaged" and self.distillation_temperature != 1:
+            raise ValueError("averaged probabilities are stored at temperature 1; set distillation_temperature: 1")
+        return self
