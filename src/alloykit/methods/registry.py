@@ -104,8 +104,15 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     odd = [key for key in options if not isinstance(key, str)]
     if odd:
         raise AlloyError(expected=f"names of options of method '{name}'", got=f"the key {shown(odd[0])}")
-    method = known[name]
-    inner: Method | None = None
+    return build(known[name], options)
+
+
+def build(method: type[Method], options: Mapping[str, Any]) -> Method:
+    """A method of this class, which need not be registered. options: its own, and `of` where it wraps another one.
+
+    Raises as `create` does.
+    """
+    options, inner, name = dict(options), None, method.name
     if method.default_inner is not None:
         inner = create(options.pop("of", method.default_inner))
         if inner.inner is not None or inner.needs.teachers == 0 or not inner.single_target:

@@ -47,7 +47,7 @@ def accepted_by_confidence(t_by_teacher: Tensor) -> bool:
     compared = t_by_teacher[~t_by_teacher.isnan()]
     if not len(compared) or bool((compared <= -SIGNIFICANT).any()):
         return False
-    return float(compared.sum()) > SIGNIFICANT * len(compared) ** 0.5
+    return bool(compared.sum() > SIGNIFICANT * len(compared) ** 0.5)
 
 
 def accepted(t_by_teacher: Tensor, agreement: float) -> bool:

@@ -1,0 +1,308 @@
+"""The rules of the method contract, one function each. They raise AssertionError with what was found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+from pydantic import ValidationError
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.protocol import Context, Method, MethodOptions, SkippedStep, Supervision
+from alloykit.methods.registry import build, spec_of
+from alloykit.methods.report_sections import MethodReport
+from alloykit.outputs import Rows
+from alloykit.testing.rows import (
+    LOUD,
+    SETS,
+    TEACHERS,
+    RowSource,
+    context_of,
+    declared,
+    generated_rows,
+    losses,
+    random_rows,
+    space_of,
+    student_logits,
+    take,
+    unfitted_context,
+)
+
+Options = dict[str, Any]
+Reorder = Callable[[Options, tuple[int, ...]], Options]
+ORDER = (1, 2, 0)
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A method's class with options, and how these follow another order of the teachers."""
+
+    method: type[Method]
+    options: Options
+    reorder: Reorder | None = None
+
+    def build(self, options: Options | None = None) -> Method:
+        return build(self.method, self.options if options is None else options)
+
+    def on(self, kind: str, b: int = 12, loudness: float = 2.0) -> tuple[Method, Rows, Context]:
+        """The method, rows of b texts, and a context fitted to at least twelve texts that begin with these."""
+        method, space = self.build(), space_of(kind)
+        pool = declared(method, random_rows(kind, max(b, 12), loudness=loudness), space)
+        return method, take(pool, list(range(b))), context_of(method, pool, space)
+
+
+def names_and_options(subject: Subject) -> None:
+    """Class attributes are there, and the written options build the same method again."""
+    cls, method = subject.method, subject.build()
+    for attribute in ("name", "title", "reference"):
+        value = getattr(cls, attribute, None)
+        _true(isinstance(value, str) and bool(value), f"`{attribute}` must be a text that is not empty; got {value!r}")
+    _true(issubclass(cls.Options, MethodOptions), "`Options` must be a subclass of MethodOptions")
+    written = json.loads(json.dumps({k: v for k, v in spec_of(method).items() if k != "name"}))
+    given = {k: v for k, v in subject.options.items() if k != "of"}
+    kept = {k: written.get(k) for k in given}
+    _true(kept == json.loads(json.dumps(given)), f"options {given} were given and {kept} are written to the recipe")
+    missing = sorted(set(cls.Options.model_fields) - set(written))
+    _true(not missing, f"options {missing} are not written to the recipe")
+    again = subject.build(written)
+    _true(again.options == method.options, f"the written options {written} build another method")
+    _true({k: v for k, v in spec_of(again).items() if k != "name"} == written, "the options change when written again")
+    try:
+        subject.build(subject.options | {"no_such_option": 1})
+    except ValidationError:
+        return
+    raise AssertionError("an unknown option is accepted; keep `extra='forbid'` of MethodOptions")
+
+
+def needs_and_phases(subject: Subject) -> None:
+    """It learns from something, phases have different names, warnings are texts."""
+    method, _, context = subject.on("disjoint")
+    needs = method.needs
+    _true(bool(needs.teachers or needs.labels), "it needs neither teachers nor labels: it learns from nothing")
+    _true(isinstance(needs.describe(), str), "needs.describe() must be a text")
+    names = [phase.name for phase in method.phases()]
+    _true(len(set(names)) == len(names), f"phases must have different names; got {names}")
+    found = method.warnings(context)
+    _true(all(isinstance(w, str) and w for w in found), f"warnings must be texts that are not empty; got {found}")
+    classifier = method.as_classifier()
+    _true(classifier is None or isinstance(classifier, Method), "as_classifier() must give a method or None")
+
+
+def fits_again(subject: Subject) -> None:
+    """`fit` gives named tensors, the same ones each time."""
+    for kind in SETS:
+        method, space = subject.build(), space_of(kind)
+        pool = declared(method, random_rows(kind), space)
+        first, second = (method.fit(RowSource(pool), unfitted_context(method, pool, space)) for _ in range(2))
+        _true(set(first) == set(second), "fit() gives other names at the second call")
+        for name, value in first.items():
+            _true(isinstance(value, Tensor), f"fit() must give tensors; '{name}' is a {type(value).__name__}")
+            _true(_same(value, second[name]), f"fit() gives another '{name}' at the second call: seed what you draw")
+
+
+def targets_and_weights(subject: Subject) -> None:
+    """Shapes, finite values, rows that sum to one; also for one text alone and for answers that are certain."""
+    for kind in SETS:
+        for b, loudness in ((12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)):
+            method, rows, context = subject.on(kind, b, loudness)
+            where = f"{kind} labels, {b} text(s), {'certain' if loudness > LOUD else 'uncertain'} teachers"
+            _check_supervision(method, method.supervise(rows, context), (b, context.space.size, len(TEACHERS)), where)
+
+
+def finite_gradients(subject: Subject) -> None:
+    """Every term is per text and finite, and so is the gradient that the student gets; it is not zero."""
+    if not subject.build().phases():
+        return
+    for kind in SETS:
+        for b, loudness, scale in ((12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)):
+            method, rows, context = subject.on(kind, b, loudness)
+            where = f"{kind} labels, {b} text(s)"
+            logits = student_logits(rows, context)
+            logits = (logits.sign() * scale if scale > LOUD else logits).requires_grad_()
+            terms = losses(method, rows, context, logits)
+            _true(bool(terms), "loss() must give at least one term")
+            for name, term in terms.items():
+                shapes = ((b,), ()) if method.batch_coupled else ((b,),)
+                hint = (
+                    ""
+                    if method.batch_coupled
+                    else "; a scalar couples the texts of a batch: say so with `batch_coupled`"
+                )
+                _true(
+                    term.shape in shapes,
+                    f"{where}: term '{name}' must have shape ({b},); got {tuple(term.shape)}{hint}",
+                )
+                _true(bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite: {term.tolist()}")
+            if isinstance(terms, SkippedStep):
+                continue
+            total = torch.stack([term.mean() for term in terms.values()]).sum()
+            _true(total.requires_grad, "no gradient reaches the student; give a SkippedStep if that is meant")
+            gradient = torch.autograd.grad(total, logits, allow_unused=True)[0]
+            _true(gradient is not None, "no term depends on the student's logits")
+            assert gradient is not None
+            _true(bool(torch.isfinite(gradient).all()), f"{where}: the student's gradient is not finite")
+            if loudness < LOUD:
+                _true(float(gradient.abs().max()) > 1e-6, f"{where}: the student's gradient is zero")
+
+
+def order_of_teachers(subject: Subject) -> None:
+    """The same teachers in another order give the same targets, weights and losses."""
+    reorder = subject.reorder or reordered
+    for kind in SETS:
+        method, rows, context = subject.on(kind)
+        other = subject.build(reorder({k: v for k, v in spec_of(method).items() if k != "name"}, ORDER))
+        shapes = tuple(TEACHERS[i] for i in ORDER)
+        rows2, space2, back = permuted(rows, context.space)
+        generated = None
+        if method.needs.generated_texts:
+            generated = permuted(declared(method, generated_rows(kind), context.space), context.space)[0]
+        context2 = context_of(other, rows2, space2, shapes, generated)
+        before, after = method.supervise(rows, context), other.supervise(rows2, context2)
+        _true((before is None) is (after is None), f"{kind} labels: a target in one order of the teachers alone")
+        if before is not None and after is not None:
+            _close(after.targets, before.targets[:, back], f"{kind} labels: targets", 1e-5, 1e-6)
+            _close(after.weights, before.weights, f"{kind} labels: weights", 1e-4, 1e-6)
+            if before.teacher_weights is not None and after.teacher_weights is not None:
+                _close(after.teacher_weights, before.teacher_weights[:, list(ORDER)], f"{kind} labels: teacher_weights")
+        if method.phases() and not list(
+            method.modules(context).parameters()
+        ):  # parameters are drawn in the teachers' order
+            logits = student_logits(rows, context)
+            with torch.no_grad():
+                first = _total(losses(method, rows, context, logits, training=False))
+                second = _total(losses(other, rows2, context2, logits[:, back], training=False))
+            _close(second, first, f"{kind} labels: losses", 1e-4, 1e-5)
+
+
+def independence_of_the_batch(subject: Subject) -> None:
+    """A text's target and loss do not depend on the other texts of its batch, so that accumulated batches equal one large batch."""
+    for kind in SETS:
+        method, rows, context = subject.on(kind, b=6)
+        logits, together = student_logits(rows, context), method.supervise(rows, context)
+        for picked in ([2], [5, 0], [3, 3, 1]):
+            part, where = take(rows, picked), f"{kind} labels, texts {picked} of six"
+            alone = method.supervise(part, context)
+            if alone is not None and together is not None:
+                _close(alone.targets, together.targets[picked], f"{where}: targets", 1e-5, 1e-6)
+                if not method.batch_coupled:
+                    _close(alone.weights, together.weights[picked], f"{where}: weights", 1e-5, 1e-6)
+            if method.phases() and not method.batch_coupled:
+                small = losses(method, part, context, logits[picked])
+                for name, term in losses(method, rows, context, logits).items():
+                    _close(small[name], term[picked], f"{where}: term '{name}'", 5e-5, 1e-5)
+
+
+def labels_only_if_needed(subject: Subject) -> None:
+    """Without `needs.labels` the true labels change nothing and may be missing."""
+    for kind in SETS:
+        method, rows, context = subject.on(kind)
+        if method.needs.labels or method.needs.phase_data:
+            return
+        unlabelled = replace(rows, labels=None)
+        found, wanted = method.supervise(unlabelled, context), method.supervise(rows, context)
+        if found is not None and wanted is not None:
+            _true(
+                _same(found.targets, wanted.targets),
+                "targets depend on the true labels: set `needs` to Needs(labels=True)",
+            )
+        if method.phases():
+            logits = student_logits(rows, context)
+            second = losses(method, rows, context, logits)
+            for name, term in losses(method, unlabelled, context, logits).items():
+                _true(
+                    _same(term, second[name]),
+                    f"term '{name}' depends on the true labels: set `needs` to Needs(labels=True)",
+                )
+
+
+def reports(subject: Subject) -> None:
+    """`fit_report` and `training_report` give a MethodReport."""
+    for kind in SETS:
+        method, _, context = subject.on(kind)
+        teachers = [f"teacher {i + 1}" for i in range(len(TEACHERS))]
+        found: object = method.fit_report(context, teachers)
+        _true(isinstance(found, MethodReport), f"fit_report() must give a MethodReport; got {type(found).__name__}")
+        if method.phases():
+            found = method.training_report(method.modules(context), context, teachers, [])
+            _true(
+                isinstance(found, MethodReport),
+                f"training_report() must give a MethodReport; got {type(found).__name__}",
+            )
+
+
+RULES: dict[str, Callable[[Subject], None]] = {
+    "names and options": names_and_options,
+    "needs and phases": needs_and_phases,
+    "fit repeats": fits_again,
+    "targets and weights": targets_and_weights,
+    "finite gradients": finite_gradients,
+    "order of teachers": order_of_teachers,
+    "independence of the batch": independence_of_the_batch,
+    "labels only if needed": labels_only_if_needed,
+    "reports": reports,
+}
+
+
+def permuted(rows: Rows, space: LabelSpace) -> tuple[Rows, LabelSpace, Tensor]:
+    """The same teachers in another order: rows, label space, and for each new position of a label its old one."""
+    other = LabelSpace.union([space.teachers[i] for i in ORDER])
+    back = torch.tensor([space.position(name) for name in other.names])
+    assert rows.labels is not None
+    labels = torch.tensor([other.position(space.names[int(label)]) for label in rows.labels])
+    return replace(rows, teachers=tuple(rows.teachers[i] for i in ORDER), labels=labels), other, back
+
+
+def reordered(options: Options, order: tuple[int, ...]) -> Options:
+    """`which` and `weights` follow the teachers, also in a wrapped method."""
+    found = dict(options)
+    if "which" in options:
+        found["which"] = order.index(options["which"])
+    if options.get("weights"):
+        found["weights"] = [options["weights"][i] for i in order]
+    if isinstance(options.get("of"), dict):
+        found["of"] = reordered(options["of"], order)
+    return found
+
+
+def _check_supervision(method: Method, found: Supervision | None, sizes: tuple[int, int, int], where: str) -> None:
+    if found is None:
+        _true(not method.single_target, f"{where}: supervise() gave None; set `single_target = False` if that is meant")
+        return
+    _true(method.single_target, f"{where}: supervise() gave a target although `single_target = False`")
+    b, c, n = sizes
+    wanted = {"targets": (b, c), "weights": (b,), "teacher_weights": (b, n)}
+    for name, shape in wanted.items():
+        value = getattr(found, name)
+        if value is None and name == "teacher_weights":
+            continue
+        _true(tuple(value.shape) == shape, f"{where}: {name} must have shape {shape}; got {tuple(value.shape)}")
+        _true(bool(torch.isfinite(value).all()), f"{where}: {name} are not finite")
+        _true(bool((value >= 0).all()), f"{where}: {name} are negative")
+        _true(not value.requires_grad, f"{where}: {name} carry a gradient")
+        _true(value.dtype == torch.float32, f"{where}: {name} must be float32; got {value.dtype}")
+        if name != "weights":
+            _close(value.sum(-1), torch.ones(b), f"{where}: the sum of each row of {name}", 1e-5, 1e-5)
+
+
+def _total(terms: dict[str, Tensor]) -> Tensor:
+    """The sum of all terms, per text unless every term couples the batch."""
+    return torch.stack(torch.broadcast_tensors(*terms.values())).sum(0)
+
+
+def _true(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise AssertionError(otherwise)
+
+
+def _same(a: Tensor, b: Tensor) -> bool:
+    return a.shape == b.shape and bool(torch.equal(a.nan_to_num(0.125), b.nan_to_num(0.125)))
+
+
+def _close(found: Tensor, wanted: Tensor, what: str, rtol: float = 1e-5, atol: float = 1e-5) -> None:
+    torch.testing.assert_close(
+        found.detach(), wanted.detach(), rtol=rtol, atol=atol, msg=lambda text: f"{what} differ. {text}"
+    )
