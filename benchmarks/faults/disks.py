@@ -15,6 +15,8 @@ from benchmarks.faults.stock import SCENARIOS, difference, leftovers
 NAMES = ("alloy", "muka", "alloy from generated texts", "distill", "generate", "teach", "muka")
 ERRORS = ("ENOSPC", "ENOSPC", "ENOSPC", "EDQUOT", "EIO", "EROFS", "EACCES", "EMFILE")
 
+LEAST_BYTES = 6_000  # smaller ones would cut the file in which the benchmark reads the command's message
+
 
 def make(case: Case) -> None:
     draw, folder = case.draw, case.folder
@@ -35,7 +37,7 @@ def make(case: Case) -> None:
     if how == "file size":
         sizes = sorted(p.stat().st_size for p in reference.folder.rglob("*") if p.is_file())
         fault = {"file_bytes": draw.choice((*sizes, *sizes[-5:])) - draw.randrange(1, 400)}
-        fault = {"file_bytes": max(1, fault["file_bytes"])}
+        fault = {"file_bytes": max(LEAST_BYTES, fault["file_bytes"])}
     else:
         fault = {
             "error_at": draw.randint(1, reference.changes),

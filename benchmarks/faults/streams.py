@@ -98,7 +98,7 @@ def _real(case: Case) -> None:
     ]  # fmt: skip
     line = lines[case.seed]
     case.about = f"a shell: {line}"
-    command = f"{sys.executable} -m alloykit.cli.main"
+    command = f"{sys.executable} -m alloykit"
     text = line.replace("ALLOY", command) if "ALLOY" in line else f"{command} {line}"
     environment: dict[str, Any] = {**os.environ, **SETTINGS, "HF_HUB_OFFLINE": "1"}
     environment["PYTHONPATH"] = str(Path(__file__).parents[2] / "src")

@@ -63,6 +63,13 @@ def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], call: Call) -> None
     assert "Traceback" not in result.err
 
 
+def test_wrong_usage_that_nobody_can_be_told() -> None:
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-m", "alloykit", "nothing"]
+        done = subprocess.run(command, stderr=full, stdout=subprocess.PIPE, timeout=60, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
 def test_wrong_usage_of_every_command_in_a_process_of_its_own(command: str) -> None:
     """Answered before torch is imported, so this is quick."""

@@ -6,7 +6,7 @@ import sys
 import traceback
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import typer
@@ -58,7 +58,8 @@ def exit_codes() -> Iterator[None]:
         except (KeyboardInterrupt, typer.Abort):
             _end(INTERRUPTED, "stopped. Run the same command again to go on.")
         except ClickException as error:
-            error.show()
+            with suppress(OSError):  # a message that cannot be written is lost, as in `complain`
+                error.show()
             _end(error.exit_code)
         except BrokenPipeError:
             _end(CLOSED_PIPE)
