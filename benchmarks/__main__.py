@@ -1,6 +1,7 @@
-"""`python -m benchmarks PAPER TABLE`: fill a paper's table; finished cells are skipped, shared stages computed once.
+"""Run the experiments of a paper and write its page. Finished cells are skipped, so an interrupted run continues.
 
-Writes benchmarks/results/PAPER/TABLE.json after every cell, and benchmarks/results/PAPER.md at the end.
+Results go to benchmarks/results/PAPER/TABLE.json after every cell. The page benchmarks/results/PAPER.md is written at the end.
+benchmarks/README.md explains the harness, benchmarks/DATA.md the data sets.
 """
 
 from __future__ import annotations
@@ -12,104 +13,112 @@ from pathlib import Path
 
 TABLES = {
     "encoders": {
-        "chinese": "a small BERT for Chinese: train it, and say how good it is",
-        "bpe": "a small RoBERTa with byte-level BPE",
-        "multilingual": "a small BERT for English and Chinese",
+        "chinese": "train a small Chinese BERT and measure its accuracy",
+        "bpe": "train a small RoBERTa with byte-level BPE",
+        "multilingual": "train a small BERT for English and Chinese and measure its accuracy",
     },
     "muka": {
-        "table1": "two teachers, every method, three pools",
-        "table2": "MUKA without dropout passes and without re-weighting",
-        "table3": "three, four and five teachers",
-        "table4": "teachers of other depth, width, architecture and tokenizer",
-        "table5": "teachers of different data sets and languages",
-        "fig3": "uncertainty of right and wrong teachers",
-        "fig4": "supervision against a model trained with all labels",
-        "fig5": "labels of wrongly routed texts",
-        "fig6": "the temperature of MUKA-Soft",
-        "checkpoint": "the checkpoint chosen with labels, without, and not at all",
+        "table1": "Table 1: two teachers, all methods, three pools",
+        "table2": "Table 2: MUKA without dropout passes, and without re-weighting",
+        "table3": "Table 3: three, four and five teachers",
+        "table4": "Table 4: teachers of other depth, width, architecture and tokenizer",
+        "table5": "Table 5: teachers of different data sets and languages",
+        "fig3": "Fig. 3: uncertainty of teachers that know a text and of those that do not",
+        "fig4": "Fig. 4: MUKA's targets against a model trained with all labels",
+        "fig5": "Fig. 5: labels of texts that are routed to a wrong teacher",
+        "fig6": "Fig. 6: the temperature of MUKA-Soft",
+        "checkpoint": "the checkpoint chosen with labels, without labels, and not chosen",
     },
     "stratanet": {
-        "generator": "the steerable generator: control, diversity and time of cheap settings",
-        "table3": "students of generated texts, random words, other domains' texts, and real ones",
-        "narrow": "the same of generated texts that hardly differ from each other",
-        "fig4": "the weight of the intermediate layers",
-        "fig5": "texts of a language model that is prompted, or left alone, in place of steered",
-        "table5": "other architectures, smaller students, more teachers",
+        "generator": "the text generator: control, diversity and time",
+        "table3": "Table 3, Figs. 3A and 3B: students of generated, random, other domains' and real texts",
+        "narrow": "Table 3 again, with generated texts of low diversity",
+        "fig4": "Fig. 4: the weight of the intermediate layers",
+        "fig5": "Fig. 5: texts of a prompted or a free language model",
+        "table5": "Table 5, Fig. 3C: other architectures, smaller students, more teachers",
         "folders": "from model folders to a student, by the command line",
         "samples": "the first generated texts of each class",
     },
     "distill": {
-        "size": "students beside their teachers: size and speed",
-        "selection": "does RL-KD's policy learn, where the right answer is known",
+        "size": "size and speed of students and teachers",
+        "selection": "RL-KD's policy on a task whose right answer is known",
         "rlkd4": "RL-KD, Tables 3-5: teachers, ensembles and students of six tasks",
         "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",
     },
     "alloy": {
-        "routing": "which teacher gets a text: every confidence, and Alloy on top, on eight pools",
-        "students": "what students learn from it, beside MUKA's and perfectly routed ones",
-        "seeds": "the spread over teachers against that over students of the same teachers",
-        "cost": "what it adds to the time of a run",
+        "routing": "the teacher that each method chooses for a text, on eight pools",
+        "students": "students of Alloy, of MUKA and of perfect routing",
+        "seeds": "the spread over teachers against the spread over students of the same teachers",
+        "cost": "the time that Alloy adds to a run",
     },
     "significance": {
-        "coverage": "how often an interval of a difference is wrong, by seeds and their spread, and what it finds",
+        "coverage": "how often each interval of a difference is wrong, and how often it detects a difference",
     },
     "defaults": {
-        "choice": "students by which the default learning rate and number of steps were chosen",
-        "grid": "the default against a grid of learning rates and epochs, on five other sets",
+        "choice": "the students by which the default learning rate and number of epochs were chosen",
+        "grid": "the defaults against a grid of learning rates and epochs, on five other data sets",
     },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
-        "amalgamation": "a whole amalgamation against the same written by hand, and what each idea contributes",
+        "amalgamation": "a whole amalgamation against the same written by hand",
         "growth": "time against the number of texts and of teachers",
-        "floor": "where the time goes, and how far it is from the machine's rate of matrix products",
-        "formats": "bfloat16 and int8 teachers: speed and agreement with float32",
+        "floor": "where the time goes, against the machine's rate of matrix products",
+        "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
     },
     "faults": {
         "recipes": "damaged recipes",
         "models": "damaged model folders",
-        "hostile": "model folders and runs that want to run code or reach the network",
+        "hostile": "model folders and runs that try to run code or reach the network",
         "runs": "damaged run folders",
         "stores": "damaged stores of teachers' outputs",
-        "data": "damaged, huge and odd files of texts",
-        "streams": "closed and full output, odd arguments",
-        "pairs": "two commands at the same time on the same folders",
+        "data": "damaged, huge and unusual files of texts",
+        "streams": "closed and full output, unusual arguments",
+        "pairs": "two commands on the same folders at the same time",
         "disks": "full disks and failing writes",
-        "kills": "killed at any write and at any time, and started again",
+        "kills": "runs that are killed at any write or any time, and started again",
     },
 }
+WITHOUT_DATA = ("speed", "significance", "faults")  # some or all of their tables read no data sets
+
+
+def tables() -> str:
+    """All tables, for `--help`."""
+    width = max(len(name) for group in TABLES.values() for name in group)
+    lines = []
+    for paper, group in TABLES.items():
+        lines += ["", f"{paper}:", *(f"  {name:<{width}}  {what}" for name, what in group.items())]
+    return "\n".join(["Papers and their tables:", *lines])
 
 
 def main() -> None:
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-    lines = [f"  {paper} {table}: {what}" for paper, tables in TABLES.items() for table, what in tables.items()]
     parser = argparse.ArgumentParser(
         prog="python -m benchmarks",
         description=__doc__,
-        epilog="tables:\n" + "\n".join(lines),
+        epilog=f"{tables()}\n\nExample: python -m benchmarks muka table1 --setting ag_news --seed 0 --data data",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("paper", choices=TABLES)
-    parser.add_argument("tables", nargs="*", metavar="TABLE", help="all of the paper's if none is named")
-    parser.add_argument(
-        "--profile", choices=("small", "paper"), default="small",
-        help="small: for two cores; paper: the paper's own models and settings, for a GPU and the hub",
-    )  # fmt: skip
-    parser.add_argument("--setting", action="append", help="only these data sets, or other settings of the table")
-    parser.add_argument("--pool", action="append", help="only these pools")
-    parser.add_argument("--method", action="append", help="only these methods")
-    parser.add_argument("--seed", action="append", type=int, help="only these seeds")
+    parser.add_argument("paper", choices=TABLES, metavar="PAPER", help="a group of tables, listed below")
+    parser.add_argument("tables", nargs="*", metavar="TABLE", help="its tables to run (default: all)")
+    parser.add_argument("--data", type=Path, default=Path("data"), metavar="FOLDER",
+                        help="folder of the data sets, see DATA.md (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--work", type=Path, default=Path("runs/benchmarks"), metavar="FOLDER",
+                        help="folder for trained models and teachers' outputs, reused by later runs (default: %(default)s)")  # fmt: skip
+    parser.add_argument("--profile", choices=("small", "paper"), default="small",
+                        help="small: sizes for two cores; paper: the paper's own models and settings, for a GPU (default: small)")  # fmt: skip
+    some = parser.add_argument_group("run a part of a table (each option may be repeated)")
+    some.add_argument("--setting", action="append", metavar="NAME", help="only this data set or setting")
+    some.add_argument("--pool", action="append", metavar="NAME", help="only this pool of unlabelled texts")
+    some.add_argument("--method", action="append", metavar="NAME", help="only this method")
+    some.add_argument("--seed", action="append", type=int, metavar="N", help="only this seed")
     parser.add_argument("--retry", action="store_true", help="run failed cells again")
     parser.add_argument("--page", action="store_true", help="run nothing; only write the page from the results")
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"), help="folder of the data sets")
-    parser.add_argument(
-        "--work", type=Path, default=Path("runs/benchmarks"), help="where models and knowledge are kept"
-    )
     args = parser.parse_args()
-    if not (
-        args.page or args.paper in ("speed", "significance", "faults") or args.data.is_dir()
-    ):  # they need none, or not always
-        parser.error(f"expected a folder of data sets; got {args.data}, which does not exist: name it with --data")
+    if not (args.page or args.paper in WITHOUT_DATA or args.data.is_dir()):
+        parser.error(
+            f"expected a folder of data sets; got {args.data}, which does not exist: give it with --data (benchmarks/DATA.md describes it)"
+        )
     for name in args.tables or TABLES[args.paper]:
         if name not in TABLES[args.paper]:
             parser.error(f"{args.paper} has no table '{name}'; it has {', '.join(TABLES[args.paper])}")
@@ -118,7 +127,7 @@ def main() -> None:
             table = getattr(table, "as_stated", None)
             if table is None:
                 parser.error(
-                    f"{args.paper} {name} is no table of a paper, so it has no paper's settings: leave --profile out"
+                    f"{args.paper} {name} is not a table of a paper and has no paper's settings: leave out --profile"
                 )
         if not args.page:
             only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}

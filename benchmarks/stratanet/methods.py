@@ -8,7 +8,7 @@ Methods = dict[str, dict[str, Any]]
 
 K = 8  # MUKA's Monte-Carlo passes here
 GENERATION: dict[str, Any] = {  # small: m = 64 and the teacher at every eighth token (the paper: 200, and every token)
-    "language_model": "../shared/models/lm-general",
+    "language_model": "models/lm-general",
     "candidates": 64,
     "top_k": 0,
     "top_p": 1.0,
