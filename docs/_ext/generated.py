@@ -14,6 +14,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 HIDDEN = ("InMemory", "NoneType")  # the first stands only in the recipe that a run folder keeps
+OPTION_TABLE = ("| argument or option | default | meaning |", "|---|---|---|")
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
 
@@ -60,24 +61,22 @@ def methods() -> str:
 
 
 def commands() -> str:
-    """Every command with its arguments and options."""
+    """Every command with its arguments and options; first the options that all have."""
     import typer
 
     from alloykit.cli.main import app
 
     group: Any = typer.main.get_command(app)
-    parts = []
+    general = [_option(p) for p in group.params]
+    parts = ["## All commands", "```text\nalloykit [OPTIONS] COMMAND\n```", "\n".join([*OPTION_TABLE, *general])]
     for name, command in group.commands.items():
         arguments = [p for p in command.params if p.param_type_name == "argument"]
-        options = [p for p in command.params if p.param_type_name == "option"]
+        options = [row for p in command.params if p.param_type_name == "option" and (row := _option(p)) not in general]
         usage = " ".join(["alloykit", name, *(_argument(p) for p in arguments), *(["[OPTIONS]"] if options else [])])
         parts.append(f"## `{name}`\n\n{command.help}\n\n```text\n{usage}\n```")
-        rows = [_row(f"`{_argument(p)}`", "", p.help or "") for p in arguments]
-        rows += [
-            _row(", ".join(f"`{o}`" for o in (*p.opts, *p.secondary_opts)), _default(p), p.help or "") for p in options
-        ]
+        rows = [_row(f"`{_argument(p)}`", "", p.help or "") for p in arguments] + options
         if rows:
-            parts.append("\n".join(["| argument or option | default | meaning |", "|---|---|---|", *rows]))
+            parts.append("\n".join([*OPTION_TABLE, *rows]))
     return "\n\n".join(parts)
 
 
@@ -167,8 +166,16 @@ def _argument(parameter: Any) -> str:
     return name if parameter.required else f"[{name}]"
 
 
+def _option(option: Any) -> str:
+    """A row of the table: all names, with the placeholder of the value after the last one."""
+    names = [f"`{name}`" for name in (*option.opts, *option.secondary_opts)]
+    if option.metavar and not option.is_flag:
+        names[-1] = f"{names[-1][:-1]} {option.metavar}`"
+    return _row(", ".join(names), _default(option), option.help or "")
+
+
 def _default(option: Any) -> str:
-    return "" if option.default in (None, False, ()) or callable(option.default) else f"`{option.default}`"
+    return "" if option.default in (None, False, (), []) or callable(option.default) else f"`{option.default}`"
 
 
 def _row(*cells: str) -> str:
