@@ -17,7 +17,7 @@ from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Needs
 from alloykit.models.batches import token_batches
-from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.tokens import encode, pad
 from alloykit.precision import choose_precision
@@ -45,7 +45,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     plan = token_batches(lengths, 4096 if device() == "cpu" else 65_536)
     steps = token_batches(lengths, 32 * max(lengths))
     precision = choose_precision("auto", device())
-    teacher = in_numbers(copy.deepcopy(model).to(device()).eval(), Numbers(precision))
+    teacher = in_compute_format(copy.deepcopy(model).to(device()).eval(), ComputeFormat(precision))
     sampler, lean = ByteDropout() if device() == "cpu" else StockDropout(), LeanLastLayer(teacher)
     options = TrainingOptions(batch_size=len(texts))
     probe = StepProbe(model, tokenizer, options, Needs(), device())

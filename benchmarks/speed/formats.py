@@ -11,7 +11,7 @@ from torch import Tensor
 from alloykit.data import load_texts
 from alloykit.knowledge.sweep.forward import Budget, plain_pass
 from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
-from alloykit.models.compute_format import Numbers
+from alloykit.models.compute_format import ComputeFormat
 from alloykit.progress import say
 from alloykit.stats.entropy import confidence
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
@@ -23,7 +23,7 @@ from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 
 Times = dict[str, list[float]]
 TEXTS, TIMED, ROUNDS = 2000, 128, 5
-FORMATS = [Numbers(), Numbers("bfloat16")] + ([Numbers(int8=True)] if device() == "cpu" else [])
+FORMATS = [ComputeFormat(), ComputeFormat("bfloat16")] + ([ComputeFormat(int8=True)] if device() == "cpu" else [])
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
@@ -32,7 +32,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     found = {}
     for folder in folders:
         info = describe(TeacherSpec(model=str(folder)), folder.name)
-        each = {n.name: Teacher.load(info, device=device(), numbers=n) for n in FORMATS}
+        each = {n.name: Teacher.load(info, device=device(), compute_format=n) for n in FORMATS}
         p = {}
         for name, teacher in each.items():
             logits = plain_pass(teacher, teacher.encode(texts), Budget(4096), lambda n: None)

@@ -13,7 +13,7 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.models.batches import token_batches
-from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.fast_dropout import FastMasks
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.precision import native_bfloat16
@@ -38,7 +38,7 @@ def ladder(teachers: list[Path], texts: list[str], encoder: dict[str, Any], spac
     similar = [order[s : s + by_hand.BATCH] for s in range(0, len(order), by_hand.BATCH)]
 
     native = native_bfloat16(device())
-    low = in_numbers(copy.deepcopy(models[0]), Numbers("bfloat16" if native else "float32"))
+    low = in_compute_format(copy.deepcopy(models[0]), ComputeFormat("bfloat16" if native else "float32"))
 
     def sweep(
         sampler: Any, batches: list[list[int]], pad_to: int | None, model: Any = models[0], lean: Any = None

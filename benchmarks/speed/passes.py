@@ -10,7 +10,7 @@ import torch
 from transformers import AutoModelForSequenceClassification
 
 from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
-from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.location import bundled_minilm
 from alloykit.precision import Precision, native_bfloat16
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
@@ -25,7 +25,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     rows = []
     for precision, length in itertools.product(PRECISIONS, LENGTHS):
         model = AutoModelForSequenceClassification.from_pretrained(str(bundled_minilm()), num_labels=4)
-        model = in_numbers(model.eval().to(device()), Numbers(precision))
+        model = in_compute_format(model.eval().to(device()), ComputeFormat(precision))
         texts = TOKENS // length
         batch = {
             "input_ids": torch.randint(1000, 20_000, (texts, length), device=device()),

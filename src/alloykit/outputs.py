@@ -18,7 +18,7 @@ class TeacherRows:
     `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
     `passes`: [B] int64, how many passes each text got.
     `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
-    `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/online/live_source.py);
+    `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/online/online_source.py);
     `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
     `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
     """

@@ -109,7 +109,7 @@ def test_token_states_are_kept_where_they_are_asked_for_again(
 ) -> None:
     found: list[int] = []
     monkeypatch.setattr(
-        "alloykit.knowledge.online.live_source.LiveKnowledge.keep", lambda _, positions: found.append(len(positions))
+        "alloykit.knowledge.online.online_source.OnlineSource.keep", lambda _, positions: found.append(len(positions))
     )
     values = recipe(teachers, models, tmp_path / "run", "dfa")
     alloykit.amalgamate(**values | {"training": TRAINING | {"epochs": epochs}})

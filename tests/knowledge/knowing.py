@@ -57,7 +57,7 @@ def shard(store: Store | Path, number: int) -> str:
 
 def recorded(store: Store, teacher: str, classes: int) -> None:
     """Record what a made-up teacher's made-up answers were made with."""
-    made = {"weights": 64 * "a", "tokenizer": 64 * "b", "max_length": 32, "numbers": "float32", "width": 16}
+    made = {"weights": 64 * "a", "tokenizer": 64 * "b", "max_length": 32, "compute_format": "float32", "width": 16}
     store.identify(teacher, "teacher", made | {"classes": classes})
     store.identify(teacher, "sampling", {"sampler": "none", "dropout": None, "seed": 0, "tokens_per_batch": 1})
 

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import PreTrainedTokenizerFast
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.online.token_alignment import Tokens, alignment, overlaps, spans_of
+from alloykit.knowledge.online.token_alignment import TokenSpans, alignment, overlaps, spans_of
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
 
@@ -100,7 +100,7 @@ def test_padding_on_the_left_moves_rows_and_columns(left: tuple[bool, bool]) -> 
 def test_a_brute_force_over_random_spans() -> None:
     g = torch.Generator().manual_seed(0)
 
-    def drawn(n: int) -> Tokens:
+    def drawn(n: int) -> TokenSpans:
         """Tokens of random widths, some characters belonging to none."""
         spans, at = [(-1, 0, 0)], 0
         for _ in range(n):
@@ -108,7 +108,7 @@ def test_a_brute_force_over_random_spans() -> None:
             width = int(torch.randint(1, 4, (1,), generator=g))
             spans.append((0, at, at + width))
             at += width
-        return Tokens(tuple(range(len(spans))), tuple(spans))
+        return TokenSpans(tuple(range(len(spans))), tuple(spans))
 
     for _ in range(200):
         a, b = drawn(8), drawn(11)

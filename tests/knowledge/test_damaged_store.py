@@ -51,7 +51,7 @@ VALUES: list[Any] = [MISSING, None, True, 0, -1, 1.5, "", "8", [], {"a": 1}, "0"
 FIELDS = {
     "manifest.json": ("format", "shard_rows", "salt"),
     "shards/*.json": ("sha256", "bytes"),
-    "teachers/billing/teacher.json": ("weights", "max_length", "numbers", "classes", "width"),
+    "teachers/billing/teacher.json": ("weights", "max_length", "compute_format", "classes", "width"),
     "teachers/billing/sampling.json": ("sampler", "seed", "tokens_per_batch"),
     "teachers/billing/*.logits.json": ("sha256", "bytes", "made_of", "seconds"),
     "teachers/billing/*.passes-0000.json": ("sha256", "made_of"),

@@ -13,7 +13,7 @@ from knowing import SENTENCES, direct, files, info, read, swept, table, untouche
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import pad
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
@@ -84,7 +84,7 @@ def test_token_states_of_the_same_tokenizer_are_the_models_own(
 ) -> None:
     store = swept(tmp_path, [billing])
     teacher = Teacher.load(billing, max_length=32)
-    live = LiveKnowledge(
+    live = OnlineSource(
         read(store, ["billing"]),
         ["billing"],
         {"billing": teacher},
@@ -115,7 +115,7 @@ def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
     teacher = Teacher.load(billing, max_length=32)
     student = Teacher.load(billing, max_length=32).tokenizer
     teacher.tokenizer.padding_side = "left"
-    live = LiveKnowledge(
+    live = OnlineSource(
         read(store, ["billing"]), ["billing"], {"billing": teacher}, {"billing": (2,)}, table(SENTENCES), student, 32
     )
     picks = [5, 30]
@@ -141,7 +141,7 @@ def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path
 
     words = tiny.tokenizer()
     words.backend_tokenizer.pre_tokenizer = pre_tokenizers.Split(" card", "isolated")  # "the", " card" (unknown)
-    live = LiveKnowledge(
+    live = OnlineSource(
         StoredKnowledge(store, ["t"], table(["the card"]).ids()),
         ["t"],
         {"t": teacher},

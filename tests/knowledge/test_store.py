@@ -78,7 +78,7 @@ def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo
     assert {name.split("/")[1] for name in new} == {"delivery"}
     assert (
         len(new) == 3 + 3 * 2 * 2
-    )  # teacher.json, sampling.json, verified-….json; three shards of logits and passes with receipts
+    )  # teacher.json, sampling.json, fingerprint-….json; three shards of logits and passes with receipts
 
 
 def test_more_passes_add_chunks_and_fewer_read_the_first(billing: TeacherInfo, tmp_path: Path) -> None:
@@ -170,7 +170,7 @@ def test_a_setting_of_the_passes_does_not_matter_without_them(billing: TeacherIn
     before = files(tmp_path)
     swept(tmp_path, [billing], passes=0, seed=3, dropout=None)
     [noted] = untouched(before, tmp_path)
-    assert noted.startswith("teachers/billing/verified-")
+    assert noted.startswith("teachers/billing/fingerprint-")
 
 
 def test_another_salt_is_refused(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,7 +190,7 @@ def test_another_format_is_refused(billing: TeacherInfo, tmp_path: Path) -> None
     Store(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(AlloyError, match="format = 2; got format = 99"):
+    with pytest.raises(AlloyError, match="format = 3; got format = 99"):
         Store(tmp_path)
 
 

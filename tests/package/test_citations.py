@@ -21,8 +21,8 @@ def citations(text: str) -> set[str]:
 
 
 def test_what_counts_as_a_citation() -> None:
-    text = "see docs/speed.md, methods.md, (knowledge/online/live_source.py) and recipes/muka. `README.md` https://example.org/a/b.md"
-    assert citations(text) == {"docs/speed.md", "methods.md", "knowledge/online/live_source.py", "recipes/muka"}
+    text = "see docs/speed.md, methods.md, (knowledge/online/online_source.py) and recipes/muka. `README.md` https://example.org/a/b.md"
+    assert citations(text) == {"docs/speed.md", "methods.md", "knowledge/online/online_source.py", "recipes/muka"}
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=lambda p: str(p.relative_to(PACKAGE)))

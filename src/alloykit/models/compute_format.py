@@ -13,7 +13,7 @@ from alloykit.precision import Precision
 
 
 @dataclass(frozen=True)
-class Numbers:
+class ComputeFormat:
     """precision: of weights and activations. int8: linear layers in 8 bits, with each batch's own scale for activations
     (CPU only), the rest in float32. compile: through torch.compile."""
 
@@ -26,13 +26,13 @@ class Numbers:
         return "int8" if self.int8 else self.precision
 
 
-def in_numbers(model: Any, numbers: Numbers) -> Any:
-    """The model (or a changed copy of it), ready to compute in these numbers."""
-    if numbers.int8:
+def in_compute_format(model: Any, compute_format: ComputeFormat) -> Any:
+    """The model (or a changed copy of it), ready to compute in this format."""
+    if compute_format.int8:
         each_channel = torch.ao.quantization.per_channel_dynamic_qconfig  # a scale for each output, not one for all
         with warnings.catch_warnings():  # torch announces that this will move to a package of its own
             warnings.simplefilter("ignore")
             model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear: each_channel})
     else:
-        model = model.to(getattr(torch, numbers.precision))
-    return torch.compile(model, dynamic=True) if numbers.compile else model
+        model = model.to(getattr(torch, compute_format.precision))
+    return torch.compile(model, dynamic=True) if compute_format.compile else model

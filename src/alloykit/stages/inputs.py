@@ -28,7 +28,7 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
         "validation": None if validation is None else validation.fingerprint(),
         "generated": None if generated is None else generated.fingerprint(),
         "text_states": None if encoder is None else identity(encoder, None),
-        "numbers": prepared.numbers.name if method.needs.teachers else None,
+        "compute_format": prepared.compute_format.name if method.needs.teachers else None,
     }
 
 

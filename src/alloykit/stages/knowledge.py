@@ -19,7 +19,7 @@ from alloykit.stages.run_folder import Run, note_inputs
 
 
 @dataclass(frozen=True)
-class Validation:
+class ValidationOutputs:
     """Labelled validation texts, their labels in the union [n], and what the teachers say of them."""
 
     texts: Texts
@@ -35,7 +35,7 @@ class Knowledge:
     store: Store
     stored: Source
     pool: Source
-    validation: Validation | None
+    validation: ValidationOutputs | None
     own: Source | None
     made_of: dict[str, Any]
 
@@ -65,13 +65,13 @@ def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
     return stored(prepared, store, texts, labels)
 
 
-def _validation(prepared: Prepared, store: Store, run: Run) -> Validation | None:
+def _validation(prepared: Prepared, store: Store, run: Run) -> ValidationOutputs | None:
     if (texts := prepared.validation) is None:
         return None
     labels = prepared.labels(texts)
     if not prepared.method.needs.teachers:
-        return Validation(texts, labels, LabelsOnly(labels))
-    return Validation(texts, labels, _labelled(prepared, store, texts, labels, run, "validation"))
+        return ValidationOutputs(texts, labels, LabelsOnly(labels))
+    return ValidationOutputs(texts, labels, _labelled(prepared, store, texts, labels, run, "validation"))
 
 
 def _own(prepared: Prepared, store: Store, run: Run) -> Source | None:

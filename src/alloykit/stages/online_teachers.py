@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from alloykit.data import Texts
-from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.methods.protocol import Phase
 from alloykit.models.attention import write_out_attention
@@ -35,11 +35,11 @@ def supply_of(prepared: Prepared) -> Any:
 
 def online_source(
     prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
-) -> LiveKnowledge:
+) -> OnlineSource:
     """Stored answers, with token states from the teachers themselves."""
     layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
     scores = prepared.method.needs.attention_scores
-    return LiveKnowledge(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
+    return OnlineSource(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
 
 
 def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
@@ -49,7 +49,9 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
     infos = [info for info, layers in asked if layers]
     say(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
     found = {
-        info.name: Teacher.load(info, max_length=options.max_length, device=options.device, numbers=options.numbers)
+        info.name: Teacher.load(
+            info, max_length=options.max_length, device=options.device, compute_format=options.compute_format
+        )
         for info in infos
     }
     for teacher in found.values() if method.needs.attention_scores else ():

@@ -17,7 +17,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require
-from alloykit.models.compute_format import Numbers
+from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_config
@@ -76,11 +76,11 @@ class Prepared:
         return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
 
     @property
-    def numbers(self) -> Numbers:
+    def compute_format(self) -> ComputeFormat:
         """What teachers compute in."""
         wanted = self.recipe.knowledge
         precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
-        return Numbers(precision, wanted.int8, wanted.compile)
+        return ComputeFormat(precision, wanted.int8, wanted.compile)
 
     def labels(self, texts: Texts) -> Tensor:
         """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
@@ -118,7 +118,7 @@ class Prepared:
             tokens_per_batch=recipe.knowledge.tokens_per_batch or TOKENS_PER_BATCH[self.device],
             device=self.device,
             part=part,
-            numbers=self.numbers,
+            compute_format=self.compute_format,
             layers=self.pooled_layers,
         )
 

@@ -42,7 +42,11 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> Measured:
     """Time one teacher's plain pass and one Monte-Carlo pass. Loads its weights, writes nothing. AlloyError as a sweep."""
     options, shown = prepared.sweep_options(), _shown(prepared)
     teacher = Teacher.load(
-        info, max_length=options.max_length, dropout=options.dropout, device=options.device, numbers=options.numbers
+        info,
+        max_length=options.max_length,
+        dropout=options.dropout,
+        device=options.device,
+        compute_format=options.compute_format,
     )
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])

@@ -67,14 +67,14 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
         folder / "training", check_collator=check_collator, device=pick_device(recipe.device),
     )  # fmt: skip
-    for one, tokenizer, length, place in zip(model.apart(), tokenizers, lengths, folders, strict=True):
+    for one, tokenizer, length, place in zip(model.split(), tokenizers, lengths, folders, strict=True):
         accuracy = None
         if checks is not None and len(checks):
             rows = shown.table.take(checks.positions)
-            said = Predictor(one, tokenizer, options.max_length).probabilities(
+            outputs = Predictor(one, tokenizer, options.max_length).probabilities(
                 rows["text"], rows.get("text_pair"), "check"
             )
-            right = [space.names[int(i)] == y for i, y in zip(said.argmax(-1), rows["label"], strict=True)]
+            right = [space.names[int(i)] == y for i, y in zip(outputs.argmax(-1), rows["label"], strict=True)]
             accuracy = sum(right) / len(right)
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}

@@ -20,7 +20,7 @@ from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, say
 from alloykit.run_files import TrainingRecord
 from alloykit.stages.fit import Fitted
-from alloykit.stages.knowledge import Knowledge, Validation
+from alloykit.stages.knowledge import Knowledge, ValidationOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, supply_of
 from alloykit.stages.prepare import Prepared
@@ -45,7 +45,7 @@ def make_student(prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitte
 
 
 def train_student(
-    prepared: Prepared, run: Run, source: Source, context: Context, validation: Validation | None
+    prepared: Prepared, run: Run, source: Source, context: Context, validation: ValidationOutputs | None
 ) -> None:
     """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
     from alloykit.training.trainer import train

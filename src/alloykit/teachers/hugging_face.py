@@ -17,7 +17,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
-from alloykit.models.compute_format import Numbers, in_numbers
+from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier, load_config
@@ -93,14 +93,19 @@ class Teacher:
     """A frozen classifier in eval mode, which takes texts and gives logits."""
 
     def __init__(
-        self, info: TeacherInfo, model: Any, tokenizer: Any, max_length: int, numbers: Numbers | None = None
+        self,
+        info: TeacherInfo,
+        model: Any,
+        tokenizer: Any,
+        max_length: int,
+        compute_format: ComputeFormat | None = None,
     ) -> None:
-        self.info, self.tokenizer, self.numbers = info, tokenizer, numbers or Numbers()
+        self.info, self.tokenizer, self.compute_format = info, tokenizer, compute_format or ComputeFormat()
         self.max_length = usable_length(model, tokenizer, max_length)
         self.device: torch.device = model.device
         self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
-        self.model = in_numbers(model, self.numbers)
-        self.lean = nullcontext() if self.numbers.compile else LeanLastLayer(self.model)
+        self.model = in_compute_format(model, self.compute_format)
+        self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
 
     @classmethod
     def load(
@@ -110,12 +115,12 @@ class Teacher:
         max_length: int = 128,
         dropout: float | None = None,
         device: str = "auto",
-        numbers: Numbers | None = None,
+        compute_format: ComputeFormat | None = None,
     ) -> Teacher:
         """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
         model, tokenizer = load_classifier(info.spec.model_copy(update={"revision": info.revision}), dropout=dropout)
         model.requires_grad_(False)
-        return cls(info, model.to(pick_device(device)), tokenizer, max_length, numbers)
+        return cls(info, model.to(pick_device(device)), tokenizer, max_length, compute_format)
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
         """Token ids of each text, truncated, not padded."""

@@ -40,7 +40,7 @@ class Together(nn.Module):
             logits.append(self.head(widen(encoder(**batch).last_hidden_state), batch["attention_mask"]))
         return SequenceClassifierOutput(logits=torch.stack(logits, 1))
 
-    def apart(self) -> list[PooledClassifier]:
+    def split(self) -> list[PooledClassifier]:
         """Each encoder as a classifier of its own; all have the same head."""
         found = []
         for encoder, widen in zip(self.encoders, self.maps, strict=True):

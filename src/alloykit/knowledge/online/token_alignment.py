@@ -23,14 +23,16 @@ Span = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
-class Tokens:
+class TokenSpans:
     """One text's tokens: ids and spans."""
 
     ids: tuple[int, ...]
     spans: tuple[Span, ...]
 
 
-def spans_of(tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int) -> list[Tokens]:
+def spans_of(
+    tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
+) -> list[TokenSpans]:
     """Ids and character spans of each text, truncated. AlloyError for a tokenizer that does not tell spans."""
     if not tokenizer.is_fast:
         raise AlloyError(
@@ -47,11 +49,11 @@ def spans_of(tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] |
             (w, a, b) if w is not None and b > a else (-1, 0, 0)
             for w, (a, b) in zip(whose, encoded["offset_mapping"], strict=True)
         )
-        found.append(Tokens(tuple(encoded["input_ids"]), spans))
+        found.append(TokenSpans(tuple(encoded["input_ids"]), spans))
     return found
 
 
-def overlaps(student: Tokens, teacher: Tokens) -> list[list[int]]:
+def overlaps(student: TokenSpans, teacher: TokenSpans) -> list[list[int]]:
     """Per student token, the positions of the teacher tokens that are compared with it."""
     if student == teacher:
         return [[n] for n in range(len(student.ids))]
@@ -79,8 +81,8 @@ def overlaps(student: Tokens, teacher: Tokens) -> list[list[int]]:
 
 
 def alignment(
-    students: Sequence[Tokens],
-    teachers: Sequence[Tokens],
+    students: Sequence[TokenSpans],
+    teachers: Sequence[TokenSpans],
     sizes: tuple[int, int],
     left: tuple[bool, bool] = (False, False),
 ) -> Tensor:

@@ -16,11 +16,10 @@ from typing import IO
 
 import torch
 from torch import Tensor
-from torch.nn.functional import pad
+from torch.nn import functional
 
 from alloykit.files import scratch
 
-Shape = tuple[int, ...]
 Key = tuple[str, int]  # a teacher and a text
 
 
@@ -36,7 +35,7 @@ class States:
     scores: tuple[Tensor, ...] = ()
 
 
-def apart(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
+def unpad(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
     """Each text by itself. `lengths`: its tokens; `left`: that is where padding is."""
     longest, found = batch.mask.shape[1], []
     for n, length in enumerate(lengths):
@@ -46,17 +45,17 @@ def apart(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
     return found
 
 
-def together(texts: Sequence[States], left: bool) -> States:
+def pad(texts: Sequence[States], left: bool) -> States:
     """A padded batch of them; False and zeros where padding is."""
     longest = max(len(text.mask) for text in texts)
     edges = [(longest - len(t.mask), 0) if left else (0, longest - len(t.mask)) for t in texts]
-    masks = [pad(text.mask, edge) for text, edge in zip(texts, edges, strict=True)]
+    masks = [functional.pad(text.mask, edge) for text, edge in zip(texts, edges, strict=True)]
     tokens = [
-        torch.stack([pad(t, (0, 0, *edge)) for t, edge in zip(layer, edges, strict=True)])
+        torch.stack([functional.pad(t, (0, 0, *edge)) for t, edge in zip(layer, edges, strict=True)])
         for layer in zip(*(text.tokens for text in texts), strict=True)
     ]
     scores = [
-        torch.stack([pad(s, edge * 2) for s, edge in zip(layer, edges, strict=True)])
+        torch.stack([functional.pad(s, edge * 2) for s, edge in zip(layer, edges, strict=True)])
         for layer in zip(*(text.scores for text in texts), strict=True)
     ]
     return States(torch.stack(masks), tuple(tokens), tuple(scores))
@@ -73,12 +72,12 @@ def _room() -> int:
 
 
 @dataclass
-class KeptStates:
+class TokenStateCache:
     """States by teacher and text. `room`: bytes at most."""
 
     room: int = field(default_factory=_room)
     file: IO[bytes] = field(default_factory=_file)
-    places: dict[Key, tuple[int, int, list[Shape], list[Shape]]] = field(default_factory=dict)
+    places: dict[Key, tuple[int, int, list[tuple[int, ...]], list[tuple[int, ...]]]] = field(default_factory=dict)
     end: int = 0
 
     def get(self, key: Key) -> States | None:

@@ -96,12 +96,12 @@ class StoredKnowledge:
         for shard, mine, position in self._parts("reading knowledge"):
             block = []
             for i, teacher in enumerate(self.teachers):
-                said = self._said(teacher, shard, position)
-                sizes[i] = said.logits.shape[-1]
-                block += [said.logits, said.total]
-                known[i] = known[i] and said.variance is not None
-                if said.variance is not None:
-                    variance[i] += float((said.variance * torch.from_numpy(self._times[mine])).sum())
+                outputs = self._outputs(teacher, shard, position)
+                sizes[i] = outputs.logits.shape[-1]
+                block += [outputs.logits, outputs.total]
+                known[i] = known[i] and outputs.variance is not None
+                if outputs.variance is not None:
+                    variance[i] += float((outputs.variance * torch.from_numpy(self._times[mine])).sum())
             file.write(torch.cat(block, -1))
         return _Copy(file.finished(), sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
 
@@ -148,7 +148,7 @@ class StoredKnowledge:
                 yield shard, mine, torch.from_numpy(self._row[mine] - self._starts[shard])
                 advance(1 if len(shards) >= BAR_FROM else 0)
 
-    def _said(self, teacher: str, shard: int, position: Tensor) -> _Said:
+    def _outputs(self, teacher: str, shard: int, position: Tensor) -> _Outputs:
         name = self._names[shard]
         logits = self._load(logits_unit(teacher, name), shard)["logits"][position]
         total, single = torch.zeros_like(logits), []
@@ -165,7 +165,7 @@ class StoredKnowledge:
             total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
         kept = len(single) * CHUNK >= self.passes > 1
         variance = torch.cat(single).double().var(0).mean(-1) if kept else None
-        return _Said(logits, total, variance)
+        return _Outputs(logits, total, variance)
 
     def _load(self, unit: str, shard: int) -> dict[str, Tensor]:
         return self.store.answers(unit, int(self._starts[shard + 1] - self._starts[shard]))
@@ -191,7 +191,7 @@ class StoredKnowledge:
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Outputs:
     """One teacher's answers for some rows of a shard."""
 
     logits: Tensor

@@ -44,7 +44,7 @@ class TeacherRecord(Record):
     weights: SHA256
     tokenizer: SHA256
     max_length: Count
-    numbers: StrictStr
+    compute_format: StrictStr
     classes: Count
     width: Count
 

@@ -33,9 +33,9 @@ def plain_and_pooled(
 
     def run(batch: dict[str, Tensor]) -> Tensor:
         with lean:
-            said = teacher.model(**batch, output_hidden_states=bool(layers))
-        means = [masked_mean(said.hidden_states[layer].float(), batch["attention_mask"]) for layer in layers]
-        return torch.cat([said.logits.float(), *means], -1)[None]
+            output = teacher.model(**batch, output_hidden_states=bool(layers))
+        means = [masked_mean(output.hidden_states[layer].float(), batch["attention_mask"]) for layer in layers]
+        return torch.cat([output.logits.float(), *means], -1)[None]
 
     found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
     states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)

@@ -33,8 +33,8 @@ class StockDropout:
 
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
         with dropout_active(model):
-            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
-        return torch.stack(drawn)
+            sampled = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
+        return torch.stack(sampled)
 
 
 class ByteDropout:
@@ -45,13 +45,13 @@ class ByteDropout:
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
         seed = int(torch.randint(2**62, (1,)))
         with dropout_active(model), FastMasks(seed):
-            drawn = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
-        return torch.stack(drawn)
+            sampled = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
+        return torch.stack(sampled)
 
 
 def choose_sampler(teacher: Teacher) -> Sampler:
     """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
-    if teacher.device.type != "cpu" or teacher.numbers.compile:  # masks fused into the computation are faster still
+    if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
         return StockDropout()
     if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
         return ByteDropout()

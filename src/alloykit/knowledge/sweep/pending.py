@@ -1,4 +1,4 @@
-"""What a sweep has to do: which files of the store are missing, and which texts they are about."""
+"""What is pending in a sweep: which files of the store are missing, and of which texts."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Shards = dict[str, Positions]
 
 
 @dataclass(frozen=True)
-class ShardWork:
-    """One shard's work for one teacher. `texts`: for each row the position of its text in the table. `units`: what is missing."""
+class PendingShard:
+    """What one teacher still has to read of one shard. `texts`: for each row the position of its text in the table. `units`: what is missing."""
 
     shard: str
     texts: Positions
@@ -87,11 +87,11 @@ def part_of(shards: Shards, part: tuple[int, int]) -> Shards:
     return {shard: at for n, (shard, at) in enumerate(shards.items()) if n % part[1] == part[0]}
 
 
-def work_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[ShardWork]:
-    """What one teacher has to do."""
+def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[PendingShard]:
+    """What is pending for one teacher."""
     complete = store.units(f"teachers/{teacher}")
     return [
-        ShardWork(shard, at, [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete])
+        PendingShard(shard, at, [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete])
         for shard, at in shards.items()
     ]
 

@@ -1,4 +1,4 @@
-"""Reading ahead and writing behind: tokenisation and the disk do not keep the processor waiting."""
+"""Prefetch inputs and write results in other threads, so that tokenisation and the disk do not keep the processor waiting."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ U = TypeVar("U")
 WAITING = 4  # results that may wait for the disk
 
 
-def ahead(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
+def prefetch(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
     """prepare(item) for each item, in order; while one is in use, the next is prepared in another thread."""
-    with ThreadPoolExecutor(1, thread_name_prefix="alloykit-ahead") as pool:
+    with ThreadPoolExecutor(1, thread_name_prefix="alloykit-prefetch") as pool:
         following: Future[U] | None = None
         for item in items:
             current, following = following, pool.submit(prepare, item)
@@ -25,12 +25,12 @@ def ahead(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
             yield following.result()
 
 
-class Behind:
+class WriteBehind:
     """Runs what it is given one after another in another thread, at most `WAITING` behind; the first error comes out at the
     next call or at the end. Leaving the block waits for everything."""
 
     def __init__(self) -> None:
-        self._pool = ThreadPoolExecutor(1, thread_name_prefix="alloykit-behind")
+        self._pool = ThreadPoolExecutor(1, thread_name_prefix="alloykit-write")
         self._pending: deque[Future[Any]] = deque()
 
     def __call__(self, do: Callable[..., Any], *args: Any, **kwargs: Any) -> None:

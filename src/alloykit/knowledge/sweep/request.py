@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from alloykit.models.compute_format import Numbers
+from alloykit.models.compute_format import ComputeFormat
 
 
 @dataclass(frozen=True)
@@ -19,5 +19,5 @@ class SweepOptions:
     tokens_per_batch: int = 4096
     device: str = "auto"
     part: tuple[int, int] = (0, 1)
-    numbers: Numbers = field(default_factory=Numbers)
+    compute_format: ComputeFormat = field(default_factory=ComputeFormat)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)

@@ -14,8 +14,8 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
 from alloykit.knowledge.sweep.forward import plain_and_pooled, sampled_passes
 from alloykit.knowledge.sweep.mc_dropout import Sampler, check_varies, key
-from alloykit.knowledge.sweep.pending import ShardWork
-from alloykit.knowledge.sweep.prefetch import Behind, ahead
+from alloykit.knowledge.sweep.pending import PendingShard
+from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.models.forward import Advance, Budget
 from alloykit.teachers.hugging_face import Teacher
@@ -23,11 +23,11 @@ from alloykit.teachers.hugging_face import Teacher
 Encodings = list[dict[str, list[int]]]
 
 
-def fill(
+def compute_shards(
     store: Store,
     teacher: Teacher,
     texts: Texts,
-    work: list[ShardWork],
+    pending: list[PendingShard],
     options: SweepOptions,
     sampler: Sampler,
     advance: Advance,
@@ -36,12 +36,12 @@ def fill(
     columns = ["text", "text_pair"] if texts.is_pair else ["text"]
     budget = Budget(options.tokens_per_batch)
 
-    def read(shard: ShardWork) -> tuple[ShardWork, Encodings]:
+    def read(shard: PendingShard) -> tuple[PendingShard, Encodings]:
         rows = texts.table.take(shard.texts, columns)
         return shard, teacher.encode(rows["text"], rows.get("text_pair"))
 
-    with Behind() as behind:
-        for shard, encodings in ahead(read, (s for s in work if s.units)):
+    with WriteBehind() as write_behind:
+        for shard, encodings in prefetch(read, (s for s in pending if s.units)):
             for unit, tensors, seconds in _compute(store, teacher, shard, encodings, options, sampler, budget, advance):
                 _check_finite(tensors, teacher)
                 about = {
@@ -51,11 +51,11 @@ def fill(
                     "device": options.device,
                     "tokens_per_batch": budget.tokens,
                 }
-                behind(store.save, unit, tensors, **about)
+                write_behind(store.save, unit, tensors, **about)
 
 
 def _compute(
-    store: Store, teacher: Teacher, shard: ShardWork, encodings: Encodings, options: SweepOptions, sampler: Sampler,
+    store: Store, teacher: Teacher, shard: PendingShard, encodings: Encodings, options: SweepOptions, sampler: Sampler,
     budget: Budget, advance: Advance,
 ) -> Any:  # fmt: skip
     """(unit, tensors, seconds) one after another."""
@@ -64,10 +64,10 @@ def _compute(
     logits = [u for u in shard.units if u.endswith(".logits")]
     if logits or pooled:  # of one pass
         begun = time.perf_counter()
-        said, states = plain_and_pooled(teacher, encodings, list(pooled), budget, advance)
-        plain = said if logits else None
+        output, states = plain_and_pooled(teacher, encodings, list(pooled), budget, advance)
+        plain = output if logits else None
         seconds = (time.perf_counter() - begun) / (len(logits) + len(pooled))
-        yield from ((unit, {"logits": said}, seconds) for unit in logits)
+        yield from ((unit, {"logits": output}, seconds) for unit in logits)
         yield from ((unit, {"pooled": states[n]}, seconds) for n, unit in enumerate(pooled.values()))
     for unit in shard.units:
         if unit not in logits and unit not in pooled.values():

@@ -11,10 +11,10 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
-from alloykit.knowledge.sweep.pending import part_of, shards_for, unit_bytes, work_of
+from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import fill
-from alloykit.knowledge.sweep.teacher_fingerprint import is_verified, verified
+from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, say
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
@@ -39,7 +39,7 @@ def sweep(
     needed = sum(
         unit_bytes(unit, len(shard.texts), len(info.labels), width=info.config.hidden_size)
         for info in infos
-        for shard in work_of(store, info.name, shards, options)
+        for shard in pending_of(store, info.name, shards, options)
         for unit in shard.units
     )
     _check_space(store, needed)
@@ -48,22 +48,22 @@ def sweep(
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
     for info in infos:
-        work = work_of(store, info.name, shards, options)
-        if not any(shard.units for shard in work) and sampler is None and is_verified(store, info, options):
+        pending = pending_of(store, info.name, shards, options)
+        if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
             continue
         teacher = Teacher.load(
             info,
             max_length=options.max_length,
             dropout=options.dropout,
             device=options.device,
-            numbers=options.numbers,
+            compute_format=options.compute_format,
         )
         drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
         _identify(store, teacher, options, drawing)
         if sampler is None:
-            verified(store, info, options)
-        with bar(f"teacher {info.name}", sum(shard.reads for shard in work), "reads") as advance:
-            fill(store, teacher, texts, work, options, drawing, advance)
+            record_fingerprint(store, info, options)
+        with bar(f"teacher {info.name}", sum(shard.reads for shard in pending), "reads") as advance:
+            compute_shards(store, teacher, texts, pending, options, drawing, advance)
         del teacher
         gc.collect()
 
@@ -83,7 +83,7 @@ def _check_space(store: Store, needed: int) -> None:
 def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sampler) -> None:
     reading = teacher.fingerprint | {
         "max_length": teacher.max_length,
-        "numbers": teacher.numbers.name,
+        "compute_format": teacher.compute_format.name,
         "classes": len(teacher.info.labels),
         "width": int(teacher.info.config.hidden_size),
     }

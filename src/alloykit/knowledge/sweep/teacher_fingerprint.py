@@ -15,12 +15,12 @@ from alloykit.models.location import identity
 from alloykit.teachers.hugging_face import TeacherInfo
 
 
-def is_verified(store: Store, info: TeacherInfo, options: SweepOptions) -> bool:
+def has_fingerprint(store: Store, info: TeacherInfo, options: SweepOptions) -> bool:
     """Whether this very teacher, read in this way, was found to be the one behind the store's files."""
     return store.is_noted(info.name, _mark(store, info, options))
 
 
-def verified(store: Store, info: TeacherInfo, options: SweepOptions) -> None:
+def record_fingerprint(store: Store, info: TeacherInfo, options: SweepOptions) -> None:
     """Note it, after the teacher was loaded and compared."""
     mark = _mark(store, info, options)
     if not store.is_noted(info.name, mark):
@@ -28,8 +28,8 @@ def verified(store: Store, info: TeacherInfo, options: SweepOptions) -> None:
 
 
 def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
-    reading: list[Any] = [options.max_length, options.dropout, options.numbers.name]
+    reading: list[Any] = [options.max_length, options.dropout, options.compute_format.name]
     if options.passes:
         reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
     made_of = [identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
-    return f"verified-{digest(made_of)[:16]}"
+    return f"fingerprint-{digest(made_of)[:16]}"

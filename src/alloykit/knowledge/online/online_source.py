@@ -12,7 +12,7 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.knowledge.online.token_alignment import alignment, spans_of
-from alloykit.knowledge.online.token_state_cache import KeptStates, States, apart, together
+from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad, unpad
 from alloykit.models.attention import AttentionScores
 from alloykit.outputs import Rows, Source, TeacherRows
 from alloykit.progress import bar, say
@@ -21,7 +21,7 @@ from alloykit.teachers.hugging_face import Teacher
 BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorted by length
 
 
-class LiveKnowledge:
+class OnlineSource:
     """A `Source`: what the store says of each text, and token states of some layers, kept or computed when they are asked for.
 
     `names`: all teachers, in the store's order; `teachers`, `layers`: by name, those that are in memory and their layers, 0 being
@@ -44,7 +44,7 @@ class LiveKnowledge:
         self.stored, self.names, self.teachers, self.layers = stored, list(names), dict(teachers), dict(layers)
         self.texts, self.tokenizer, self.max_length, self.scores = texts, tokenizer, max_length, scores
         self._columns = ["text", "text_pair"] if texts.is_pair else ["text"]
-        self.kept = KeptStates()
+        self.token_state_cache = TokenStateCache()
 
     def __len__(self) -> int:
         return len(self.stored)
@@ -52,8 +52,8 @@ class LiveKnowledge:
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         known, places = self.stored.rows(indices), [int(i) for i in indices]
         found = [
-            _joined(said, self._states(name, places)) if name in self.teachers else said
-            for name, said in zip(self.names, known.teachers, strict=True)
+            _joined(outputs, self._states(name, places)) if name in self.teachers else outputs
+            for name, outputs in zip(self.names, known.teachers, strict=True)
         ]
         return replace(known, teachers=tuple(found))
 
@@ -66,10 +66,12 @@ class LiveKnowledge:
         with bar("token states", len(positions) * len(asked), "reads") as advance:
             for batch in self._batches(positions) if asked else ():
                 for name in asked:
-                    texts = apart(*self._computed(name, batch), left)
-                    if not all(self.kept.put((name, i), states) for i, states in zip(batch, texts, strict=True)):
+                    texts = unpad(*self._computed(name, batch), left)
+                    if not all(
+                        self.token_state_cache.put((name, i), states) for i, states in zip(batch, texts, strict=True)
+                    ):
                         say(
-                            f"no room for more token states than those of {len(self.kept.places) // len(asked):,} texts: the others' "
+                            f"no room for more token states than those of {len(self.token_state_cache.places) // len(asked):,} texts: the others' "
                             "are computed in every epoch (TMPDIR may name a folder with more room)"
                         )
                         return
@@ -89,12 +91,12 @@ class LiveKnowledge:
         return bool(self.tokenizer.padding_side == "left")
 
     def _states(self, name: str, places: list[int]) -> States:
-        found = {i: states for i in places if (states := self.kept.get((name, i)))}
+        found = {i: states for i in places if (states := self.token_state_cache.get((name, i)))}
         if not found:
             return self._computed(name, places)[0]
         if missing := [i for i in dict.fromkeys(places) if i not in found]:
-            found |= zip(missing, apart(*self._computed(name, missing), self._pads_left), strict=True)
-        return together([found[i] for i in places], self._pads_left)
+            found |= zip(missing, unpad(*self._computed(name, missing), self._pads_left), strict=True)
+        return pad([found[i] for i in places], self._pads_left)
 
     @torch.no_grad()  # no inference mode: these states enter layers that learn
     def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:
@@ -122,9 +124,9 @@ class LiveKnowledge:
         return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in own]
 
 
-def _joined(said: TeacherRows, states: States) -> TeacherRows:
+def _joined(outputs: TeacherRows, states: States) -> TeacherRows:
     return replace(
-        said,
+        outputs,
         token_states=states.tokens,
         token_mask=states.mask,
         attention_scores=states.scores if states.scores else None,

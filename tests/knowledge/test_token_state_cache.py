@@ -13,13 +13,13 @@ import tiny
 import torch
 from knowing import SENTENCES, read, swept, table
 
-from alloykit.knowledge.online.live_source import LiveKnowledge
+from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.attention import write_out_attention
 from alloykit.models.tokens import pad
 from alloykit.outputs import TeacherRows
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
-Make = Callable[..., tuple[LiveKnowledge, list[int]]]
+Make = Callable[..., tuple[OnlineSource, list[int]]]
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def make(billing: TeacherInfo, tmp_path: Path) -> Make:
     """Live knowledge of one teacher, with attention scores, and how many texts it read in each of its passes."""
     store = swept(tmp_path, [billing])
 
-    def made(student: Any = None) -> tuple[LiveKnowledge, list[int]]:
+    def made(student: Any = None) -> tuple[OnlineSource, list[int]]:
         teacher, passes = Teacher.load(billing, max_length=32), list[int]()
         write_out_attention(teacher.model)
         teacher.model.register_forward_pre_hook(
@@ -35,14 +35,14 @@ def make(billing: TeacherInfo, tmp_path: Path) -> Make:
         )
         known, layers = read(store, ["billing"]), {"billing": (0, 1, 3)}
         tokenizer = student or teacher.tokenizer
-        return LiveKnowledge(
+        return OnlineSource(
             known, ["billing"], {"billing": teacher}, layers, table(SENTENCES), tokenizer, 32, scores=True
         ), passes
 
     return made
 
 
-def said(live: LiveKnowledge, picks: list[int]) -> TeacherRows:
+def said(live: OnlineSource, picks: list[int]) -> TeacherRows:
     return live.rows(torch.tensor(picks)).teachers[0]
 
 
@@ -101,13 +101,13 @@ def test_texts_of_like_lengths_are_read_together(make: Make) -> None:
 def test_what_does_not_fit_is_computed_every_time(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     live, passes = make()
     live.keep([5])
-    live.kept.room = os.fstat(live.kept.file.fileno()).st_size  # for no other text
+    live.token_state_cache.room = os.fstat(live.token_state_cache.file.fileno()).st_size  # for no other text
     live.keep([30])
     assert "no room for more token states than those of 1 texts" in capsys.readouterr().err
     for _ in range(2):
         said(live, [5, 30])
     assert passes == [1, 1, 1, 1]
-    assert os.fstat(live.kept.file.fileno()).st_size == live.kept.room
+    assert os.fstat(live.token_state_cache.file.fileno()).st_size == live.token_state_cache.room
 
 
 @pytest.mark.parametrize("fault", ["full", "short"])
@@ -137,4 +137,4 @@ def test_a_teacher_on_a_gpu_is_asked_every_time(make: Make, monkeypatch: pytest.
     for _ in range(2):
         said(live, [5])
     assert passes == [1, 1]
-    assert not live.kept.places
+    assert not live.token_state_cache.places

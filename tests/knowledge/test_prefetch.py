@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from alloykit.knowledge.sweep.prefetch import WAITING, Behind, ahead
+from alloykit.knowledge.sweep.prefetch import WAITING, WriteBehind, prefetch
 
 
 def test_items_come_in_order_and_the_next_is_prepared_meanwhile() -> None:
@@ -17,17 +17,17 @@ def test_items_come_in_order_and_the_next_is_prepared_meanwhile() -> None:
         return 10 * n
 
     found = []
-    for value in ahead(prepare, range(4)):
+    for value in prefetch(prepare, range(4)):
         found.append(value)
         if len(found) < 4:
             assert started[len(found)].wait(10), "the next item is under way while this one is in use"
     assert found == [0, 10, 20, 30]
-    assert list(ahead(prepare, [])) == []
+    assert list(prefetch(prepare, [])) == []
 
 
 def test_no_more_than_one_is_prepared_ahead() -> None:
     prepared: list[int] = []
-    for n, _ in enumerate(ahead(prepared.append, range(10))):
+    for n, _ in enumerate(prefetch(prepared.append, range(10))):
         assert len(prepared) <= n + 2
 
 
@@ -39,17 +39,17 @@ def test_an_error_while_preparing_comes_out_at_its_place() -> None:
 
     found = []
     with pytest.raises(ValueError, match="the third"):
-        for value in ahead(prepare, range(5)):
+        for value in prefetch(prepare, range(5)):
             found.append(value)
     assert found == [0, 1]
 
 
 def test_everything_is_written_in_order_when_the_block_ends() -> None:
     gate, written = threading.Event(), []
-    with Behind() as behind:
-        behind(gate.wait, 10)
+    with WriteBehind() as write_behind:
+        write_behind(gate.wait, 10)
         for n in range(WAITING - 1):
-            behind(written.append, n)
+            write_behind(written.append, n)
         assert written == [], "nothing keeps the caller waiting"
         gate.set()
     assert written == list(range(WAITING - 1))
@@ -59,12 +59,12 @@ def test_the_writers_error_comes_out() -> None:
     def fail() -> None:
         raise OSError("disk full")
 
-    with pytest.raises(OSError, match="disk full"), Behind() as behind:
-        behind(fail)
-    with pytest.raises(OSError, match="disk full"), Behind() as behind:
-        behind(fail)
+    with pytest.raises(OSError, match="disk full"), WriteBehind() as write_behind:
+        write_behind(fail)
+    with pytest.raises(OSError, match="disk full"), WriteBehind() as write_behind:
+        write_behind(fail)
         for _ in range(WAITING + 1):  # at the latest when so many wait, long before the end
-            behind(lambda: None)
+            write_behind(lambda: None)
         pytest.fail("the error came out only at the end")
 
 
@@ -75,7 +75,7 @@ def test_an_error_of_the_block_is_not_hidden_by_the_writers() -> None:
         gate.wait(10)
         raise OSError("disk full")
 
-    with pytest.raises(KeyboardInterrupt), Behind() as behind:
-        behind(fail)
+    with pytest.raises(KeyboardInterrupt), WriteBehind() as write_behind:
+        write_behind(fail)
         gate.set()
         raise KeyboardInterrupt

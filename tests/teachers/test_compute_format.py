@@ -17,7 +17,7 @@ from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Needs
 from alloykit.models import compute_format as numbers
-from alloykit.models.compute_format import Numbers
+from alloykit.models.compute_format import ComputeFormat
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.prepare import prepare
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo, TeacherSpec, describe
@@ -32,22 +32,22 @@ def info(tmp_path_factory: pytest.TempPathFactory) -> TeacherInfo:
     return describe(TeacherSpec(model=str(folder)), "t")
 
 
-def logits(info: TeacherInfo, chosen: Numbers) -> torch.Tensor:
-    teacher = Teacher.load(info, numbers=chosen)
+def logits(info: TeacherInfo, chosen: ComputeFormat) -> torch.Tensor:
+    teacher = Teacher.load(info, compute_format=chosen)
     with torch.inference_mode():
         return teacher.model(**teacher.batch(teacher.encode(tiny.texts(30)))).logits.float()
 
 
-@pytest.mark.parametrize("chosen", [Numbers(int8=True), Numbers("bfloat16")], ids=lambda n: n.name)
-def test_answers_are_close_but_not_equal(info: TeacherInfo, chosen: Numbers) -> None:
-    exact, other = logits(info, Numbers()), logits(info, chosen)
+@pytest.mark.parametrize("chosen", [ComputeFormat(int8=True), ComputeFormat("bfloat16")], ids=lambda n: n.name)
+def test_answers_are_close_but_not_equal(info: TeacherInfo, chosen: ComputeFormat) -> None:
+    exact, other = logits(info, ComputeFormat()), logits(info, chosen)
     error = (other.softmax(-1) - exact.softmax(-1)).abs().max()
     assert 0 < error < 0.15
     assert (other.argmax(-1) == exact.argmax(-1)).double().mean() > 0.9
 
 
 def test_int8_replaces_every_linear_layer(info: TeacherInfo) -> None:
-    model = Teacher.load(info, numbers=Numbers(int8=True)).model
+    model = Teacher.load(info, compute_format=ComputeFormat(int8=True)).model
     linear = [m for m in model.modules() if type(m) is torch.nn.Linear]
     assert linear == []
     assert any(
@@ -56,19 +56,24 @@ def test_int8_replaces_every_linear_layer(info: TeacherInfo) -> None:
 
 
 def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: TeacherInfo) -> None:
-    prints = [Teacher.load(info, numbers=n).fingerprint for n in (Numbers(), Numbers(int8=True), Numbers("bfloat16"))]
+    prints = [
+        Teacher.load(info, compute_format=n).fingerprint
+        for n in (ComputeFormat(), ComputeFormat(int8=True), ComputeFormat("bfloat16"))
+    ]
     assert prints[0] == prints[1] == prints[2]
 
 
-@pytest.mark.parametrize("chosen", [Numbers(int8=True), Numbers("bfloat16")], ids=lambda n: n.name)
-def test_a_sweep_with_passes_works_and_is_kept_apart(info: TeacherInfo, chosen: Numbers, tmp_path: Path) -> None:
+@pytest.mark.parametrize("chosen", [ComputeFormat(int8=True), ComputeFormat("bfloat16")], ids=lambda n: n.name)
+def test_a_sweep_with_passes_works_and_its_store_is_for_one_format(
+    info: TeacherInfo, chosen: ComputeFormat, tmp_path: Path
+) -> None:
     from alloykit.data import load_texts
 
     texts, store = load_texts(tiny.texts(12)), Store(tmp_path)
-    options = SweepOptions(passes=4, dropout=0.1, max_length=32, numbers=chosen)
+    options = SweepOptions(passes=4, dropout=0.1, max_length=32, compute_format=chosen)
     sweep([info], texts, store, options)
     assert store.load(passes_unit("t", next(iter(store.shards())), 0))["per_pass"].dtype == torch.float32
-    with pytest.raises(AlloyError, match=r"numbers = float32.*numbers = " + chosen.name):
+    with pytest.raises(AlloyError, match=r"compute_format = float32.*compute_format = " + chosen.name):
         sweep([info], texts, store, SweepOptions(passes=4, dropout=0.1, max_length=32))
 
 
@@ -80,9 +85,9 @@ def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pyte
         return model
 
     monkeypatch.setattr(numbers.torch, "compile", compiled)
-    assert torch.equal(logits(info, Numbers(compile=True)), logits(info, Numbers()))
+    assert torch.equal(logits(info, ComputeFormat(compile=True)), logits(info, ComputeFormat()))
     assert asked == [{"dynamic": True}]
-    assert choose_sampler(Teacher.load(info, dropout=0.1, numbers=Numbers(compile=True))).name == "stock"
+    assert choose_sampler(Teacher.load(info, dropout=0.1, compute_format=ComputeFormat(compile=True))).name == "stock"
     assert choose_sampler(Teacher.load(info, dropout=0.1)).name == "bytes"
 
 
@@ -115,15 +120,17 @@ def test_what_auto_means(
 ) -> None:
     machine(monkeypatch, **has)
     options = prepare(recipe(info, tmp_path)).sweep_options()
-    assert options.numbers == Numbers(expected)
+    assert options.compute_format == ComputeFormat(expected)
     assert options.tokens_per_batch == (65_536 if "gpu" in has else 4096)
     chosen = prepare(recipe(info, tmp_path, precision="float32", tokens_per_batch=9)).sweep_options()
-    assert (chosen.numbers, chosen.tokens_per_batch) == (Numbers("float32"), 9)
+    assert (chosen.compute_format, chosen.tokens_per_batch) == (ComputeFormat("float32"), 9)
 
 
 def test_int8_rests_on_float32(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, avx512=True)
-    assert prepare(recipe(info, tmp_path, int8=True)).sweep_options().numbers == Numbers("float32", int8=True)
+    assert prepare(recipe(info, tmp_path, int8=True)).sweep_options().compute_format == ComputeFormat(
+        "float32", int8=True
+    )
 
 
 @pytest.mark.parametrize(("wanted", "expected"), [("auto", True), ("bfloat16", True), ("float32", False)])
