@@ -32,9 +32,11 @@ UNLINKED = "not-in-the-documentation"
 
 
 def for_docs(app: Any, docname: str, source: list[str]) -> None:
-    """A page's links to benchmarks/results, as links to the copies."""
+    """A page's links to benchmarks/results, as links to the copies. Other files outside of the documentation lose their links."""
     depth = docname.count("/")
-    source[0] = source[0].replace(f"]({'../' * (depth + 1)}benchmarks/results/", f"]({'../' * depth}results/")
+    up = "../" * (depth + 1)
+    text = source[0].replace(f"]({up}benchmarks/results/", f"]({'../' * depth}results/")
+    source[0] = re.sub(rf"(?<!!)\[([^\]]+)\]\({re.escape(up)}[^)]*\)", r"\1", text)
 
 
 def copy(app: Any, config: Any) -> None:

@@ -16,7 +16,8 @@ README = ROOT / "README.md"
 GUIDE = sorted((ROOT / "docs" / "guide").glob("*.md"))
 WRITTEN = sorted(p for p in (ROOT / "docs").rglob("*.md") if p.parent.name != "results")
 RESULTS = sorted((ROOT / "benchmarks" / "results").glob("*.md"))
-PAGES = [README, ROOT / "CONTRIBUTING.md", *WRITTEN, *RESULTS]
+PROJECT = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "benchmarks").glob("*.md"))]
+PAGES = [*PROJECT, *WRITTEN, *RESULTS]
 
 
 @dataclass(frozen=True)

@@ -104,7 +104,7 @@ def test_results_link_to_pages_of_the_documentation() -> None:
         "[a](../../docs/dev/speed.md#memory) [b](muka.md) ![c](muka/fig3.svg) [d](muka/x.json) [e](#here)"
     )
     assert text == "[a](../dev/speed.md#memory) [b](muka.md) ![c](muka/fig3.svg) d [e](#here)"
-    source = ["[a](../../benchmarks/results/alloy.md) [b](../guide/x.md)"]
+    source = ["[a](../../benchmarks/results/alloy.md) [b](../guide/x.md) [c](../../CONTRIBUTING.md)"]
     results.for_docs(None, "methods/muka", source)
-    assert source == ["[a](../results/alloy.md) [b](../guide/x.md)"]
+    assert source == ["[a](../results/alloy.md) [b](../guide/x.md) c"]
     assert Path(results.RESULTS).is_dir()
