@@ -119,7 +119,7 @@ class World:
             "student": {"model": str(self.encoder), "keep": "even", **student},
             "method": "alloy",
             "training": {"max_length": self.about.tokens, "precision": "float32", **training},
-            "knowledge": {"precision": "float32"},
+            "inference": {"precision": "float32"},
             "output": str(output),
         }
         return parse(values, Recipe)

@@ -124,9 +124,7 @@ def _no_place(case: Case, name: str) -> None:
         (folder / "recipe.yaml").write_text(told)
     else:
         shutil.copytree(case.stock.reference(name).folder, run)
-        target = (
-            run / {"student a file": "student", "knowledge a file": "knowledge", "report a folder": "report.html"}[how]
-        )
+        target = run / {"student a file": "student", "knowledge a file": "cache", "report a folder": "report.html"}[how]
         if target.is_dir():
             shutil.rmtree(target)
             target.write_text("x")

@@ -49,8 +49,8 @@ def make(case: Case) -> None:
         "an evaluation during training": [plain, step(folder, "evaluate", "run", after=later)],
         "a report during training": [plain, step(folder, "report", "run", after=later)],
         "two amalgamations with one store": [
-            step(folder, "amalgamate", "recipe.yaml", "--knowledge", "store"),
-            step(folder, "amalgamate", "other.yaml", "--knowledge", "store", after=later),
+            step(folder, "amalgamate", "recipe.yaml", "--cache", "store"),
+            step(folder, "amalgamate", "other.yaml", "--cache", "store", after=later),
         ],
         "three parts, one killed": [
             _sweep(case, "recipe.yaml", part="1/3"),
@@ -84,7 +84,7 @@ def _after(case: Case, kind: str, name: str) -> None:
     """Alone again, everything ends as if there had never been a second process."""
     folder, reference = case.folder, case.stock.reference(name)
     shared = kind in ("two sweeps of the same texts", "two parts of a sweep", "three parts, one killed")
-    store = ["--knowledge", "store"] if "sweeps" in kind or "part" in kind or "one store" in kind else []
+    store = ["--cache", "store"] if "sweeps" in kind or "part" in kind or "one store" in kind else []
     if kind == "two recipes into one folder":
         told = yaml.safe_load((folder / "run" / "recipe.yaml").read_text())
         recipe = "other.yaml" if told["texts"]["path"] == "other.csv" else "recipe.yaml"
@@ -118,7 +118,7 @@ def _command(name: str) -> str:
 
 
 def _sweep(case: Case, recipe: str, part: str = "1/1", **more: Any) -> Step:
-    return step(case.folder, "sweep", recipe, "--knowledge", "store", "--part", part, **more)
+    return step(case.folder, "sweep", recipe, "--cache", "store", "--part", part, **more)
 
 
 TABLE = Kind("pairs", "Two commands at the same time on the same folders", 56, make)

@@ -24,7 +24,7 @@ COMMANDS = (
 FILES = (
     "metrics.json", "metrics.json", "metrics.json", "training.json", "training.json", "environment.json", "inputs.json", "recipe.yaml",
     "state.safetensors", "answers.safetensors", "report.html", "student/README.md", "student/config.json", "student/tokenizer.json",
-    "student/model.safetensors", "student/tokenizer_config.json", "student", "training", "knowledge", "student/calibration.json",
+    "student/model.safetensors", "student/tokenizer_config.json", "student", "training", "cache", "student/calibration.json",
 )  # fmt: skip
 
 

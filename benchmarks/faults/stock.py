@@ -37,7 +37,7 @@ MELT: dict[str, Any] = {
     "texts": "texts.csv",
     "student": STUDENT,
     "training": TRAINING,
-    "knowledge": {"tokens_per_batch": 512},
+    "inference": {"tokens_per_batch": 512},
     "evaluate": {"data": {"path": "test.csv", "label": "label"}},
     "output": "run",
 }
@@ -201,7 +201,7 @@ def results(run: Path) -> dict[str, str]:
             found[name] = _digest(_ordered(path.read_bytes()))
         elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml"):
             found[name] = _digest(path.read_bytes())
-        elif path.suffix == ".json" and not name.startswith("knowledge/"):
+        elif path.suffix == ".json" and not name.startswith("cache/"):
             found[name] = _digest(json.dumps(_steady(json.loads(path.read_text())), sort_keys=True).encode())
     return found
 
@@ -229,7 +229,7 @@ def units(run: Path) -> dict[str, tuple[int, int]]:
     found = {}
     for receipt in run.rglob("*.json"):
         weights = receipt.with_suffix(".safetensors")
-        if "knowledge" not in receipt.parts or not weights.is_file():
+        if "cache" not in receipt.parts or not weights.is_file():
             continue
         try:
             with safe_open(weights, framework="pt"):

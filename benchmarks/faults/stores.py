@@ -33,7 +33,7 @@ def make(case: Case) -> None:
     case.stock.fill(case.folder, name)
     if argv[0] in ("amalgamate", "sweep"):
         run.mkdir()
-        shutil.copytree(reference.folder / "knowledge", run / "knowledge")
+        shutil.copytree(reference.folder / "cache", run / "cache")
     else:
         shutil.copytree(reference.folder, run)
     case.about = f"{' '.join(argv)}, {name}: {_damage(case, run / 'knowledge')}"

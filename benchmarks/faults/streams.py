@@ -22,9 +22,9 @@ COMMANDS: list[list[str]] = [
     ["amalgamate", "?"], ["distill", "?"], ["teach", "?"], ["generate", "?"], ["sweep", "?"], ["plan", "?", "--no-probe"], ["evaluate", "?"],
     ["report", "?"], ["report", "run", "?"], ["predict", "?", "texts.csv"], ["predict", "run", "?"], ["predict", "run", "texts.csv", "--output", "?"],
     ["predict", "run", "texts.csv", "--text", "?"], ["predict", "run", "texts.csv", "--text-pair", "?"], ["evaluate", "run", "--data", "?"],
-    ["evaluate", "run", "--knowledge", "?"], ["evaluate", "billing", "--data", "test.csv", "--label", "?"], ["report", "run", "--output", "?"],
-    ["report", "run", "run", "--output", "?"], ["sweep", "recipe.yaml", "--part", "?"], ["sweep", "recipe.yaml", "--knowledge", "?"],
-    ["amalgamate", "recipe.yaml", "--knowledge", "?"], ["methods", "?"], ["?"], ["predict", "run", "texts.csv", "?"], ["demo", "--output", "?"],
+    ["evaluate", "run", "--cache", "?"], ["evaluate", "billing", "--data", "test.csv", "--label", "?"], ["report", "run", "--output", "?"],
+    ["report", "run", "run", "--output", "?"], ["sweep", "recipe.yaml", "--part", "?"], ["sweep", "recipe.yaml", "--cache", "?"],
+    ["amalgamate", "recipe.yaml", "--cache", "?"], ["methods", "?"], ["?"], ["predict", "run", "texts.csv", "?"], ["demo", "--output", "?"],
 ]  # fmt: skip
 LOUD: list[list[str]] = [
     ["predict", "run", "many.txt"], ["predict", "run", "many.txt", "--all"], ["methods"], ["methods", "alloy"], ["methods", "--json"], ["--help"],

@@ -48,7 +48,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     spec = dict(spec)
     training, student = spec.pop("training", {}), spec.pop("student", None)
     recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, **training)
-    run = run_recipe(recipe, knowledge=knowledge, report=False)
+    run = run_recipe(recipe, cache=knowledge, report=False)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING
     scores = run.metrics["evaluation"]["scores"]

@@ -117,7 +117,7 @@ class Stages:
             "student": self.profile.encoder(role, self.work, student=True),
             "method": method,
             "training": self.training(learning, self.seed) | training,
-            "knowledge": {"seed": self.seed, "precision": self.profile.precision},
+            "inference": {"seed": self.seed, "precision": self.profile.precision},
             "evaluate": {"data": self.labelled(self.test())},
             "output": str(output),
         }

@@ -132,7 +132,7 @@ def _recipe(data: Path, folder: Path, teachers: list[Path], seed: int, passes: i
         "student": ENCODER,
         "method": {"name": "muka", "passes": passes},
         "training": training,
-        "knowledge": {"seed": seed, "precision": precision},
+        "inference": {"seed": seed, "precision": precision},
         "output": str(folder / f"run-{passes}"),
     }
     return parse(values, Recipe)

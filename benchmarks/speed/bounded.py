@@ -62,7 +62,7 @@ def main(texts: int, folder: Path) -> None:
         "student": str(teachers[0]),
         "method": {"name": "muka", "passes": 4},
         "training": {"epochs": 1, "learning_rate": 2e-5, "batch_size": 256, "max_length": 32},
-        "knowledge": {"tokens_per_batch": 16384},
+        "inference": {"tokens_per_batch": 16384},
         "output": str(folder / "run"),
     }
     found: dict[str, float] = {"texts": texts, "before": peak()}

@@ -1,4 +1,4 @@
-"""What the teachers said about a batch of texts: the one shape in which knowledge reaches a method."""
+"""The teachers' outputs for a batch of texts, in the one shape in which they reach a method."""
 
 from __future__ import annotations
 

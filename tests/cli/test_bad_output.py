@@ -61,7 +61,7 @@ CHANGES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
     "method": ({"method": {"name": "muka", "passes": 4, "temperature": 0.5}}, ("method.temperature", "0.2", "0.5")),
     "training": ({"training": {"epochs": 9}}, ("training.epochs", "was 8.0, now 9.0")),
     "labels": ({"labels": {"keep_apart": True}}, ("labels.keep_apart", "False", "True")),
-    "seed of the knowledge": ({"knowledge": {"seed": 3}}, ("knowledge.seed", "was 0, now 3")),
+    "seed of the passes": ({"inference": {"seed": 3}}, ("inference.seed", "was 0, now 3")),
 }
 
 
@@ -104,10 +104,10 @@ def test_other_texts_under_the_same_name_are_refused(
 
 def test_overwrite_makes_another_student_and_keeps_the_knowledge(made: Recipe, tmp_path: Path, call: Call) -> None:
     run = tmp_path / "run"
-    knowledge, student = files_of(run / "knowledge"), (run / "student" / "model.safetensors").read_bytes()
+    knowledge, student = files_of(run / "cache"), (run / "student" / "model.safetensors").read_bytes()
     changed = made | {"training": made["training"] | {"epochs": 1}}
     result = call("amalgamate", write_recipe(tmp_path, changed), "--overwrite")
     assert result.code == 0
     assert (run / "student" / "model.safetensors").read_bytes() != student
-    assert files_of(run / "knowledge") == knowledge
+    assert files_of(run / "cache") == knowledge
     assert yaml.safe_load((run / "recipe.yaml").read_text())["training"]["epochs"] == 1

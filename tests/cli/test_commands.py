@@ -53,7 +53,7 @@ def test_the_installed_command_is_this_one() -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("nope",), ("plan",), ("plan", "a", "b"), ("plan", "a", "--nope"), ("amalgamate", "a", "--knowledge"), ("evaluate",)],
+    [("nope",), ("plan",), ("plan", "a", "b"), ("plan", "a", "--nope"), ("amalgamate", "a", "--cache"), ("evaluate",)],
 )  # fmt: skip
 def test_wrong_usage_ends_with_2(arguments: tuple[str, ...], call: Call) -> None:
     result = call(*arguments)
@@ -92,7 +92,7 @@ def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
     assert "Warning" not in result.err
     assert "Loading weights" not in result.err
     assert {p.name for p in finished.folder.iterdir()} >= {
-        "student", "metrics.json", "recipe.yaml", "environment.json", "knowledge", "training.json",
+        "student", "metrics.json", "recipe.yaml", "environment.json", "cache", "training.json",
     }  # fmt: skip
 
 
@@ -127,18 +127,18 @@ def test_sweep_in_parts_then_amalgamate_from_the_shared_knowledge(
     recipe: dict[str, object], tmp_path: Path, call: Call
 ) -> None:
     path, shared = write_recipe(tmp_path, recipe), tmp_path / "shared"
-    first = execute("sweep", path, "--part", "1/2", "--knowledge", shared)
+    first = execute("sweep", path, "--part", "1/2", "--cache", shared)
     assert (first.code, first.out) == (0, ""), first.err
-    assert f"knowledge is in {shared}" in first.err
-    assert call("sweep", path, "--part", "2/2", "--knowledge", shared).code == 0
+    assert f"cached outputs are in {shared}" in first.err
+    assert call("sweep", path, "--part", "2/2", "--cache", shared).code == 0
     assert not (tmp_path / "run").exists()
     before = files_of(shared)
     del recipe["evaluate"]
-    result = call("amalgamate", write_recipe(tmp_path, recipe), "--knowledge", shared)
+    result = call("amalgamate", write_recipe(tmp_path, recipe), "--cache", shared)
     assert result.code == 0, result.err
     assert "reads in" not in result.err, "no teacher read anything again"
     assert files_of(shared) == before
-    assert not (tmp_path / "run" / "knowledge").exists()
+    assert not (tmp_path / "run" / "cache").exists()
 
 
 def test_plan_writes_nothing(recipe: dict[str, object], tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_student_comes_out_and_its_blocks_stay_behind(
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
     assert run.predict(TEXTS[:2])
-    pooled = list((run.folder / "knowledge").glob("teachers/*/*.pooled-*.safetensors"))
+    pooled = list((run.folder / "cache").glob("teachers/*/*.pooled-*.safetensors"))
     assert bool(pooled) == (method == "cfl")
 
 
@@ -94,7 +94,7 @@ def test_plan_counts_the_teachers_that_stay_in_memory(
     assert "teachers stay in memory" in dfa["needs"]
     assert dfa["seconds"]["training"] > 0
     cfl = plan(parse(values | {"method": "cfl"}, Recipe), probe=False)
-    assert cfl["knowledge_bytes"] - kd["knowledge_bytes"] == 40 * 2 * (32 + 16) + 2 * 600
+    assert cfl["cache_bytes"] - kd["cache_bytes"] == 40 * 2 * (32 + 16) + 2 * 600
     torch.manual_seed(0)
 
 

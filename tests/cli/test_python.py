@@ -41,11 +41,11 @@ def test_lists_in_a_run_out(models: dict[str, Path], tmp_path: Path, capsys: pyt
     assert [set(a) for a in answers] == [{"label", "probability"}] * 3
     assert all(a["label"] in LABELS and 0.2 <= a["probability"] <= 1 for a in answers)
 
-    student, knowledge = files_of(run.student), files_of(run.folder / "knowledge")
+    student, knowledge = files_of(run.student), files_of(run.folder / "cache")
     again = alloykit.amalgamate(**given)
     said = capsys.readouterr().err
     assert files_of(again.student) == student, "no training again"
-    assert files_of(again.folder / "knowledge") == knowledge, "no sweep again"
+    assert files_of(again.folder / "cache") == knowledge, "no sweep again"
     assert " steps in " not in said
     assert again.metrics["evaluation"] == run.metrics["evaluation"]
 

@@ -109,20 +109,20 @@ def test_what_a_student_was_made_of_has_changed_in_place(
     before = made(folder)
     change(folder)
     with pytest.raises(AlloyError, match=rf"{CHANGES[change]}(.|\n)*--overwrite"):
-        again(folder, knowledge=folder / "other" if elsewhere else None)
+        again(folder, cache=folder / "other" if elsewhere else None)
     assert made(folder) == before
 
 
 def test_overwrite_makes_fit_and_student_of_the_teacher_as_it_is_now(folder: Path) -> None:
-    """As the messages say, one after another: --overwrite, then another `--knowledge`."""
+    """As the messages say, one after another: --overwrite, then another `--cache`."""
     before = made(folder)
     retrained(folder)
-    with pytest.raises(AlloyError, match=r"teacher 'billing' made with weights.*--knowledge"):
+    with pytest.raises(AlloyError, match=r"teacher 'billing' made with weights.*--cache"):
         again(folder, overwrite=True)
-    again(folder, knowledge=folder / "other", overwrite=True)
+    again(folder, cache=folder / "other", overwrite=True)
     after = made(folder)
     assert not {name for name in before if before[name] == after[name]}
-    again(folder, knowledge=folder / "other")
+    again(folder, cache=folder / "other")
     assert made(folder) == after
 
 
@@ -132,7 +132,7 @@ def test_a_run_that_has_not_begun_to_train_is_fitted_anew(folder: Path) -> None:
     shutil.rmtree(folder / "run" / "student")
     (folder / "run" / "metrics.json").unlink()
     retrained(folder)
-    again(folder, knowledge=folder / "other")
+    again(folder, cache=folder / "other")
     assert made(folder)["state.safetensors"] != before
 
 
@@ -142,7 +142,7 @@ def test_training_that_was_stopped_does_not_go_on_with_another_teacher(folder: P
     (folder / "run" / "training").mkdir()
     retrained(folder)
     with pytest.raises(AlloyError, match=r"teachers.billing differ"):
-        again(folder, knowledge=folder / "other")
+        again(folder, cache=folder / "other")
 
 
 @pytest.mark.parametrize("record", ["{}", '{"texts": 1}'])
@@ -153,9 +153,9 @@ def test_what_is_not_recorded_cannot_be_the_same(record: str, folder: Path) -> N
 
 
 RECIPES: dict[str, dict[str, Any]] = {
-    "knowledge.seed": {"knowledge": {"seed": 3}},
-    "knowledge.tokens_per_batch": {"knowledge": {"tokens_per_batch": 128}},
-    "knowledge.int8": {"knowledge": {"int8": True}},
+    "inference.seed": {"inference": {"seed": 3}},
+    "inference.tokens_per_batch": {"inference": {"tokens_per_batch": 128}},
+    "inference.int8": {"inference": {"int8": True}},
     "method.passes": {"method": {"name": "muka", "passes": 8, "confidence": "percentile"}},
     "training.max_length": {"training": {"epochs": 1, "max_length": 8, "batch_size": 32, "check_every": 100}},
 }
@@ -164,13 +164,13 @@ RECIPES: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", RECIPES)
 def test_settings_of_the_sweep(name: str, folder: Path) -> None:
     with pytest.raises(AlloyError, match=rf"{name}: was(.|\n)*--overwrite"):
-        again(folder, RECIPES[name], knowledge=folder / "other")
+        again(folder, RECIPES[name], cache=folder / "other")
 
 
 def test_evaluation_with_other_teachers(folder: Path) -> None:
     retrained(folder)
     with pytest.raises(AlloyError, match=r"teachers.billing differ"):
-        evaluate(folder / "run", folder / "validation.csv", knowledge=folder / "other")
+        evaluate(folder / "run", folder / "validation.csv", cache=folder / "other")
 
 
 def test_every_input_has_its_place(folder: Path) -> None:
@@ -206,11 +206,11 @@ class AskingForStates(Muka):
 def test_passes_drawn_in_another_way(folder: Path) -> None:
     """The sampler is known only after the sweep: the run is refused then."""
     run = Run(folder / "run")
-    knowledge = json.loads((run.folder / "inputs.json").read_text())["knowledge"]
-    note_inputs(run, {"knowledge": knowledge})
+    knowledge = json.loads((run.folder / "inputs.json").read_text())["cache"]
+    note_inputs(run, {"cache": knowledge})
     knowledge["billing"]["sampling"]["sampler"] = "other"
-    with pytest.raises(AlloyError, match=r"knowledge.billing.sampling.sampler: was 'bytes', now 'other'"):
-        note_inputs(run, {"knowledge": knowledge})
+    with pytest.raises(AlloyError, match=r"cache.billing.sampling.sampler: was 'bytes', now 'other'"):
+        note_inputs(run, {"cache": knowledge})
 
 
 def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def recipe_for(models: dict[str, Path], folder: Path) -> dict[str, Any]:
         "student": {"model": str(models["encoder"]), "layers": 2},
         "method": {"name": "muka", "passes": 8},
         "training": {"epochs": 2.3, "learning_rate": 1e-3, "batch_size": 16, "max_length": 32, "check_every": 5},
-        "knowledge": {"tokens_per_batch": 256},
+        "inference": {"tokens_per_batch": 256},
         "output": str(folder / "run"),
     }
 
@@ -46,7 +46,7 @@ def recipe_file(models: dict[str, Path], tmp_path: Path) -> Path:
 def unsaved(models: dict[str, Path], reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that died after the last step of training, before the student was saved. Copy it."""
     folder = tmp_path_factory.mktemp("unsaved")
-    shutil.copytree(reference.folder / "knowledge", folder / "run" / "knowledge")
+    shutil.copytree(reference.folder / "cache", folder / "run" / "cache")
     without_saving(recipe_for(models, folder))
     assert not (folder / "run" / "student").exists()
     return folder / "run"

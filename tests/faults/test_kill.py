@@ -20,7 +20,7 @@ def resume(recipe: Path) -> Path:
 def with_knowledge(recipe: Path, reference: Reference) -> Path:
     """Begin where the sweep has ended. Returns the folder of the checkpoints to come."""
     run = recipe.parent / "run"
-    shutil.copytree(reference.folder / "knowledge", run / "knowledge")
+    shutil.copytree(reference.folder / "cache", run / "cache")
     return run / "training" / "train"
 
 
@@ -31,12 +31,10 @@ def complete(folder: Path) -> list[int]:
 
 def test_kill_9_during_the_sweep(recipe_file: Path, reference: Reference) -> None:
     run = recipe_file.parent / "run"
-    teacher = run / "knowledge" / "teachers" / "billing"
+    teacher = run / "cache" / "teachers" / "billing"
     stopped = stop(recipe_file, signal.SIGKILL, lambda: bool(list(teacher.glob("00000-*.passes-0004.safetensors"))))
     assert stopped.code == -signal.SIGKILL
-    assert not list(run.glob("knowledge/teachers/delivery/*.safetensors")), (
-        "the kill must land in the middle of the sweep"
-    )
+    assert not list(run.glob("cache/teachers/delivery/*.safetensors")), "the kill must land in the middle of the sweep"
     assert not (run / "student").exists()
     [first] = teacher.glob("00000-*.logits.safetensors")
     kept = first.stat().st_mtime_ns

@@ -32,7 +32,7 @@ def changed(path: str, value: Any) -> dict[str, Any]:
 
 REFUSED = {
     "training.seed": [10**30, -1, MAX_INTEGER + 1, float("inf")],
-    "knowledge.seed": [10**30, -1],
+    "inference.seed": [10**30, -1],
     "training.epochs": [1e308, float("inf"), float("nan"), 1e5, 10**400, "1e400", 1e-300],
     "training.learning_rate": [1e308, float("nan"), 100, 5e-324],
     "training.batch_size": [10**30, 2**32],
@@ -41,7 +41,7 @@ REFUSED = {
     "training.check_every": [10**30],
     "training.weight_decay": [float("inf"), 1e300],
     "training.max_grad_norm": [float("inf"), 1e300],
-    "knowledge.tokens_per_batch": [10**30],
+    "inference.tokens_per_batch": [10**30],
     "texts.limit": [10**30],
     "texts.path": ["a\0b", "\ud800", "x" * 20_000, "d/" * 3000, "", " "],
     "texts.text": ["a\0b", "\ud800", "x" * 30_000],

@@ -87,7 +87,7 @@ def run(root: Path, name: str, **changed: Any) -> Path:
     }
     recipe = {key: value for key, value in (recipe | changed).items() if value is not None}
     with quick():
-        return run_recipe(parse(recipe, Recipe), knowledge=root / "knowledge").folder
+        return run_recipe(parse(recipe, Recipe), cache=root / "knowledge").folder
 
 
 @contextmanager

@@ -91,14 +91,14 @@ def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pyte
     assert choose_sampler(Teacher.load(info, dropout=0.1)).name == "bytes"
 
 
-def recipe(info: TeacherInfo, tmp_path: Path, **knowledge: Any) -> Recipe:
+def recipe(info: TeacherInfo, tmp_path: Path, **inference: Any) -> Recipe:
     (tmp_path / "texts.txt").write_text("a\nb\n")
     return parse(
         {
             "teachers": [info.spec.model],
             "texts": str(tmp_path / "texts.txt"),
             "method": {"name": "ensemble"},
-            "knowledge": knowledge,
+            "inference": inference,
             "output": str(tmp_path / "run"),
         },
         Recipe,

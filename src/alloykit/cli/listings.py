@@ -100,8 +100,8 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
             line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
         lines.append(line)
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
-    if plan["knowledge_bytes"]:
-        lines.append(f"teachers' outputs: at most {plan['knowledge_bytes'] / 1e6:,.1f} MB")
+    if plan["cache_bytes"]:
+        lines.append(f"teachers' outputs: at most {plan['cache_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]

@@ -14,10 +14,10 @@ from alloykit import __version__, terminal
 from alloykit.cli.errors import INTERRUPTED, exit_codes
 from alloykit.cli.options import (
     AsJson,
+    Cache,
     Command,
     Folder,
     Group,
-    Knowledge,
     LabelColumn,
     Overrides,
     Overwrite,
@@ -80,24 +80,22 @@ def demo(
 
 @command
 def amalgamate(
-    recipe: RecipeFile, override: Overrides = None, knowledge: Knowledge = None, overwrite: Overwrite = False
+    recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
 ) -> None:
     """Teachers and unlabelled texts in, one student out. The main job."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
 
-    _show(run_recipe(read_recipe(recipe, Recipe, override), knowledge=knowledge, overwrite=overwrite))
+    _show(run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite))
 
 
 @command
-def distill(
-    recipe: RecipeFile, override: Overrides = None, knowledge: Knowledge = None, overwrite: Overwrite = False
-) -> None:
+def distill(recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False) -> None:
     """Teachers of one task and labelled texts in, one fast student out."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
 
-    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), knowledge=knowledge, overwrite=overwrite))
+    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite))
 
 
 @command
@@ -135,7 +133,7 @@ def generate(recipe: RecipeFile, override: Overrides = None) -> None:
 def sweep(
     recipe: RecipeFile,
     override: Overrides = None,
-    knowledge: Knowledge = None,
+    cache: Cache = None,
     part: Annotated[
         str,
         typer.Option(metavar="I/N", help="Only one of N parts, such as 1/4, to spread the work over machines."),
@@ -145,7 +143,7 @@ def sweep(
     from alloykit.commands.sweep import sweep_recipe
     from alloykit.recipe.models import Recipe, read_recipe
 
-    sweep_recipe(read_recipe(recipe, Recipe, override), knowledge=knowledge, part=_part(part))
+    sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
 
 
 @command
@@ -176,7 +174,7 @@ def evaluate(
     text: TextColumn = "text",
     label: LabelColumn = "label",
     text_pair: PairColumn = None,
-    knowledge: Knowledge = None,
+    cache: Cache = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -185,7 +183,7 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-    result = job(run, data, knowledge=knowledge, trust_remote_code=trust, **columns)
+    result = job(run, data, cache=cache, trust_remote_code=trust, **columns)
     if as_json:
         terminal.echo_json(result)
     else:

@@ -18,7 +18,7 @@ RecipeFile = Annotated[
     Path, typer.Argument(help="A recipe: a YAML file. `alloykit init` writes one.", metavar="RECIPE")
 ]
 Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
-Knowledge = Annotated[
+Cache = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",

@@ -17,7 +17,7 @@ def evaluate(
     folder: str | Path | Run,
     data: str | Path | TextsOptions | None = None,
     *,
-    knowledge: str | Path | None = None,
+    cache: str | Path | None = None,
     trust_remote_code: bool = False,
     **columns: Any,
 ) -> dict[str, Any]:
@@ -30,4 +30,4 @@ def evaluate(
     if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
         return evaluate_model_folder(folder, data, trust_remote_code, **columns)
     with locked(folder):
-        return evaluate_run_folder(Run(folder), data, knowledge, trust_remote_code, **columns)
+        return evaluate_run_folder(Run(folder), data, cache, trust_remote_code, **columns)

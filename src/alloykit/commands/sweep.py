@@ -1,4 +1,4 @@
-"""Only the knowledge: to compute it beforehand, or to spread it over several machines."""
+"""Only the teachers' outputs: to compute them beforehand, or to spread the work over several machines."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from alloykit.stages.prepare import prepare, with_labelled_texts
 from alloykit.stages.run_folder import check_run_folder
 
 
-def sweep_recipe(recipe: Recipe, *, knowledge: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
-    """Fill the knowledge store of a recipe. `part` (i, n): only every n-th shard from the i-th."""
-    with nullcontext() if knowledge is not None else _own_folder(Path(recipe.output), part):
+def sweep_recipe(recipe: Recipe, *, cache: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
+    """Compute and cache the teachers' outputs of a recipe. `part` (i, n): only every n-th shard from the i-th."""
+    with nullcontext() if cache is not None else _own_folder(Path(recipe.output), part):
         prepared = with_labelled_texts(prepare(recipe))
-        store = prepared.store(knowledge)
+        store = prepared.store(cache)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
-    say(f"knowledge is in {store.storage.url}")
+    say(f"cached outputs are in {store.storage.url}")
 
 
 @contextmanager
 def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
-    """The recipe's output, shared with the other parts only. Nothing is written to it if the knowledge is elsewhere."""
+    """The recipe's output, shared with the other parts only. Nothing is written to it if the cache is elsewhere."""
     check_run_folder(folder)
     with locked(folder, part):
         yield

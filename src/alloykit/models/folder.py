@@ -92,7 +92,7 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
         raise AlloyError(
             expected=f"weights of '{model}' that are not quantized",
             got="a `quantization_config` in its config.json",
-            hint="Use the model that it was made from; `knowledge: {int8: true}` computes in 8 bits.",
+            hint="Use the model that it was made from; `inference: {int8: true}` computes in 8 bits.",
         )
     _check_weights_name(config.get("transformers_weights"), folder, model)
     heads = config.get("architectures")

@@ -39,7 +39,7 @@ class LabelOptions(Block):
     """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
 
 
-class KnowledgeOptions(Block):
+class InferenceOptions(Block):
     """How teachers read the texts."""
 
     seed: Seed = 0
@@ -54,7 +54,7 @@ class KnowledgeOptions(Block):
     """Teachers through torch.compile: worth its first minute on a GPU and many texts."""
 
     @model_validator(mode="after")
-    def _one_format(self) -> KnowledgeOptions:
+    def _one_format(self) -> InferenceOptions:
         if self.int8 and self.precision == "bfloat16":
             raise ValueError("give either int8 or precision bfloat16, not both")
         return self
@@ -103,7 +103,7 @@ class Recipe(Block):
     """How labels of different teachers are joined."""
     training: TrainingOptions = TrainingOptions()
     """How the student is trained."""
-    knowledge: KnowledgeOptions = KnowledgeOptions()
+    inference: InferenceOptions = InferenceOptions()
     """How teachers read the texts."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""

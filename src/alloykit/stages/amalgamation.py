@@ -28,14 +28,14 @@ def run_recipe(
     recipe: Recipe,
     *,
     tables: Mapping[str, Texts] | None = None,
-    knowledge: str | Path | None = None,
+    cache: str | Path | None = None,
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
     report: bool = True,
 ) -> Run:
     """Run a recipe. Finished parts in the output folder are reused.
 
-    tables: texts in memory, by `texts`, `evaluate` and `validation`. knowledge: the folder of the teachers' outputs, if not in the run
+    tables: texts in memory, by `texts`, `evaluate` and `validation`. cache: the folder of the teachers' outputs, if not in the run
     folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
     """
     check_run_folder(Path(recipe.output))
@@ -45,7 +45,7 @@ def run_recipe(
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
         say(f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})")
         findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
-        outputs = gather(prepared, run, knowledge)
+        outputs = gather(prepared, run, cache)
         fitted = fit(prepared, run, outputs)
         findings.add_pool(prepared, outputs, fitted)
         student = make_student(prepared, run, outputs, fitted)

@@ -18,12 +18,12 @@ def distill_recipe(
     recipe: Recipe,
     *,
     tables: Mapping[str, Texts] | None = None,
-    knowledge: str | Path | None = None,
+    cache: str | Path | None = None,
     overwrite: bool = False,
 ) -> Run:
     """Run a recipe of `distill` to its end, or go on where it stopped."""
     check_method(recipe)
-    return run_recipe(recipe, tables=tables, knowledge=knowledge, overwrite=overwrite, check=check_teachers)
+    return run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite, check=check_teachers)
 
 
 def check_method(recipe: Recipe) -> None:

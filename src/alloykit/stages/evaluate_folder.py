@@ -16,7 +16,7 @@ from alloykit.evaluation.metrics import score
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import Recipe
-from alloykit.run_files import INPUTS, RECIPE, STATE
+from alloykit.run_files import CACHE, INPUTS, RECIPE, STATE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.inputs import teachers_of
@@ -27,7 +27,7 @@ from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: Run, data: Any, knowledge: str | Path | None, trust_remote_code: bool, **columns: Any
+    run: Run, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
 ) -> dict[str, Any]:
     """Score a run on labelled texts (data: the recipe's, unless given), and renew its metrics.json and report. AlloyError."""
     recipe = run.recipe
@@ -51,7 +51,7 @@ def evaluate_run_folder(
         expected=f"the teachers that {run.folder} was made with",
         hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
     )
-    store = prepared.store(knowledge or run.folder / "knowledge")
+    store = prepared.store(cache or run.folder / CACHE)
     result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
     write_report(run)
     return result

@@ -32,7 +32,7 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def knowledge_of_teachers(prepared: Prepared, store: Store) -> dict[str, Any]:
+def cache_made_of(prepared: Prepared, store: Store) -> dict[str, Any]:
     """By teacher, what the store says its answers, and its passes, were made with; known after the sweep."""
     if not prepared.method.needs.teachers:
         return {}
@@ -40,8 +40,8 @@ def knowledge_of_teachers(prepared: Prepared, store: Store) -> dict[str, Any]:
     return {name: {kind: store.identity(name, kind) for kind in kinds} for name in prepared.names}
 
 
-def fitted_to(prepared: Prepared, inputs: dict[str, Any], knowledge: dict[str, Any]) -> dict[str, Any]:
+def fitted_to(prepared: Prepared, inputs: dict[str, Any], cache: dict[str, Any]) -> dict[str, Any]:
     """What the method's fit depends on."""
     labels = [list(labels) for labels in prepared.space.teachers]
     method = {"method": spec_of(prepared.method), "labels": labels, "seed": prepared.recipe.training.seed}
-    return method | inputs | {"knowledge": knowledge}
+    return method | inputs | {"cache": cache}

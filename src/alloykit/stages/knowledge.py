@@ -13,7 +13,7 @@ from alloykit.knowledge.online.encoder_states import WithTextStates, text_states
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.outputs import LabelsOnly, Source
-from alloykit.stages.inputs import knowledge_of_teachers
+from alloykit.stages.inputs import cache_made_of
 from alloykit.stages.prepare import Prepared, stored
 from alloykit.stages.run_folder import Run, note_inputs
 
@@ -40,14 +40,14 @@ class Knowledge:
     made_of: dict[str, Any]
 
 
-def gather(prepared: Prepared, run: Run, knowledge: str | Path | None = None) -> Knowledge:
+def gather(prepared: Prepared, run: Run, cache: str | Path | None = None) -> Knowledge:
     """Compute what is missing in the store, and read it. The run folder records what it was made of. AlloyError.
 
-    knowledge: the store's folder, if it is not in the run folder."""
-    store = prepared.store(knowledge)
+    cache: the folder of the store, if it is not in the run folder."""
+    store = prepared.store(cache)
     source = knowledge_of(prepared, store, prepared.texts)
-    made_of = knowledge_of_teachers(prepared, store)
-    note_inputs(run, {"knowledge": made_of})
+    made_of = cache_made_of(prepared, store)
+    note_inputs(run, {"cache": made_of})
     validation = _validation(prepared, store, run)
     own = _own(prepared, store, run)
     pool = with_text_states(prepared, source, prepared.texts, run, "texts")

@@ -68,7 +68,7 @@ def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = T
         "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
         "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
         "teachers": teachers,
-        "knowledge_bytes": _knowledge_bytes(prepared, distinct, passes) if use_teachers else 0,
+        "cache_bytes": _cache_bytes(prepared, distinct, passes) if use_teachers else 0,
         "student_steps": steps,
         "student_training": {
             "learning_rate": recipe.training.learning_rate,
@@ -98,7 +98,7 @@ def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, f
 UNIT_BYTES = 600  # what a file of the store has beside its arrays: names, shapes, a receipt
 
 
-def _knowledge_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
+def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Of arrays, ids, headers and receipts."""
     classes = [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS[prepared.device])

@@ -23,6 +23,7 @@ from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_config
 from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
+from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe, unique_names
@@ -78,7 +79,7 @@ class Prepared:
     @property
     def compute_format(self) -> ComputeFormat:
         """What teachers compute in."""
-        wanted = self.recipe.knowledge
+        wanted = self.recipe.inference
         precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
         return ComputeFormat(precision, wanted.int8, wanted.compile)
 
@@ -87,9 +88,7 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
-        return Store(
-            folder or self.output / "knowledge", salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device]
-        )
+        return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device])
 
     def predictor(self, folder: Path) -> Predictor:
         """The student that this recipe made."""
@@ -114,8 +113,8 @@ class Prepared:
             passes=needs.passes,
             dropout=needs.dropout,
             max_length=recipe.training.max_length,
-            seed=recipe.knowledge.seed,
-            tokens_per_batch=recipe.knowledge.tokens_per_batch or TOKENS_PER_BATCH[self.device],
+            seed=recipe.inference.seed,
+            tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.device],
             device=self.device,
             part=part,
             compute_format=self.compute_format,
@@ -163,9 +162,9 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             + ("." if method.needs.validation else ", or select without labels: `select: unlabelled`."),
         )
     device = pick_device(recipe.device)
-    if recipe.knowledge.int8 and device != "cpu":
+    if recipe.inference.int8 and device != "cpu":
         raise AlloyError(
-            expected="teachers on a CPU for `knowledge: {int8: true}`",
+            expected="teachers on a CPU for `inference: {int8: true}`",
             got=f"device {device}",
             hint="On a GPU leave int8 out: bfloat16 is fast there. Or set `device: cpu`.",
         )

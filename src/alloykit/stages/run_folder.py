@@ -16,6 +16,7 @@ from alloykit.knowledge.store.artifacts import differences, record_made, refuse,
 from alloykit.recipe.models import Recipe, dump
 from alloykit.run_files import (
     ANSWERS,
+    CACHE,
     ENVIRONMENT,
     INPUTS,
     METRICS,
@@ -33,8 +34,8 @@ from alloykit.run_files import (
 from alloykit.serving.predictor import Predictor, check_texts
 from alloykit.stages.output_folder import check_removable, refuse_others, remove
 
-OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the knowledge is kept)"
-SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "knowledge")
+OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
+SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "inference")
 DECIDED = ("epochs", "learning_rate")  # what prepare() decides by the texts, where the recipe does not say
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
@@ -48,7 +49,7 @@ class Run:
     metrics.json    what was measured, and every warning
     recipe.yaml     the recipe with every default written out
     run.log         what was printed, with times
-    environment.json, training.json, knowledge/
+    environment.json, training.json, cache/
     """
 
     folder: Path
@@ -128,7 +129,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
     """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
 
     AlloyError names what differs. With `overwrite`, student and training are removed, or nothing is changed and an AlloyError says
-    what cannot be removed; the knowledge stays.
+    what cannot be removed; the cached outputs stay.
     """
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
     folder = Path(recipe.output)
@@ -144,7 +145,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
 def check_run_folder(folder: Path) -> None:
     """AlloyError for an output folder with files that are no run's."""
-    refuse_others(folder, RECIPE, ("knowledge", "generated"))
+    refuse_others(folder, RECIPE, (CACHE, "generated"))
 
 
 def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:

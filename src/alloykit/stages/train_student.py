@@ -1,4 +1,4 @@
-"""Train a run's student: its tokens, what to select by, the source of knowledge, and the finished classifier's folder."""
+"""Train a run's student: its tokens, what to select by, the source of the teachers' outputs, and the finished classifier's folder."""
 
 from __future__ import annotations
 

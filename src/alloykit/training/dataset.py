@@ -1,4 +1,4 @@
-"""Training data: the student's own tokens, and the number of the text's row in the knowledge."""
+"""Training data: the student's own tokens, and the text's row in the cached outputs."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
 
 
 class Collator:
-    """Pads the student's tokens to the longest of the batch and joins each text with its knowledge."""
+    """Pads the student's tokens to the longest of the batch and joins each text with the teachers' outputs."""
 
     def __init__(self, tokenizer: Any, source: Source) -> None:
         self.tokenizer, self.source = tokenizer, source

@@ -61,7 +61,7 @@ def train(
 ) -> Fitted:
     """Train `student` in place, phase by phase; leave the selected weights in it.
 
-    `dataset`, `checks`: token ids and `row` (dataset.py), joined with their knowledge by `collator` and `check_collator` (by default the
+    `dataset`, `checks`: token ids and `row` (dataset.py), joined with the teachers' outputs by `collator` and `check_collator` (by default the
     same one).
     `supply`: makes each phase's data anew, from the student as it then is. `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
     result as if it had never stopped.

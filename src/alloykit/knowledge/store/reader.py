@@ -93,7 +93,7 @@ class StoredKnowledge:
         """Logits and passes of the rows that the texts need, in the order of the rows."""
         file = RowFile("float32")
         variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
-        for shard, mine, position in self._parts("reading knowledge"):
+        for shard, mine, position in self._parts("reading cached outputs"):
             block = []
             for i, teacher in enumerate(self.teachers):
                 outputs = self._outputs(teacher, shard, position)
@@ -184,7 +184,7 @@ class StoredKnowledge:
 
     def _missing(self, what: str) -> None:
         raise AlloyError(
-            expected=f"complete knowledge in {self.store.storage.url}",
+            expected=f"all outputs of the teachers in {self.store.storage.url}",
             got=f"{what} missing",
             hint="Run `alloykit sweep` with this recipe first; it goes on where it stopped.",
         )

@@ -20,18 +20,18 @@ class RowFile:
 
     def __init__(self, dtype: Literal["float32", "float16"]) -> None:
         self.dtype, self.width = np.dtype(dtype), 0
-        with scratch("the knowledge"):
-            self._file = tempfile.TemporaryFile(prefix="alloykit-knowledge-")  # noqa: SIM115 - it lives as long as this
+        with scratch("the teachers' outputs"):
+            self._file = tempfile.TemporaryFile(prefix="alloykit-outputs-")  # noqa: SIM115 - it lives as long as this
 
     def write(self, rows: Tensor) -> None:
         """Append [n, width]. AlloyError where the disk is full."""
         self.width = rows.shape[-1]
-        with scratch("the knowledge"):
+        with scratch("the teachers' outputs"):
             self._file.write(rows.contiguous().numpy().astype(self.dtype, copy=False).data)
 
     def finished(self) -> Self:
         """To be called before the first read. AlloyError where the disk is full."""
-        with scratch("the knowledge"):
+        with scratch("the teachers' outputs"):
             self._file.flush()
         return self
 

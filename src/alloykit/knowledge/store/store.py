@@ -129,9 +129,9 @@ class Store:
         before = {field: stored.get(field) for field in wanted}
         for field, old, new in differing(before, dict(wanted)):
             raise AlloyError(
-                expected=f"knowledge of {whose} made with {field} = {_short(new)}",
+                expected=f"outputs of {whose} made with {field} = {_short(new)}",
                 got=f"{field} = {_short(old)} in {self.storage.url}",
-                hint="It was made by another model, text reader or setting. Use another output or `--knowledge` folder, "
+                hint="It was made by another model, text reader or setting. Use another output or `--cache` folder, "
                 "or delete this one.",
             )
 

@@ -74,7 +74,7 @@ def _check_space(store: Store, needed: int) -> None:
     free = shutil.disk_usage(store.storage.root).free
     if free < needed:
         raise AlloyError(
-            expected=f"{needed / 1e6:,.1f} MB of free space for the knowledge store at {store.storage.url}",
+            expected=f"{needed / 1e6:,.1f} MB of free space for the cache at {store.storage.url}",
             got=f"{free / 1e6:,.1f} MB",
             hint="Free some space, choose another output, or lower `passes`.",
         )
