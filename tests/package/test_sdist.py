@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-PARTS = ("src", "docs", "recipes", "benchmarks/results")
+PARTS = ("src", "docs", "examples", "recipes", "benchmarks/results")
 FILES = (
     "pyproject.toml",
     "MANIFEST.in",
@@ -47,6 +47,8 @@ def contents(tmp_path_factory: pytest.TempPathFactory) -> set[str]:
         ("docs", "*.md"),
         ("docs", "*.py"),
         ("docs", "*.svg"),
+        ("examples", "*.py"),
+        ("examples", "*.toml"),
         ("recipes", "*.yaml"),
         ("benchmarks/results", "*.md"),
         ("src/alloykit", "*"),
