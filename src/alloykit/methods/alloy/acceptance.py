@@ -3,7 +3,7 @@
     t_i: Welch's t of teacher i's confidence, on the texts assigned to it against the texts assigned to other teachers       (9)
 
 Accepted is a fit where each teacher has texts, no teacher is significantly more confident on the others' texts, all teachers together are
-significantly more confident on their own, and two fits, each on half of the pool, agree on enough labels (Eq. 10, alloy/cross_fit.py).
+significantly more confident on their own, and two fits, each on half of the pool, agree on enough labels (Eq. 10, methods/alloy/cross_fit.py).
 """
 
 from __future__ import annotations

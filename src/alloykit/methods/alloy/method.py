@@ -1,10 +1,10 @@
 """Alloy: each text is taught mostly by the teacher whose label clusters it falls into (ours).
 
-Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (alloy/mixture.py, Eqs. 2–4, started as alloy/initial.py, Eq. 6),
-with posteriors tempered by two-fold cross-fitting (alloy/cross_fit.py, Eq. 7):
+Per text x, from a mixture over all labels that is fitted once to the unlabelled pool (methods/alloy/mixture.py, Eqs. 2–4, started as methods/alloy/initial.py, Eq. 6),
+with posteriors tempered by two-fold cross-fitting (methods/alloy/cross_fit.py, Eq. 7):
 
     r_c(x), r_0(x): how likely label c is, and that no teacher knows the text
-    γ_i(x): how much teacher i teaches the text (alloy/routing.py, Eq. 5)          margin(x): alloy/routing.py, Eq. 8
+    γ_i(x): how much teacher i teaches the text (methods/alloy/routing.py, Eq. 5)          margin(x): methods/alloy/routing.py, Eq. 8
 
     T(x) = ½ Σ_i γ_i Pad_i(p̃_i) + ½ r(x) / (1 − r_0)          p̃_i: teacher i's answer, sharpened where it is flat (stats/temperature.py, Eq. 1)
     v(x) = (1 − r_0) margin + 1e-6
@@ -12,7 +12,7 @@ with posteriors tempered by two-fold cross-fitting (alloy/cross_fit.py, Eq. 7):
 
 Half of the target is what the teachers answer, half what their answers and states together say.
 
-Where the pool is too small, or the fit is not accepted (alloy/acceptance.py, Eqs. 9, 10), MUKA's weights from the same confidences are used
+Where the pool is too small, or the fit is not accepted (methods/alloy/acceptance.py, Eqs. 9, 10), MUKA's weights from the same confidences are used
 instead, and the run says so.
 """
 

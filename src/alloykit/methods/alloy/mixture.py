@@ -8,9 +8,9 @@ label c of the union is a Gaussian with its own mean; the background 0, for text
     μ, Σ, π, ρ: means, covariances and shares of the texts under r                                                         (4)
 
 A teacher's answer a_c says which of its own labels a text would have. Only the states, in which all texts of a label lie together, say
-whether the text has one of them. The confidences enter once, at the start (alloy/initial.py).
+whether the text has one of them. The confidences enter once, at the start (methods/alloy/initial.py).
 
-α is 1 during the fit; afterwards two-fold cross-fitting sets it (alloy/cross_fit.py, Eq. 7).
+α is 1 during the fit; afterwards two-fold cross-fitting sets it (methods/alloy/cross_fit.py, Eq. 7).
 
 √π keeps the labels of a small teacher from losing their texts, and e^{−2} keeps a text out of the background unless its states clearly belong there.
 """

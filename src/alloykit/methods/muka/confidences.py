@@ -3,7 +3,7 @@
 entropy      c_i = 1 − u_i / log C_i from p̄_i, the mean over the passes (Eqs. 7–9, 13); without passes from p_i
 percentile   the share of the pool on which the teacher is less confident (stats/calibration.py)
 mixture      the probability that the teacher knows the text, from two Gaussians on logit(c) over the pool (stats/calibration.py)
-density      from the teachers' early states (muka/density.py)
+density      from the teachers' early states (methods/muka/density.py)
 """
 
 from __future__ import annotations
