@@ -1,4 +1,4 @@
-"""How much of the way from MUKA-Soft's student to the perfectly routed one Alloy's goes: per set and pool, on average, and as a picture."""
+"""Which share of the gap between MUKA-Soft's student and the perfectly routed one Alloy closes: by set and pool, on average, and as a figure."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ LOSS = 0.005  # balanced accuracy that Alloy may lose against MUKA-Soft
 
 @dataclass(frozen=True)
 class Case:
-    """Mean accuracies of one set and pool; `more`: balanced accuracy, Alloy less MUKA-Soft, by seed."""
+    """Mean accuracies of one set and pool; `more`: balanced accuracy, Alloy minus MUKA-Soft, by seed."""
 
     pool: str
     title: str
@@ -53,9 +53,9 @@ def cases(cells: Cells) -> list[Case]:
 
 
 def summary(found: list[Case]) -> list[str]:
-    """The bar: one line for the sets it was chosen on, one for the others, one for all."""
+    """One line for the sets on which Alloy was chosen, one for the others, one for all."""
     body = []
-    for name, which in (("sets it was chosen on", [True]), ("the others", [False]), ("all", [True, False])):
+    for name, which in (("sets of the choice", [True]), ("other sets", [False]), ("all", [True, False])):
         these = [c for c in found if c.tuned in which]
         if not these:
             continue
@@ -71,9 +71,9 @@ def summary(found: list[Case]) -> list[str]:
             sum(c.alloy < c.soft for c in these), sum(c.alloy > c.oracle for c in these),
         ])  # fmt: skip
     headings = [
-        "", "sets × pools", "Alloy − MUKA-Soft, points", "perfect routing − MUKA-Soft", "share of the summed gap",
-        "mean share, none counted above 100 % (gaps above a point)", "worse by more than 0.5 points balanced", "worst, balanced points",
-        "plain accuracy below MUKA-Soft in", "plain accuracy above perfect routing in",
+        "", "sets × pools", "Alloy − MUKA-Soft, points", "perfect routing − MUKA-Soft", "share of the summed gap closed",
+        "mean share closed, at most 100 % each (gaps above a point)", "balanced accuracy more than 0.5 points lower in", "lowest, balanced points",
+        "accuracy below MUKA-Soft in", "accuracy above perfect routing in",
     ]  # fmt: skip
     return rows(headings, body)
 
@@ -86,7 +86,7 @@ def each(found: list[Case]) -> list[str]:
         means = (f"{100 * v:.1f}" for v in (c.soft, c.alloy, c.oracle))
         body.append([c.pool, c.title, *means, closed, f"{100 * np.mean(c.more):+.1f}{spread}"])
     headings = [
-        "pool", "set", "MUKA-Soft, %", "Alloy, %", "perfect routing, %", "closed",
+        "pool", "set", "MUKA-Soft, %", "Alloy, %", "perfect routing, %", "share of the gap closed",
         "balanced accuracy, Alloy − MUKA-Soft, points (± over seeds)",
     ]  # fmt: skip
     return rows(headings, body)

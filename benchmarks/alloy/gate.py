@@ -1,4 +1,4 @@
-"""The supervised gate: what a linear classifier makes of the same states if it is told the pool's labels."""
+"""The supervised gate: a linear classifier of the same states that learns from the pool's labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ ALLOY = {"name": "routing", "of": {"name": "alloy"}}  # asks for the same states
 
 
 def gate(stages: Stages, pool: str) -> dict[str, Any]:
-    """Trained on one half of the pool's labelled texts, it routes the other; and the test texts, trained on all."""
+    """It learns from one half of the pool's labelled texts and routes the other half, both ways; for the test texts it learns from all."""
     path, test = stages.pool(pool), stages.test()
     z, y, knows = _states(stages, pool, path)
     tested, truth, _ = _states(stages, pool, test)
@@ -46,7 +46,7 @@ def _answers(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:
 
 
 def _right(said: Tensor, truth: Tensor, knows: Tensor) -> dict[str, float]:
-    """Whether a teacher that knows the label that is said knows the true one."""
+    """Routing accuracy: does some teacher know both the answered label and the true one?"""
     right = (knows[:, said] & knows[:, truth]).any(0)
     each = [right[known].double().mean() for known in knows[:, truth] if bool(known.any())]
     return {"right_teacher": float(right.double().mean()), "right_teacher_balanced": float(torch.stack(each).mean())}

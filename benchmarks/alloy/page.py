@@ -30,10 +30,10 @@ NOTES = Path(__file__).with_name("notes")
 
 def write() -> None:
     head = [
-        "# Alloy: routing that earns its trust",
+        "# Alloy: results",
         "",
-        f"[What it is, and how it was found](../../docs/methods/alloy.md): chosen on {' and '.join(TUNED)}; what was known of the other sets by then stands there. "
-        "Profile `small` of the other pages; three seeds, each with its own texts, teachers and students.",
+        f"[What Alloy is](../../docs/methods/alloy.md), and [how it was developed](../../docs/dev/alloy-history.md). It was chosen on {' and '.join(TUNED)}; the second page says what was known about the other sets at that time. "
+        "Profile `small`, as on the other pages. Three seeds, each with its own texts, teachers and students.",
         "",
         *note(NOTES, "summary"),
     ]
@@ -47,7 +47,7 @@ def write() -> None:
 
 
 def _cost() -> list[str]:
-    lines, found = ["## What it costs", ""], measured("alloy", "cost")
+    lines, found = ["## Time", ""], measured("alloy", "cost")
     if found is None:
         return [*lines, "Not run yet.", ""]
     body = []
@@ -58,16 +58,16 @@ def _cost() -> list[str]:
             body.append([s["title"], way, seconds, s["of_which_training"][way], told])
     return [
         *lines,
-        "Whole runs without report and evaluation, from teachers and texts to a student, nothing read before; medians of "
-        f"{found['figures']['rounds']} rounds, in each of which every method has its turn. Last: Alloy's time as a multiple of this one's (middle half of the rounds).",
+        "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs. Medians of "
+        f"{found['figures']['rounds']} rounds; every round runs every method. Last column: Alloy's time divided by this method's time (in brackets: the middle half of the rounds).",
         "",
-        *rows(["", "", "s in all", "s of training", "Alloy against it"], body),
+        *rows(["", "", "seconds", "of which training", "Alloy / this method"], body),
         *ran(found),
     ]
 
 
 def _seeds(table: Table, cells: Cells) -> list[str]:
-    """Nine students of each target, three of each set of teachers: how far the means of three lie apart, and how far the three."""
+    """Nine students of each method, three for each set of teachers: the spread of the means of three, and the spread within the three."""
     both = cells_of(students.TABLE) | cells
     body = []
     for s in table.settings:
@@ -92,9 +92,7 @@ def _seeds(table: Table, cells: Cells) -> list[str]:
                     f"{a.min():.1f} to {a.max():.1f}",
                 ]
             )
-    return rows(
-        ["", "", "mean of nine, %", "sd of the teachers' means", "sd of students of the same teachers", "range"], body
-    )
+    return rows(["", "", "mean of nine, %", "sd over teachers", "sd over students of the same teachers", "range"], body)
 
 
 def _students(table: Table, cells: Cells) -> list[str]:

@@ -1,4 +1,4 @@
-"""The routing part of Alloy's page: all sets and pools at a glance, then pool by pool, then where the fit was not used."""
+"""The routing part of Alloy's page: an overview, then pool by pool, then the pools where the fit was not used."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ FALLEN = re.compile(
 )  # what it says now, and what it said when the committed results were made
 BALANCED, PLAIN = "right_teacher_balanced", "right_teacher"
 WORDS = {
-    "shared": "The teachers' own training texts, labels forgotten.",
+    "shared": "The teachers' own training texts, without labels.",
     "disjoint": "Texts that no teacher has seen.",
     **{name: f"Unseen texts, {ratio} times as many of the {'first' if which == 0 else 'last'} teacher's labels as of all others'."
        for name, (which, ratio) in SKEWED.items()},
@@ -31,21 +31,19 @@ def body(_: Table, cells: Cells) -> list[str]:
     lines = overview(cells)
     for pool in POOLS:
         lines += [f"### Pool: {pool}", "", WORDS[pool], ""]
+        lines += _routed(cells, pool, "right_teacher_balanced", "routing accuracy, balanced over teachers, %")
         lines += _routed(
-            cells, pool, "right_teacher_balanced", "balanced: mean over the teachers of the share of their texts, %"
+            cells, pool, "right_teacher", "routing accuracy, plain: texts that go to a teacher that knows them, %"
         )
-        lines += _routed(
-            cells, pool, "right_teacher", "plain: share of all texts that go to a teacher that knows them, %"
-        )
-        lines += _routed(cells, pool, "accuracy", "the target's own accuracy on these texts, %")
-        lines += _routed(cells, pool, "surprise", "mean −log target of the true label, hundredths of a nat")
+        lines += _routed(cells, pool, "accuracy", "accuracy of the target on these texts, %")
+        lines += _routed(cells, pool, "surprise", "mean −log of the target of the true label, hundredths of a nat")
         if pool in UNSEEN_FOREIGN:
-            lines += _routed(cells, pool, "weight_on_foreign", "share of all weight that is on foreign texts, %")
+            lines += _routed(cells, pool, "weight_on_foreign", "share of the weight on foreign texts, %")
     return [*lines, *not_used(cells)]
 
 
 def overview(cells: Cells) -> list[str]:
-    """Means over sets: Alloy, one plain pass of MUKA and the gate by pool; every start of Alloy; and how foreign texts fare by seed."""
+    """Means over sets: Alloy, one plain pass of MUKA and the gate by pool; every start of Alloy; the weight on foreign texts by seed."""
     parts = {(s.name, pool): Part(cells, s.name, pool) for pool in POOLS for s in routing.TABLE.settings}
     parts = {at: part for at, part in parts.items() if part.seeds("routes")}
     if not parts:
@@ -66,7 +64,7 @@ def overview(cells: Cells) -> list[str]:
         [name, len(these), *(over(f, these) for f in (muka, alloy, gate)), sum(alloy[at] > muka[at] for at in these), *(over(f, these) for f in plain)]
         for name, these in groups.items()
     ]  # fmt: skip
-    kinds = {"sets it was chosen on": True, "the others": False}
+    kinds = {"sets of the choice": True, "other sets": False}
     which = {k: [at for at in parts if (at[0].split("-")[0] in TUNED) is tuned] for k, tuned in kinds.items()} | {
         "all": list(parts)
     }
@@ -80,11 +78,11 @@ def overview(cells: Cells) -> list[str]:
     ]
     return [
         *rows(
-            ["", "sets", "balanced: MUKA, one plain pass", "Alloy", "supervised gate", "Alloy above MUKA in", "plain: MUKA", "Alloy", "target's accuracy: MUKA", "Alloy"],
+            ["", "sets", "balanced routing accuracy: MUKA, one plain pass", "Alloy", "supervised gate", "Alloy above MUKA in", "plain routing accuracy: MUKA", "Alloy", "accuracy of the target: MUKA", "Alloy"],
             by_pool,
         ),
-        *rows(["balanced, %", *which], by_way),
-        *rows(["weight on foreign texts by seed, %", "MUKA, one plain pass", "Alloy"], _foreign(parts)),
+        *rows(["balanced routing accuracy, %", *which], by_way),
+        *rows(["weight on foreign texts, % (each seed)", "MUKA, one plain pass", "Alloy"], _foreign(parts)),
     ]  # fmt: skip
 
 
@@ -113,8 +111,8 @@ def not_used(cells: Cells) -> list[str]:
     table = [[where, "; ".join(FALLEN.sub("", line) for line in lines)] for where, lines in why.items() if lines]
     if not table:
         return []
-    told = f"Alloy fell back to MUKA's weights in {len(table)} of {len(done)} pools (setting / pool / seed):"
-    return [told, "", *rows(["where", "why"], table)]
+    told = f"Alloy used MUKA's weights instead of its own fit in {len(table)} of {len(done)} pools (setting / pool / seed). The reasons are in the words of that version:"
+    return [told, "", *rows(["pool", "reason"], table)]
 
 
 def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
@@ -133,17 +131,19 @@ def _routed(cells: Cells, pool: str, key: str, heading: str) -> list[str]:
     less = [difference(a, b) for a, b in zip(found["alloy-entropy"], found[ways[0]], strict=True)]
     table.append(
         [
-            f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval: Student's t over seeds, which have texts of their own)",
+            f"Alloy − {TITLES[ways[0]].removeprefix('– ')} (95 % interval of Student's t over seeds)",
             *less,
             "",
             "",
         ]
     )
-    return rows([heading, *(s.title for s in there), "mean of the sets it was chosen on", "mean of the others"], table)
+    return rows(
+        [heading, *(s.title for s in there), "mean over the sets of the choice", "mean over the other sets"], table
+    )
 
 
 def difference(mine: list[float], other: list[float]) -> str:
-    """In points, with Student's 95 % interval over the seeds. Each seed has texts of its own here, so their spread has the luck of the texts in it."""
+    """In points, with Student's 95 % interval over the seeds. Each seed has its own texts here, so the spread over seeds includes the chance in the texts."""
     if len(mine) != len(other) or not mine:
         return "–"
     d = 100 * (np.array(mine) - np.array(other))

@@ -1,4 +1,4 @@
-"""Every way of telling whose a text is, on one pool: fitted to its texts without labels, and judged with them. No students."""
+"""Every way of routing, on one pool: fitted to its texts without labels, evaluated with labels. No students."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from benchmarks.harness.stages import Stages
 
 
 def routes(stages: Stages, pool: str) -> dict[str, Any]:
-    """Way → how right it is; Monte-Carlo passes only where the pool's texts were read with them."""
+    """Way → its accuracy; Monte-Carlo passes only where the pool's texts were read with them."""
     assert not isinstance(stages.passes, int)
     ways = {name: spec for name, spec in ROUTING.items() if stages.passes[pool] or not spec["of"].get("passes")}
     return {"routes": {name: on_pool(stages, pool, spec) for name, spec in ways.items()}}

@@ -1,4 +1,4 @@
-"""Which teacher gets a text: every confidence, and the mixture on top of each, on eight pools. No students."""
+"""Which teacher gets a text: by each confidence, and by Alloy's mixture that starts from it, on eight pools. No students."""
 
 from benchmarks.alloy.gate import ALLOY, gate
 from benchmarks.alloy.methods import POOLS, SIZES, settings

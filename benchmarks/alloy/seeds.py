@@ -1,4 +1,4 @@
-"""How much of it is the student's own seed: two more students of the same teachers and texts, for the three targets that matter."""
+"""How much of the spread comes from the student's seed: two more students of the same teachers and texts, for three methods."""
 
 from typing import Any
 

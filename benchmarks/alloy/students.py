@@ -1,6 +1,6 @@
-"""What students learn from it: the three that matter everywhere, and on unseen texts of three sets every method.
+"""Students: MUKA-Soft, Alloy and perfect routing on all pools, and every method on unseen texts of three sets.
 
-Barely trained teachers of four sets are there too, on unseen texts.
+Also barely trained teachers of four sets, on unseen texts.
 """
 
 from benchmarks.alloy.methods import SIZES, STUDENTS, TAUGHT, TEACHERS, settings

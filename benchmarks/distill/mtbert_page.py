@@ -1,4 +1,4 @@
-"""MT-BERT's part of benchmarks/results/distill.md: Tables 2 and 3, Figs. 3–5, and what of it is certain."""
+"""MT-BERT's part of benchmarks/results/distill.md: Tables 2 and 3, Figs. 3–5, and their differences."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ BASELINES = {
     "tinybert": "TinyBERT",
 }
 FIGURES = {
-    "dissimilarity": "ensemble by dissimilarity, teachers apart",
-    "adaptive": "adaptive ensemble, teachers apart",
+    "dissimilarity": "ensemble by dissimilarity, teachers fine-tuned separately",
+    "adaptive": "adaptive ensemble, teachers fine-tuned separately",
     ALONE: ALONE,
     "mt_bert-unweighted": "without weights of the teachers",
     NO_HIDDEN: "without hidden loss",
@@ -92,7 +92,7 @@ def _table2(cells: Cells, parts: Mapping[str, Part]) -> list[str]:
             ]
             found.append([f"{title}, {size[-1]} layers", *each])
     lines = [
-        "Table 2 (in brackets the paper's, of 6 and 4 layers). DistilBERT, BERT-PKD and TinyBERT have one teacher each, MiniLM of six layers, fine-tuned by itself:",
+        "Table 2 (in brackets the paper's, of 6 and 4 layers). DistilBERT, BERT-PKD and TinyBERT have one teacher each: MiniLM with six layers, fine-tuned alone:",
         "",
         *rows(_headings(list(parts)), found),
     ]
@@ -111,7 +111,7 @@ def _table3(parts: Mapping[str, Part]) -> list[str]:
         ways = ("", WITHOUT_HIDDEN) if mtbert.WEAKEST in key else ("",)
         found += [[title + way, *(_scores(part, key + way) for part in parts.values())] for way in ways]
     return [
-        "Combinations of teachers (Table 3), students of three layers. A teacher without others is fine-tuned by itself, under its own head:",
+        "Combinations of teachers (Table 3), students of three layers. A single teacher is fine-tuned alone, with its own head:",
         "",
         *rows(_headings(list(parts)), found),
         *_against(parts, OURS, "All three teachers", rivals),
@@ -122,7 +122,7 @@ def _figures(parts: Mapping[str, Part]) -> list[str]:
     found = [["MT-BERT", *(_scores(part, OURS) for part in parts.values())]]
     found += [[title, *(_scores(part, key) for part in parts.values())] for key, title in FIGURES.items()]
     return [
-        "Ensembles (Fig. 3), parts left out (Figs. 4, 5), and the paper's pooled head; students of three layers:",
+        "Ensembles (Fig. 3), MT-BERT without one of its parts (Figs. 4, 5), and the paper's pooled head; students with three layers:",
         "",
         *rows(_headings(list(parts)), found),
         *_against(parts, OURS, "MT-BERT", FIGURES),
@@ -138,7 +138,7 @@ def _figures(parts: Mapping[str, Part]) -> list[str]:
 def _against(parts: Mapping[str, Part], ours: str, title: str, rivals: Mapping[str, str]) -> list[str]:
     found = {name: part.compare(ours, list(rivals)) for name, part in parts.items()}
     return [
-        f"{title} less …, in points of accuracy:",
+        f"{title} minus …, in points of accuracy:",
         "",
         *rows(_headings(list(parts), ""), [[f"− {t}", *(points(f.get(r)) for f in found.values())] for r, t in rivals.items()]),
     ]  # fmt: skip

@@ -46,8 +46,8 @@ def write() -> None:
     head = [
         "# Several teachers of one task: our numbers beside the papers'",
         "",
-        "Wu et al. 2021 (MT-BERT) and Yuan et al. 2021 (RL-KD). Their models are BERT-base and its kin, of 12 layers, their students of 3 to "
-        "6; ours are much smaller and learn from fewer texts, so levels are not comparable, only orders and differences are.",
+        "Wu et al. 2021 (MT-BERT) and Yuan et al. 2021 (RL-KD). Their models are BERT-base and similar ones with 12 layers; their students have 3 to "
+        "6. Ours are much smaller and learn from fewer texts, so compare only orders and differences, not levels.",
         "",
         *note(NOTES, "summary"),
     ]
@@ -66,16 +66,16 @@ def _setting() -> list[str]:
     return [
         "## Setting",
         "",
-        f"Profile `{p.name}`. {p.texts:,} training texts of each task, {p.validation} to select the checkpoint by (labelled, as in the papers), "
+        f"Profile `{p.name}`. {p.texts:,} training texts of each task, {p.validation} labelled texts to select the checkpoint, as in the papers, "
         f"{p.test:,} test texts at most, {p.max_length} tokens. Teachers: {p.teacher['epochs']} epochs at {p.teacher['learning_rate']}; "
-        f"students: {p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}, the best of the checks "
-        "after each. TinyBERT has as many again for its first stage. RL-KD's students learn for one epoch beforehand and two with the policy, so no "
-        "longer than the others; with Eq. 7's rewards the policy's steps are further ones. Every seed draws its own texts and trains its own teachers and students; "
+        f"students: {p.student['epochs']} epochs at {p.student['learning_rate']}, batch {p.student['batch_size']}, the best checkpoint "
+        "of each. TinyBERT has as many epochs again for its first stage. RL-KD's students learn for one epoch without and two with the policy, as long "
+        "as the others; with the rewards of Eq. 7 the policy's steps come in addition. Every seed draws its own texts and trains its own teachers and students; "
         "± is the standard deviation over seeds: five in RL-KD's tables, three in MT-BERT's.",
         "",
         "Teachers: MiniLM of six layers, of four and of three evenly spaced ones, and the RoBERTa with byte-level BPE of 3 × 192 that was "
         "[trained here](encoders.md). Students: MiniLM of three or two evenly spaced layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
-        "duplicate questions in its own training: its numbers on MNLI and QQP are not those of a model that has not.",
+        "duplicate questions in its own training, which helps it on MNLI and QQP.",
         "",
     ]
 
@@ -89,10 +89,10 @@ def _rlkd(table: Table, cells: Cells) -> list[str]:
         title = TITLES[name.removeprefix("routing-")]
         body.append([title, *(five(parts[n].values(name, "accuracy")) for n in ORDER)])
     lines = [
-        "Teachers and their ensembles by themselves (Table 3):",
+        "Teachers and their ensembles, without a student (Table 3):",
         "",
         *rows(["accuracy, %", *_titles(ORDER)], body),
-        f"{TITLES[LR_DEV]} less {TITLES[EQUAL]}, both without a student, in points:",
+        f"{TITLES[LR_DEV]} minus {TITLES[EQUAL]}, both without a student, in points:",
         "",
         *rows(
             ["", *_titles(ORDER)],
@@ -123,9 +123,9 @@ def _rlkd(table: Table, cells: Cells) -> list[str]:
         *rows(["macro-F1, %", *_titles(ORDER)], scored),
     ]
     lines += [
-        "How often each teacher was selected for a text while the student learned, and nobody was, in % (mean over labels and seeds):",
+        "How often the policy selected each teacher for a text during training, and how often none, in % (mean over labels and seeds):",
         "",
-        *rows(["", "", *FOUR, "nobody"], [row for name in ORDER for row in _selected(parts[name], name)]),
+        *rows(["", "", *FOUR, "none"], [row for name in ORDER for row in _selected(parts[name], name)]),
     ]
     return lines + _against(parts, ORDER, RL, SMALLER)
 
@@ -151,7 +151,7 @@ def _drawn(part: Part) -> list[float]:
 
 
 def _majority(part: Part) -> list[float]:
-    """How right it is to give every test text the label that most of them have, by seed."""
+    """Accuracy of the most frequent label for every test text, by seed."""
     truth = [numbers(part.cell(seed, "teachers")["labels"]) for seed in part.seeds("teachers")]
     return [float(np.bincount(labels).max() / len(labels)) for labels in truth]
 
@@ -163,14 +163,14 @@ def _titles(names: Sequence[str]) -> list[str]:
 def _against(
     parts: Mapping[str, Part], names: Sequence[str], ours: Sequence[str], rivals: Mapping[str, str]
 ) -> list[str]:
-    """Table 5's comparisons, for every task: ours less a rival."""
+    """Table 5's comparisons, for every task: ours minus another method."""
     body = []
     for name in names:
         for mine in ours:
             found = parts[name].compare(mine, list(rivals))
             body.append([SETS[name].title, TITLES[mine], *(points(found.get(rival)) for rival in rivals)])
     return [
-        "RL-KD less a rival, in points (Table 5; Holm's correction is within each row):",
+        "RL-KD minus another method, in points (Table 5; Holm's correction is within each row):",
         "",
         *rows(["", "", *(f"− {title}" for title in rivals.values())], body),
     ]

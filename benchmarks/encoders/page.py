@@ -1,4 +1,4 @@
-"""benchmarks/results/encoders.md: how large and how good the encoders trained here are."""
+"""benchmarks/results/encoders.md: size and accuracy of the encoders trained here."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ def write() -> None:
     lines = [
         "# Encoders trained here",
         "",
-        "No package carries a Chinese encoder, a multilingual one, or one with a byte-level BPE vocabulary, so small ones are made "
-        "here: word vectors from counts, then a short training as masked language model; `benchmarks/encoders/train.py` says how. "
+        "No package contains a Chinese encoder, a multilingual one, or one with a byte-level BPE vocabulary. So small ones are trained "
+        "here: word vectors from counts, then a short training as masked language model (`benchmarks/encoders/train.py`). "
         "They read training texts only. "
-        "Accuracy is that of the test texts after fine-tuning, with all labels, on as many texts as a table's teachers learn from "
-        "(seed 0), with the learning rate that was best on other training texts: what a supervised student of the tables can reach.",
+        "Accuracy: on the test texts, after fine-tuning with all labels on as many texts as a table's teachers learn from "
+        "(seed 0). The learning rate is the one that was best on other training texts. A supervised student of the tables can reach about this accuracy.",
         "",
     ]
     body, commands = [], []

@@ -28,7 +28,7 @@ Analysis = Callable[[Stages, str], dict[str, Any]]
 def run_cell(
     stages: Stages, pool: str, spec: dict[str, Any], analyses: Mapping[str, Analysis] | None = None
 ) -> dict[str, Any]:
-    """Run it from whatever stages are finished; the run folder is removed, the stages stay.
+    """Run one cell. Finished shared stages are reused and kept; the run folder is removed.
 
     `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, and `texts` in place of `per_class`; or it
     names an analysis.
@@ -80,7 +80,7 @@ def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
-    """Every teacher alone and their ensemble on the test texts; how sure the teachers are of own, others' and foreign texts."""
+    """Every teacher alone and their ensemble on the test texts; the teachers' confidence on their own, others' and foreign texts."""
     texts = stages.texts_of(stages.test(), want_labels=True)
     prepared, source = stages.said(pool, texts)
     space = prepared.space
@@ -120,7 +120,7 @@ def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
 
 
 def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
-    """How well the method's target names the pool's own texts, and how much weight foreign ones get."""
+    """Accuracy of the method's target on the pool's own texts, and the share of the weight on foreign ones."""
     texts = stages.texts_of(stages.pool(pool), want_labels=False)
     labelled = stages.texts_of(stages.pool(pool), want_labels=True)
     prepared, everything = stages.said(pool, texts, spec)
@@ -159,7 +159,7 @@ def _scores(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]
 
 
 def _flat(spec: dict[str, Any]) -> list[str]:
-    """Two methods that differ in anything have two run folders: one may lie there unfinished."""
+    """A name that differs where two methods differ, so that each has its own run folder."""
     parts = []
     for key, value in spec.items():
         parts += _flat(value) if isinstance(value, dict) else [value if key == "name" else f"{key}={value}"]

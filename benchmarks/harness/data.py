@@ -105,7 +105,7 @@ DATA_FREE = {
     "cross": "as many Wikipedia sentences",
 }
 POOLS = {
-    "shared": "the teachers' own training texts, labels forgotten (the paper's setting)",
+    "shared": "the teachers' own training texts, without labels (the paper's setting)",
     "disjoint": "as many other texts of the same set: no teacher has seen any of them",
     "foreign": "the teachers' own training texts, a quarter of them replaced by Wikipedia sentences",
 }

@@ -40,7 +40,7 @@ class Record:
         return dict(self._read()["cells"])
 
     def add(self, key: str, cell: dict[str, Any]) -> None:
-        """Put a cell down, beside whatever other processes have added meanwhile."""
+        """Add one cell; cells that other processes have added meanwhile are kept."""
         with self.lock:
             found = self._read()
             found["configuration"] = _joined(found["configuration"], _plain(self.configuration))
@@ -111,7 +111,7 @@ def _restored(value: Any, shared: dict[str, Any]) -> Any:
 
 
 def _differs(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    """Where two configurations contradict each other. One may have settings, methods and encoders that the other lacks."""
+    """The first key at which two configurations differ, or None. Each may have settings, methods and encoders that the other lacks."""
     for key in old.keys() & new.keys():
         if isinstance(old[key], dict) and isinstance(new[key], dict) and key in OPEN:
             named = [n for n in old[key].keys() & new[key].keys() if old[key][n] != new[key][n]]

@@ -22,7 +22,7 @@ def cells_of(table: Table) -> Cells:
 
 
 def section(table: Table, notes: Path, body: Callable[[Table, Cells], list[str]]) -> list[str]:
-    """A table's part of the page: its title, what was written about it, what made it, `body`, and what is missing; and below it the same with
+    """A table's part of the page: its title, its notes, command and versions, `body`, and missing cells; below it the same with
     the paper's own settings, where that was run."""
     cells = cells_of(table)
     lines = [f"## {table.title}", ""]
@@ -40,7 +40,7 @@ def section(table: Table, notes: Path, body: Callable[[Table, Cells], list[str]]
     students = "; ".join(
         f"{role}: {_model(block)}" for role, block in sorted(whole.profile.students.items()) if role in whole.roles
     )
-    told = f"Models, which the tables call by the names that they have above: {models}." + (
+    told = f"Models, by the names that the tables above use: {models}." + (
         f" Students: {students}." if students else ""
     )
     return [
@@ -54,7 +54,7 @@ def _model(block: Mapping[str, Any]) -> str:
 
 
 def note(folder: Path, name: str) -> list[str]:
-    """What was written by hand about a table, if anything."""
+    """The hand-written note of a table, if there is one."""
     path = folder / f"{name}.md"
     return [path.read_text(encoding="utf-8").strip(), ""] if path.exists() else []
 
@@ -66,7 +66,7 @@ def measured(paper: str, name: str) -> dict[str, Any] | None:
 
 
 def ran(found: Mapping[str, Any]) -> list[str]:
-    """The command, the code and the machine behind a measurement."""
+    """The command, the commit and the machine of a measurement."""
     machine = found["machine"]
     return [
         f"`{found['command']}`, {found['seconds']} s, commit {found['commit']}; {machine['processor']}, "
@@ -82,7 +82,7 @@ def command(table: Table) -> str:
 
 
 def made(table: Table, cells: Cells) -> list[str]:
-    """The command, the code, the machine and the numbers' format behind a table."""
+    """The command, the commits, the machine and the number format of a table."""
     done = [c for c in cells.values() if c["status"] == "done"]
     commits = ", ".join(sorted({c["commit"] for c in done}))
     kinds = sorted({tuple(str(v) for v in c["environment"].values()) for c in done})
@@ -140,14 +140,14 @@ def values_of(part: Part, method: str) -> list[float]:
 def comparisons(
     table: Table, cells: Cells, pool: str, titles: Mapping[str, str], ours: Sequence[str], rivals: Sequence[str]
 ) -> list[str]:
-    """Each of `ours` less each rival, for every setting."""
+    """Each of `ours` minus each rival, for every setting."""
     lines = []
     for mine in ours:
         found = {s.name: Part(cells, s.name, pool).compare(mine, rivals) for s in table.settings}
         settings = [s for s in table.settings if found[s.name]]
         if not settings:
             continue
-        lines += [f"{titles[mine]} less each rival, in points:", ""]
+        lines += [f"{titles[mine]} minus each other method, in points:", ""]
         body = [
             [titles[rival].strip(), *(points(found[s.name].get(rival)) for s in settings)]
             for rival in rivals
@@ -164,11 +164,11 @@ def how_to_read(page: Sequence[str]) -> list[str]:
         "## How to read the differences",
         "",
         "A difference is written as mean (low to high), in points of accuracy. The mean is over the seeds. low to high is a 95 % interval. It allows for "
-        "two kinds of chance: other seeds and other test texts ([its equation, and how often it is wrong](significance.md)).",
+        "two kinds of chance: other seeds and other test texts ([equation and error rates](significance.md)).",
         "",
         '**Bold** in the tables, and "certain" in the text, mean the same: the interval excludes 0 even after Holm\'s correction for the number of '
-        "differences in its group. A group is a column of a table, or the row of one method where the table says so. Without bold a difference may be real, "
-        "but these seeds and texts do not show it: with two or three seeds only large differences can be certain. "
+        "differences in its group. A group is a column of a table, or the row of one method where the table says so. A difference that is not bold may be real, "
+        "but these seeds and texts do not show it. With two or three seeds only large differences can be certain. "
         f"This page has {len(found):,} differences, {sum(found)} of them bold. The correction is made in each group, not over the page: "
         "if no method differed from any other, up to one group in twenty would still have a bold difference.",
         "",

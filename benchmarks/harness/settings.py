@@ -1,4 +1,4 @@
-"""What a cell amalgamates: teachers over groups of labels from one or several data sets, and the encoders of all."""
+"""Settings: teachers over groups of labels of one or several data sets, and their encoders."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class TeacherPlan:
 @dataclass(frozen=True)
 class Setting:
     """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: the setting, if not this one, whose
-    trained teachers and whose knowledge it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the
+    teachers and stored outputs it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the
     epochs at half the learning rate. `generation`: with what its texts are written in place of the table's options."""
 
     name: str

@@ -19,7 +19,7 @@ DIFFERENCE = re.compile(
 
 @dataclass(frozen=True)
 class Part:
-    """The cells of one setting and pool. Missing and failed cells are simply not there."""
+    """The cells of one setting and pool. Missing and failed cells are left out."""
 
     cells: dict[str, dict[str, Any]]
     setting: str
@@ -45,7 +45,7 @@ class Part:
         return found
 
     def right(self, method: str, seeds: Sequence[int]) -> np.ndarray[Any, Any]:
-        """[S, n] bool: was the answer right?"""
+        """[S, n] bool: is the answer correct?"""
         rows = []
         for seed in seeds:
             truth = np.array(numbers(self.cell(seed, "teachers")["labels"]))
@@ -54,7 +54,7 @@ class Part:
         return np.stack(rows)
 
     def balanced(self, method: str) -> list[float]:
-        """Balanced accuracy of every seed: the mean over the labels of the share of their texts that is right. Needs the teachers' cells."""
+        """Balanced accuracy (mean recall over the labels) of every seed. Needs the teachers' cells."""
         found = []
         for seed in (s for s in self.seeds(method) if s in self.seeds("teachers")):
             truth, right = np.array(numbers(self.cell(seed, "teachers")["labels"])), self.right(method, [seed])[0]
@@ -62,7 +62,7 @@ class Part:
         return found
 
     def compare(self, ours: str, others: Sequence[str]) -> dict[str, dict[str, float]]:
-        """`ours` − each other, over the texts and the seeds that both have; Holm over the others. Needs the teachers' cells."""
+        """`ours` minus each other method, over the texts and seeds that both have; Holm's correction over the others. Needs the teachers' cells."""
         found: dict[str, dict[str, float]] = {}
         for other in others:
             have = "teachers" if other == "ensemble" else other

@@ -1,4 +1,4 @@
-"""Figs. 3–6: a picture and a table each, from the committed cells."""
+"""Figs. 3–6: a figure and a table each, from the committed cells."""
 
 from __future__ import annotations
 
@@ -63,7 +63,16 @@ def _fig3(table: Table, cells: Cells) -> list[str]:
                     for key in (("below_tenth", "right"), ("below_tenth", "wrong"), ("auroc",), ("lowest_is_right",))
                 )])  # fmt: skip
     return save(table, figure, "Normalised entropies of right and wrong teachers on test texts") + rows(
-        ["", "texts", "u from", "right: u < 0.1", "wrong: u < 0.1", "AUROC", "lowest u is a right teacher's"], body
+        [
+            "",
+            "texts",
+            "u from",
+            "teachers that know: u < 0.1",
+            "teachers that do not: u < 0.1",
+            "AUROC",
+            "the teacher with the lowest u knows",
+        ],
+        body,
     )
 
 
@@ -151,10 +160,10 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
                              f"{most[1]} ({100 * most[0] / texts[i]:.0f} %)"])  # fmt: skip
     return [
         *save(table, figure, "Wrongly routed texts by label, and the oracle's confusion"),
-        *rows(["", "texts", "wrongly routed, %", "mean v, wrong", "mean v, right"], body),
+        *rows(["", "texts", "wrongly routed, %", "mean v, wrongly routed", "mean v, correctly routed"], body),
         "By label, on test texts of all seeds:",
         "",
-        *rows(["", "label", "wrongly routed", "oracle right", "the oracle's most frequent mistake"], by_label),
+        *rows(["", "label", "wrongly routed", "recall of the oracle", "the oracle's most frequent error"], by_label),
     ]
 
 

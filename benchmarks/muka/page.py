@@ -68,9 +68,9 @@ def _setting() -> list[str]:
         f"- Seeds {', '.join(map(str, p.seeds))}: each draws its own texts and trains its own teachers and students. "
         "± is the standard deviation over seeds.",
         "- The student's checkpoint is chosen without labels (the paper: by labelled validation accuracy; see the last section).",
-        "- The cells of DFA and CFL, in all tables, are older than three mends: DFA's losses were the mean over the student's layers, where the "
-        "authors' code and now ours have the sum (for a student of three layers three times as much); CFL's decoders had one layer, now two as theirs; "
-        "frozen merge blocks had frozen biases too, which now learn as they do in the authors' code. These cells were not run again.",
+        "- The cells of DFA and CFL, in all tables, were made before three corrections. DFA's losses were the mean over the student's layers; now they are "
+        "the sum, as in the authors' code (three times as much for three layers). CFL's decoders had one layer; now they have two, as in the authors' code. "
+        "Frozen merge blocks had frozen biases; now the biases learn, as in the authors' code. These cells were not run again.",
         "",
     ]
 
@@ -117,11 +117,11 @@ def _sources(table: Table, cells: Cells) -> list[str]:
             right.append(float(same.mean()))
         both = (values_of(joined, method), values_of(kept, method), right)
         body.append([TITLES[method], *(spread(values) for values in both)])
-    headings = ["accuracy, %", "merged", "apart", "apart, names joined in the answers"]
+    headings = ["accuracy, %", "merged", "apart", "apart, either source correct"]
     return [
         *_plain(table5.PAPER, table, cells),
-        "Equal names merged, kept apart (where a text of one source must not be given the other's label of the same name), and the latter with a right name counted as right, "
-        "whosever it is:",
+        "Three ways to count. Merged: equal names are one label. Apart: equal names are two labels, and the label of the other source counts as wrong. Last column: "
+        "apart, but a correct name counts as correct for either source.",
         "",
         *rows(headings, body),
     ]  # fmt: skip
@@ -132,15 +132,15 @@ def _sent(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
     parts = [(s, Part(cells, s.name, "shared")) for s in table.settings]
     done = [(s, part) for s, part in parts if part.seeds(methods[0])]
     body = [[TITLES[m], *(spread(part.values(m, "routing", "right_teacher")) for _, part in done)] for m in methods]
-    return rows(["test texts sent to a teacher that knows them, %", *(s.title for s, _ in done)], body) if done else []
+    return rows(["routing accuracy on test texts, %", *(s.title for s, _ in done)], body) if done else []
 
 
 def _routing(table: Table, cells: Cells) -> list[str]:
     lines = [
         "### Routing",
         "",
-        "How often the teacher with the largest weight knows the text's label, and how much the weights v(x) leave of the pool "
-        "((Σv)²/Σv² over the number of texts). Foreign texts are not counted as right or wrong; they are "
+        "Routing accuracy: how often the teacher with the largest weight knows the text's label. Effective share: (Σv)²/Σv² divided by the number of "
+        "texts, the part of the pool that the weights v(x) keep. Foreign texts have no right teacher and are not counted; they are "
         f"{FOREIGN_SHARE:.0%} of their pool, and the last column is their share of Σv.",
         "",
     ]
@@ -156,15 +156,15 @@ def _routing(table: Table, cells: Cells) -> list[str]:
                      spread(part.values("routing-soft", "right_teacher")), spread(worth), spread(foreign) if foreign else "–"]
                 )  # fmt: skip
     return lines + rows(
-        ["", "pool", "right teacher, pool", "right teacher, test", "effective share", "Σv on foreign"], body
+        ["", "pool", "routing accuracy, pool", "routing accuracy, test", "effective share", "Σv on foreign texts"], body
     )
 
 
 def _teachers(table: Table, cells: Cells) -> list[str]:
     lines = [
-        "### The teachers, and how sure they are of what they do not know",
+        "### Confidence of the teachers on texts that they do not know",
         "",
-        "Accuracy on test texts of their own labels; mean maximum probability (and less 1/C, what a guess would have) on test "
+        "Accuracy on test texts of their own labels; mean maximum probability (in brackets: minus 1/C, the value of a guess) on test "
         'texts of their own labels, of the other teacher\'s labels, and on Wikipedia sentences. (The paper prints an "ECE" of 45.42 '
         "for texts outside of a teacher's labels. The usual ECE cannot be meant: nothing is right there, so it would be the mean "
         "maximum probability, which two labels keep at 50 or above.)",
@@ -174,7 +174,7 @@ def _teachers(table: Table, cells: Cells) -> list[str]:
 
 
 def _surety(table: Table, cells: Cells) -> list[str]:
-    """Every teacher's accuracy on its own labels, and how sure it is of its own, others' and foreign texts."""
+    """Every teacher's accuracy on its own labels, and its confidence on its own, others' and foreign texts."""
     body = []
     for setting in table.settings:
         pool = "foreign" if Part(cells, setting.name, "foreign").seeds("teachers") else "shared"
@@ -190,7 +190,7 @@ def _surety(table: Table, cells: Cells) -> list[str]:
                 guess = 1 / len(plan.labels)
                 row.append(f"{spread(known)} ({100 * (np.mean(known) - guess):+.1f})" if known else "–")
             body.append(row)
-    headings = ["", "teacher", "accuracy, own", "sure of own", "of others'", "of foreign"]
+    headings = ["", "teacher", "accuracy, own labels", "max. probability, own", "others'", "foreign"]
     return rows(headings, body) if body else []
 
 
@@ -205,7 +205,7 @@ def _checkpoint(table: Table, cells: Cells) -> list[str]:
                 row += [spread(values_of(part, f"{name}-{rule}")), ", ".join(str(s) for s in steps)]
             body.append(row)
     headings = [h for s in table.settings for h in (f"{s.title}, %", "steps chosen")]
-    lines = rows(["method", "chosen by", *headings], body)
+    lines = rows(["method", "checkpoint chosen by", *headings], body)
     for name in checkpoint.CHOSEN:
         rivals = [f"{name}-{rule}" for rule in RULES[1:]]
         lines += comparisons(table, cells, "shared", TITLES, (f"{name}-{RULES[0]}",), rivals)

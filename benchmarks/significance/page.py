@@ -1,4 +1,4 @@
-"""benchmarks/results/significance.md: which interval a difference has, how often it is wrong, and what it finds."""
+"""benchmarks/results/significance.md: the interval of a difference, its error rate and its power."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _body(found: Mapping[str, Any]) -> list[str]:
     return [
         "## The simulation",
         "",
-        f"Two classifiers answer the same test texts ({', '.join(f'{n:,}' for n in TEXTS)}), {', '.join(map(str, SEEDS))} seeds each, right on about "
-        f"{ACCURACY:.0%} of them. Their answers are as alike as those of our students, or less ({', '.join(KINDS)}; `benchmarks/significance/coverage.py`). "
+        f"Two classifiers answer the same test texts ({', '.join(f'{n:,}' for n in TEXTS)}), {', '.join(map(str, SEEDS))} seeds each, with an accuracy of about "
+        f"{ACCURACY:.0%}. Their answers agree as often as those of our students, or less often ({', '.join(KINDS)}; `benchmarks/significance/coverage.py`). "
         f"The difference of their accuracies spreads over seeds with a standard deviation of {SPREADS[0]} to {SPREADS[-1]} points. "
-        f"{f['experiments']['error']:,} simulated experiments for each combination, {f['experiments']['power']:,} where there is a difference to find, "
+        f"{f['experiments']['error']:,} simulated experiments for each combination, {f['experiments']['power']:,} where there is a difference, "
         f"{f['experiments']['bootstraps']:,} for the bootstraps (of {', '.join(map(str, BOOTSTRAP_TEXTS))} texts only). A rate of 5 % is thereby known "
         f"to ±{_error(f['experiments']['error']):.1f} points (95 %), for the bootstraps to ±{_error(f['experiments']['bootstraps']):.1f}.",
         "",
-        "**Wrong**: how often a 95 % interval excludes 0 where both are equally good, in %: the mean over all spreads, numbers of texts and kinds of answers, and in brackets the "
+        "**Error rate**: how often a 95 % interval excludes 0 although both are equally good, in %: the mean over all spreads, numbers of texts and kinds of answers, and in brackets the "
         "largest rate of any combination. It should be 5 at most.",
         "",
         *rows(
@@ -67,21 +67,21 @@ def _body(found: Mapping[str, Any]) -> list[str]:
                 for s in SEEDS
             ],
         ),
-        "**Found**: how often the interval excludes 0 where one classifier is better, in %, mean over numbers of texts and kinds of answers. Only intervals that are wrong in at most "
-        f"{_limit(f):.1f} % of every combination (5 %, and three standard errors of the simulation).",
+        "**Power**: how often the interval excludes 0 when one classifier is better, in %, mean over numbers of texts and kinds of answers. Only intervals with an error rate of at most "
+        f"{_limit(f):.1f} % in every combination (5 % plus three standard errors of the simulation).",
         "",
         *(line for true in TRUE if true for line in _power(f, true)),
-        "## Trainings that fail now and then",
+        "## Trainings that fail sometimes",
         "",
-        f"No interval can count what its seeds do not show. One training in {1 / RARE:.0f} of one classifier loses {100 * LOSS:.0f} points, otherwise seeds do not spread; on average both "
+        f"No interval includes failures that its seeds do not show. Here one training in {1 / RARE:.0f} of one classifier loses {100 * LOSS:.0f} points; otherwise seeds are equal. On average both "
         f"are equally good. On {RARE_TEXTS} texts the chosen interval is wrong in "
         + ", ".join(f"{100 * f['rare_failures'][str(s)]:.0f} % with {s} seeds" for s in SEEDS)
         + ".",
         "",
         "## One seed",
         "",
-        "One training of each classifier: the interval comes from the texts alone and speaks of these two trainings. How often it excludes 0 where both are right equally often, in % "
-        "(summed over all outcomes, not simulated):",
+        "One training of each classifier: the interval comes from the texts alone and is about these two trainings. How often it excludes 0 although both have the same accuracy, in % "
+        "(computed exactly, not simulated):",
         "",
         *rows(
             ["texts", "differ on", *ONE_SEED_WAYS],

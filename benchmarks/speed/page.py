@@ -1,4 +1,4 @@
-"""results/speed.md: the figures of results/speed/*.json as one page, in front of them a reader's summary."""
+"""results/speed.md: the figures of results/speed/*.json as one page, after a summary."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _passes(f: Figures) -> list[str]:
     titles = {"ours": "masks from bytes", "stock": "stock dropout"}
     return [
         f"{f['model']}, {f['tokens_per_batch']:,} tokens per batch: the speed of a Monte-Carlo pass as a share of the plain "
-        f"pass's (median of {f['rounds']} rounds in turns, and their middle half). The floor asked for is 0.8.",
+        f"pass's (median of {f['rounds']} rounds, in brackets the middle half). Goal: at least 0.8.",
         "",
         *rows(["", "tokens", "plain, texts/s", *(titles[n] for n in names)], body),
     ]
@@ -62,12 +62,12 @@ def _amalgamation(f: Figures) -> list[str]:
         )
     lines = [
         f"AG News, two teachers of three MiniLM layers, {s['texts']} texts of at most {s['length']} tokens, K = {s['passes']}, "
-        f"three epochs; accuracy on {s['test']} test texts. Times are of seed 0, from the first import of a weight to the "
+        f"three epochs; accuracy on {s['test']} test texts. Times are of seed 0, from loading the first weights to the "
         "finished student (with alloykit: to the written report).",
         "",
         *rows(["", "seconds", "passes", "training", "accuracy, % (spread)", "seeds"], body),
         *rows(["ratio of times", ""], [[name, f"{value:.1f} ×"] for name, value in f["ratios"].items()]),
-        f"What each idea contributes ({f['ladder']['texts']} of the texts, {f['ladder']['rounds']} rounds in turns; each line "
+        f"What each idea contributes ({f['ladder']['texts']} of the texts, {f['ladder']['rounds']} rounds; each line "
         "has all ideas of the lines above it):",
         "",
     ]
@@ -78,7 +78,7 @@ def _amalgamation(f: Figures) -> list[str]:
             [[x["with"], x["seconds"], _ratio(x) if "ratio" in x else "–"] for x in steps],
         )
     lines += [
-        f"Reading and padding a batch of 32 and joining it with its knowledge takes {f['collator']['milliseconds']} ms, "
+        f"Reading a batch of 32, padding it and adding the teachers' outputs takes {f['collator']['milliseconds']} ms, "
         f"{f['collator']['of_a_step']:.1%} of a training step.",
         "",
     ]
@@ -105,7 +105,7 @@ def _growth(f: Figures) -> list[str]:
     for what, slope in (("texts", f["slope_texts"]), ("teachers", f["slope_teachers"])):
         body = [[n, s] for n, s in f[f"by_{what}"].items()]
         lines += [
-            f"Slope over {what}, log–log: {slope:.2f} (at most 1.05 was asked for).",
+            f"Slope over {what}, log–log: {slope:.2f} (goal: at most 1.05).",
             "",
             *rows([what, "seconds"], body),
         ]
@@ -129,7 +129,7 @@ def _floor(f: Figures) -> list[str]:
         ]
         for n, w in f["work"].items()
     ]
-    lines += rows(["", "seconds", "floor", "times the floor", "of the rate", "padding"], body)
+    lines += rows(["", "seconds", "floor", "times the floor", "share of the machine's rate", "padding"], body)
     kinds = sorted(
         {k for w in f["work"].values() for k in w["shares"]}, key=lambda k: -f["work"]["training"]["shares"].get(k, 0)
     )
@@ -170,16 +170,16 @@ def _memory(f: Figures) -> list[str]:
         "Peak resident memory of a process that reads, sweeps (two tiny teachers, 4 passes), trains and reports.",
         "",
         *rows(["texts", "peak, MB", "seconds"], body),
-        f"Most against fewest texts: {f['growth']:.3f} × (at most 1.1 was asked for).",
+        f"Most texts against fewest: {f['growth']:.3f} × (goal: at most 1.1).",
         "",
     ]
 
 
 PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
-    "passes": ("A Monte-Carlo pass at the speed of a plain one", _passes),
+    "passes": ("Speed of a Monte-Carlo pass", _passes),
     "amalgamation": ("A whole amalgamation", _amalgamation),
-    "growth": ("Growth", _growth),
-    "floor": ("Where the time goes, and the floor", _floor),
+    "growth": ("Time against texts and teachers", _growth),
+    "floor": ("Where the time goes", _floor),
     "formats": ("bfloat16 and int8 teachers", _formats),
     "memory": ("Memory", _memory),
 }

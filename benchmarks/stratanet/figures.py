@@ -1,4 +1,4 @@
-"""Figs. 4 and 5: a picture and a table each, from the committed cells. Both have points among Table 3's."""
+"""Figs. 4 and 5: a figure and a table each, from the committed cells. Some points are cells of Table 3."""
 
 from __future__ import annotations
 

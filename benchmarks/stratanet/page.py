@@ -52,7 +52,10 @@ OWNERS = {
     "msp": "maximum probability",
     DOUBLED: "RMD, second teacher twice as wide",
 }
-POOLS = {**DATA_FREE, "shared": "the teachers' own training texts, unlabelled: what an owner who has his data can do"}
+POOLS = {
+    **DATA_FREE,
+    "shared": "the teachers' own training texts, unlabelled: for comparison with students of generated texts",
+}
 
 
 def write() -> None:
@@ -70,8 +73,8 @@ def write() -> None:
         "",
         f"The generator: `{json.dumps(SIZES['generation'])}`, `texts` being those of all classes together. Its language model was trained on general text (Wikipedia sentences, news agencies, novels), never "
         "on the teachers' domains; perplexity per token 93 to 179 on held-out text of those sources. It is not instruction-tuned. "
-        f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: crafting them takes most of its time. "
-        f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. OhSumed's teachers learn for {taught['epochs']} epochs in batches of {taught['batch_size']}: with the other sets' training, which was run first and withdrawn after its students were seen, a teacher answered one label to every text. Of three trainings it is the one whose teachers were right most often on training texts that they had not learned from (seed 0). Everything else is as on [MUKA's page](muka.md).",
+        f"Students learn for {SIZES['student']['epochs']} epochs in batches of {SIZES['student']['batch_size']} (the paper: 10 and 16), AS-DFD's for {AS_DFD['training']['epochs']} in each of its three rounds, from {AS_DFD['texts']} embeddings each time: making them takes most of its time. "
+        f"There are as many texts of every kind, {SIZES['texts']:,}. MUKA has K = {K}. OhSumed's teachers learn for {taught['epochs']} epochs in batches of {taught['batch_size']}: with the training of the other sets, a teacher answered one label to every text. That run came first and was withdrawn after its students were seen. Of three trainings this one had the highest accuracy of the teachers on training texts that they had not learned from (seed 0). Everything else is as on [MUKA's page](muka.md).",
         "",
         f"Hours of one core: {_hours()}.",
         "",
@@ -108,7 +111,7 @@ def _generator() -> list[str]:
     loop = f["loop"]
     return [
         *lines,
-        "Texts for the first teacher of AG News, one seed. Control: the share that the teacher gives to the wanted class. Distinct-2 and self-BLEU depend on how many texts there are.",
+        "Texts for the first teacher of AG News, one seed. Control: the share of the texts to which the teacher gives the intended class. Distinct-2 and self-BLEU depend on the number of texts.",
         "",
         *rows(
             [
@@ -119,7 +122,7 @@ def _generator() -> list[str]:
                 "distinct-2",
                 "self-BLEU",
                 "perplexity",
-                "reads per text",
+                "teacher calls per text",
                 "s per text",
             ],
             body,
@@ -145,7 +148,7 @@ def _narrow(table: Table, cells: Cells) -> list[str]:
     changed = ", ".join(f"{key} {value}" for key, value in NARROW.items())
     return [
         f"The first run: {changed}, and students of {SMALL.student['epochs']} epochs in batches of {narrow.TABLE.student['batch_size']}; everything else as above. "
-        "Its steps between two readings of the teacher, too, drew from the eight likeliest tokens.",
+        "Steps without the teacher also drew from the eight most probable tokens.",
         "",
         *accuracies(table, cells, "generated", TITLES),
         "Its Vanilla KD students of random words, and of Wikipedia sentences:",
@@ -156,7 +159,7 @@ def _narrow(table: Table, cells: Cells) -> list[str]:
 
 
 def _found(settings: Sequence[Setting], cells: Cells) -> list[str]:
-    """Whose a real text is, by statistics of real texts and of generated ones, in the student's last block."""
+    """Routing accuracy on real texts, by statistics of real texts and of generated ones, in the student's last block."""
     body = []
     for pool, what in (("shared", "the teachers' own labelled texts"), ("generated", "generated texts")):
         parts = [Part(cells, s.name, pool) for s in settings]
@@ -164,7 +167,7 @@ def _found(settings: Sequence[Setting], cells: Cells) -> list[str]:
             found = [[p.cell(seed, "owners")[kind][-1] for seed in p.seeds("owners")] for p in parts]
             body.append([what, title, *(spread(values) for values in found)])
     return [
-        "Real test texts whose owner has the largest confidence, mean over the teachers, in % (last block; `benchmarks/stratanet/owners.py`):",
+        "Routing accuracy: real test texts for which a teacher that knows them has the largest confidence, mean over the teachers, in % (last block; `benchmarks/stratanet/owners.py`):",
         "",
         *rows(["statistics of", "confidence", *(s.title for s in settings)], body),
     ]
@@ -174,7 +177,7 @@ def _table5(table: Table, cells: Cells) -> list[str]:
     shared = ("teachers", "stratanet", "stratanet-msp", "as_dfd", "vanilla_kd", "muka-soft")
     cells = cells | {k: c for k, c in figures.of_table3(table).items() if _is_of(k, "ag_news/generated", shared)}
     return [
-        "The students of three layers of two equal teachers are Table 3's, of two of its seeds; the paper's have six layers and four.",
+        "The students with three layers and two equal teachers are those of Table 3 (two of its seeds). The paper's students have six and four layers.",
         "",
         *accuracies(table, cells, "generated", TITLES, table5.PAPER),
         *_owners(table, cells, ("stratanet", "stratanet-msp")),
@@ -187,10 +190,10 @@ def _is_of(key: str, setting: str, methods: Sequence[str]) -> bool:
 
 
 def _owners(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
-    """How often the largest confidence is that of a teacher that knows the text."""
+    """Routing accuracy: how often the teacher with the largest confidence knows the text."""
     parts = [Part(cells, s.name, "generated") for s in table.settings]
     body = [[TITLES[m], *(spread(p.values(m, "routing", "right_teacher_balanced")) for p in parts)] for m in methods]
-    heading = "real test texts whose owner has the largest confidence, mean over the teachers, %"
+    heading = "routing accuracy on real test texts, mean over the teachers, %"
     return rows([heading, *(s.title for s in table.settings)], body)
 
 
@@ -203,7 +206,7 @@ def _folders() -> list[str]:
     return [
         "## From two model folders, by the command line",
         "",
-        "`alloykit amalgamate recipe.yaml`, AG News, seed 0; the first recipe has `texts: generate` and writes the texts, the last is given them beside its real ones.",
+        "`alloykit amalgamate recipe.yaml`, AG News, seed 0; the first recipe has `texts: generate` and writes the texts; the last one gets them together with real texts.",
         "",
         *rows(["texts, method", "the student reads", "student's accuracy", "s"], body),
         f"Their ensemble reaches {next(iter(f['ways'].values()))['ensemble']:.1%}. "

@@ -66,7 +66,7 @@ def test_where_it_fell_back() -> None:
         "ohsumed/shared/0/gate": {"status": "done"},
     }
     lines = routed.not_used(cells)
-    assert lines[0] == "Alloy fell back to MUKA's weights in 1 of 2 pools (setting / pool / seed):"
+    assert lines[0].startswith("Alloy used MUKA's weights instead of its own fit in 1 of 2 pools")
     assert "| ohsumed/shared/0 | two disagree; nothing fits |" in lines
     assert not any("nobody's" in line for line in lines), "that fit is used"
     assert routed.not_used({"ohsumed/shared/1/routes": cells["ohsumed/shared/1/routes"]}) == []
