@@ -12,6 +12,7 @@ import importlib
 import io
 import json
 import os
+import pkgutil
 import resource
 import signal
 import subprocess
@@ -125,9 +126,13 @@ def serve(folder: Path) -> None:
 def _import(names: Path) -> None:
     import torch
 
-    import alloykit.cli.main  # noqa: F401
+    import alloykit
 
     torch.set_num_threads(1)
+    for module in pkgutil.walk_packages(alloykit.__path__, "alloykit."):
+        if not module.name.endswith("__main__"):
+            with suppress(Exception):
+                importlib.import_module(module.name)
     for name in json.loads(names.read_text()) if names.exists() else []:
         with suppress(Exception):
             importlib.import_module(name)
