@@ -4,14 +4,22 @@ BIN := .venv/bin
 READY := .venv/.installed
 READY_DOCS := .venv/.installed-docs
 RUN_TESTS := $(BIN)/python -m pytest
+LOWEST := .venv-lowest
+# A few quick tests that use every dependency: files of all kinds, the store, recipes, reports, statistics, and the whole command line.
+LOWEST_TESTS := tests/data tests/test_files.py tests/recipe tests/knowledge/test_store.py tests/evaluation/test_significance.py \
+	tests/oracle/test_mahalanobis.py tests/report/test_page.py tests/cli/test_commands.py tests/cli/test_output_lock.py
 
-.PHONY: demo test lint docs bench clean
+.PHONY: demo test test-lowest lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/alloykit demo
 
 test: $(READY)
 	$(RUN_TESTS) -n 2
+
+# Python 3.11 too is the lowest: wheels of the lowest versions are made for it.
+test-lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -n 2 $(LOWEST_TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
@@ -27,7 +35,7 @@ bench: $(READY)
 	$(BIN)/python -m benchmarks --help
 
 clean:
-	rm -rf .venv runs build docs/results
+	rm -rf .venv $(LOWEST) runs build docs/results
 
 # torch first and on its own: pinned in constraints.txt, so that no other package pulls in a larger build.
 $(READY): pyproject.toml constraints.txt
@@ -39,3 +47,11 @@ $(READY): pyproject.toml constraints.txt
 $(READY_DOCS): $(READY)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable '.[docs]'
 	touch $(READY_DOCS)
+
+$(LOWEST)/.installed: pyproject.toml constraints.txt .ci/lowest.py .ci/lowest-others.txt | $(READY)
+	rm -rf $(LOWEST)
+	$(PYTHON) -m venv $(LOWEST)
+	$(BIN)/python .ci/lowest.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --only-binary :all: \
+		--constraint $(LOWEST)/constraints.txt --editable '.[sentencepiece,dev]'
+	touch $@
