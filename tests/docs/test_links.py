@@ -9,7 +9,7 @@ from urllib.parse import unquote
 import pytest
 from pages import PAGES, ROOT, WRITTEN, anchors, links
 
-NAMED = re.compile(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|json|yaml))\b")
+NAMED = re.compile(r"`((?:[\w-]+/)+[\w-]+\.(?:py|md|json|yaml)|\w+\.py)\b")
 ROOMS = (
     ROOT,
     ROOT / "src" / "alloykit",
@@ -34,7 +34,8 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("page", WRITTEN, ids=lambda p: str(p.relative_to(ROOT)))
 def test_files_that_a_page_names_are_there(page: Path) -> None:
     named = set(NAMED.findall(page.read_text(encoding="utf-8")))
-    missing = {n for n in named if "PAPER" not in n and not any((room / n).exists() for room in ROOMS)}
+    there = {p.name for p in ROOMS[1].rglob("*.py")}  # a name alone is that of any file of the package
+    missing = {n for n in named - there if "PAPER" not in n and not any((room / n).exists() for room in ROOMS)}
     assert not missing, f"{page.relative_to(ROOT)} names {missing}"
 
 
