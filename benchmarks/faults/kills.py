@@ -59,4 +59,4 @@ def _words(fault: dict[str, Any]) -> str:
     return f"{signal.Signals(fault['signal']).name} after {fault['kill_after']} s"
 
 
-TABLE = Kind("kills", "Killed at any write and at any time, and started again", 150, make)
+TABLE = Kind("kills", "Killed at any write and at any time, and started again", 160, make)
