@@ -1,4 +1,4 @@
-"""RL-KD against plain float64 loops: state, policy, rewards, update, schedules, and what happens when nobody is selected."""
+"""RL-KD against plain float64 loops: state, policy, rewards, update, schedules, and what happens when no teacher is selected."""
 
 from __future__ import annotations
 
@@ -225,7 +225,7 @@ def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(
     assert torch.equal(*found)
 
 
-def test_reward2_is_largest_when_nobody_is_selected(seen: Rows) -> None:
+def test_reward2_is_largest_when_no_teacher_is_selected(seen: Rows) -> None:
     values = []
     for drawn in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
         stage = Stage(seen, reward="reward2")
@@ -301,12 +301,16 @@ def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:
     history = [{"step": 3, "loss": 1.0}, {"step": 5, **logged}]
     (section,) = stage.method.training_report(stage.modules, stage.context, ["one", "two"], history).sections
     _, table, series = section.parts
-    assert table.columns == ("label", "texts", "one", "two", "nobody")
+    assert table.columns == ("label", "texts", "one", "two", "no teacher")
     rows = {row[0]: row[1:] for row in table.rows}
     assert rows["a"] == (2, 1.0, 0.0, 0.0)
     assert rows["b"] == (2, 0.0, 0.5, 0.5)
     assert series.points == (5,)
-    assert series.lines == {"one": (pytest.approx(0.6),), "two": (pytest.approx(0.4),), "nobody": (pytest.approx(0.2),)}
+    assert series.lines == {
+        "one": (pytest.approx(0.6),),
+        "two": (pytest.approx(0.4),),
+        "no teacher": (pytest.approx(0.2),),
+    }
 
 
 def test_the_policy_is_in_the_checkpoint_and_not_in_the_optimisers_hands(seen: Rows) -> None:

@@ -56,8 +56,8 @@ class Distillation(Method):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         alpha = self.options.alpha
-        taught = soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
-        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(inputs)}
+        from_teachers = soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
+        return {"distillation": alpha * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 def mixture(weights: Tensor, rows: Rows, space: LabelSpace, temperature: float) -> Tensor:

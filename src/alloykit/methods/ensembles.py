@@ -131,7 +131,7 @@ class DevFittedEnsemble(FittedEnsemble):
 
 
 class RandomSingle(UniformEnsemble):
-    """One teacher for each batch, drawn anew (Fukuda et al. 2017). Checks see the mean of all, so that they do not jump."""
+    """One teacher for each batch, drawn anew (Fukuda et al. 2017). Checks measure against the mean of all: no chance in them."""
 
     name = "rand_single"
     title = "KD from one teacher per batch, drawn at random, with labels"
@@ -147,10 +147,10 @@ class RandomSingle(UniformEnsemble):
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
         if inputs.training:
-            drawn = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
-            target = mixture(_one_hot(drawn, inputs.rows), inputs.rows, inputs.context.space, temperature)
-        taught = soft_cross_entropy(target, inputs.student.logits, temperature)
-        return {"distillation": alpha * taught, "ce": (1 - alpha) * label_loss(inputs)}
+            sampled = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
+            target = mixture(_one_hot(sampled, inputs.rows), inputs.rows, inputs.context.space, temperature)
+        from_teachers = soft_cross_entropy(target, inputs.student.logits, temperature)
+        return {"distillation": alpha * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 class BestSingle(Distillation):
@@ -190,9 +190,9 @@ def _equal(rows: Rows) -> Tensor:
 
 def _right(rows: Rows, context: Context) -> Tensor:
     """Whether each teacher names the label, [B, N]."""
-    said = [context.space.scatter(k, t.probabilities()).argmax(-1) for k, t in enumerate(rows.teachers)]
+    answers = [context.space.scatter(k, t.probabilities()).argmax(-1) for k, t in enumerate(rows.teachers)]
     assert rows.labels is not None
-    return torch.stack(said, -1) == rows.labels.unsqueeze(-1)
+    return torch.stack(answers, -1) == rows.labels.unsqueeze(-1)
 
 
 def _normalised(weights: Tensor) -> Tensor:

@@ -88,8 +88,8 @@ class MTBert(Method):
         if self.options.hidden:
             terms["hidden"] = hidden_loss(inputs)
         if self.options.distillation:
-            taught = soft_cross_entropy(inputs.target.targets, inputs.student.logits / self.options.temperature)
-            terms["distillation"] = inputs.target.weights * taught
+            from_teachers = soft_cross_entropy(inputs.target.targets, inputs.student.logits / self.options.temperature)
+            terms["distillation"] = inputs.target.weights * from_teachers
         if self.options.task:
             terms["ce"] = label_loss(inputs)
         return terms

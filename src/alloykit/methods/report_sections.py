@@ -1,4 +1,4 @@
-"""What a method may tell in a run's report: sections of text, tables and series, which the page shows without knowing the method."""
+"""What a method adds to a run's report: sections of text, tables and series, which the page shows without knowing the method."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Section(Part):
 
 
 class MethodReport(Part):
-    """What a method tells: `warnings` are said aloud and stand at the top of the page, `sections` further below."""
+    """What a method tells: `warnings` are printed and stand at the top of the page, `sections` further below."""
 
     warnings: tuple[Words, ...] = ()
     sections: tuple[Section, ...] = Field((), max_length=50)

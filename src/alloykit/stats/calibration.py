@@ -31,7 +31,7 @@ def percentile(confidence: Tensor, quantiles: Tensor) -> Tensor:
 def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
     """Two Gaussians of one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
 
-    With a shared variance the posterior of the surer component is σ(a · logit(c) + b), which is monotone in c.
+    With a shared variance the posterior of the more confident component is σ(a · logit(c) + b), which is monotone in c.
     Where the pool shows no two components (no spread at all), a = 1 and b = 0: the confidence itself.
     """
     from sklearn.mixture import GaussianMixture

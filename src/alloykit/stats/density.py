@@ -1,6 +1,6 @@
-"""Density as confidence: how much a text's early states look like those that a teacher is surest of (ours, from Ren et al. 2021).
+"""Density as confidence: how similar a text's early states are to those of a teacher's most confident texts (ours, from Ren et al. 2021).
 
-Per teacher i and early layer l: Gaussians of its predicted classes over its surest texts (a share 0.8 / N of the pool, by the entropy of
+Per teacher i and early layer l: Gaussians of its predicted classes over its most confident texts (a share 0.8 / N of the pool, by the entropy of
 its answers), and one of the whole pool:
 
     s_i(x) = Σ_l −RMD_i^l(x) / sd_l          c_i(x) = σ((s_i − mean) / sd), over the pool
@@ -16,21 +16,21 @@ from torch import Tensor
 
 from alloykit.stats.mahalanobis import Gaussians
 
-SUREST = 0.8  # of the pool, divided among the teachers
-FLOOR = 0.01  # of the pool's variance: where the surest texts are few and alike
+MOST_CONFIDENT = 0.8  # of the pool, divided among the teachers
+FLOOR = 0.01  # of the pool's variance: where the most confident texts are few and alike
 
 
 def fit_density(states: Sequence[Tensor], classes: Tensor, confidence: Tensor, teachers: int) -> dict[str, Tensor]:
     """One teacher's. states: per layer [n, d]; classes [n] int64, what it answers; confidence [n]. → named tensors."""
     n = len(confidence)
-    surest = confidence.argsort(descending=True, stable=True)[: max(2, round(SUREST / teachers * n))]
-    _, seen = torch.unique(classes[surest], return_inverse=True)
+    confident = confidence.argsort(descending=True, stable=True)[: max(2, round(MOST_CONFIDENT / teachers * n))]
+    _, seen = torch.unique(classes[confident], return_inverse=True)
     found: dict[str, Tensor] = {}
     total = torch.zeros(n, dtype=torch.float64)
     for layer, z in enumerate(states):
         whole = Gaussians.fit(z, torch.zeros(n, dtype=torch.long))
         own = replace(
-            Gaussians.fit(z[surest], seen, floor=FLOOR * float(z.double().var(0).mean())),
+            Gaussians.fit(z[confident], seen, floor=FLOOR * float(z.double().var(0).mean())),
             mean=whole.mean,
             background=whole.background,
         )

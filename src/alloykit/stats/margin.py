@@ -1,4 +1,4 @@
-"""The lead of the most confident teacher over those that contradict it (MUKA, Eq. 15)."""
+"""The margin of the most confident teacher over those that disagree with it (MUKA, Eq. 15)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ def margin(confidence: Tensor, top_class: Tensor) -> Tensor:
 
     confidence [B, N]; top_class [B, N] int64, each teacher's best class as a position in the union.
     For disjoint label sets every other teacher disagrees and this is Eq. 15, c_max − c_second. Teachers that agree
-    on a shared class must not punish each other: that extension is ours. One teacher alone has nobody to be compared
+    on a shared class must not punish each other: that extension is ours. One teacher alone has no other to be compared
     with: v = 1 (ours).
     """
     if confidence.shape[-1] == 1:

@@ -3,7 +3,7 @@
     manifest.json                              format, rows per shard, digest of the salt of the text ids
     shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
-    teachers/NAME/fingerprint-….json              a model folder that was compared with this teacher (sweep/teacher_fingerprint.py)
+    teachers/NAME/fingerprint-….json              a model folder that was compared with this teacher (knowledge/sweep/teacher_fingerprint.py)
     teachers/NAME/SHARD.logits.safetensors     logits [R, C_i] float32
     teachers/NAME/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
     teachers/NAME/SHARD.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6

@@ -69,9 +69,9 @@ def draw_hidden(e: Tensor, share: float) -> Tensor:
     return hidden
 
 
-def hidden_loss(said: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
+def hidden_loss(predicted: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
     """Mean over a sample's hidden positions and widths of (W h − e)². [B, L, d], [B, L, d], [B, L] bool → [B]."""
-    each = ((said - embeddings) ** 2).mean(-1)
+    each = ((predicted - embeddings) ** 2).mean(-1)
     mask = hidden.to(each)
     return (each * mask).sum(-1) / mask.sum(-1).clamp(min=1)
 

@@ -98,6 +98,6 @@ class AsDfd(Method):
             return answers  # a real text: nothing is hidden
         weight = inputs.modules["predict"].weight
         assert isinstance(weight, Tensor)
-        said = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
-        own = hidden_loss(said, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
+        predicted = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
+        own = hidden_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
         return answers | {"self": self.options.self_supervised * own}

@@ -37,7 +37,10 @@ from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
 from alloykit.outputs import Rows, Source, chunks, sample
 
 PRETRAIN, JOINT = "pretrain", "joint"
-SELECTION, NOBODY = "Share of each label's texts for which each teacher was selected, after the first phase", "nobody"
+SELECTION, NO_TEACHER = (
+    "Share of each label's texts for which each teacher was selected, after the first phase",
+    "no teacher",
+)
 SEEN, BATCH = 20_000, 32  # texts of the pool that the policy sees beforehand, and how many at a time
 
 
@@ -130,9 +133,9 @@ class RLKD(Method):
             policy.remember(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
             if self._policys_turn(policy):
                 return SkippedStep(ce=label_loss(inputs).detach())
-        taught, chosen = self._taught(actions, rows, inputs.context, inputs.student.logits)
+        from_teachers, chosen = self._from_teachers(actions, rows, inputs.context, inputs.student.logits)
         alpha, share = self.options.alpha, chosen.sum().clamp(min=1) / len(chosen)
-        return {"distillation": alpha * taught * chosen / share, "ce": (1 - alpha) * label_loss(inputs)}
+        return {"distillation": alpha * from_teachers * chosen / share, "ce": (1 - alpha) * label_loss(inputs)}
 
     def after_step(self, step: Step) -> None:
         """The policy learns (Eq. 8), at once or at the end of the epoch."""
@@ -157,14 +160,14 @@ class RLKD(Method):
         """How often each teacher was selected, by label and over the training."""
         by_label = cast("Policy", modules["policy"]).by_label(list(context.space.names))
         noted = [h for h in history if "selected_nobody" in h]
-        keys = {name: f"selected_{i}" for i, name in enumerate(teachers)} | {NOBODY: "selected_nobody"}
+        keys = {name: f"selected_{i}" for i, name in enumerate(teachers)} | {NO_TEACHER: "selected_nobody"}
         parts: list[Text | Table | Series] = [
-            Text(text="The policy decides text by text which teachers teach. A text for which it selects nobody learns from its label alone."),
+            Text(text="The policy decides text by text which teachers teach. A text for which it selects no teacher learns from its label alone."),
             Table(
                 caption=SELECTION,
-                columns=("label", "texts", *teachers, NOBODY),
+                columns=("label", "texts", *teachers, NO_TEACHER),
                 rows=tuple((label, s["texts"], *s["teachers"], s["nobody"]) for label, s in by_label.items()),
-                percent=(*teachers, NOBODY),
+                percent=(*teachers, NO_TEACHER),
             ),
         ]  # fmt: skip
         if noted:
@@ -192,7 +195,7 @@ class RLKD(Method):
         f = features(rows, context.space)
         return (f - mean.to(f)) / spread.to(f)
 
-    def _taught(self, actions: Tensor, rows: Rows, context: Context, logits: Tensor) -> tuple[Tensor, Tensor]:
+    def _from_teachers(self, actions: Tensor, rows: Rows, context: Context, logits: Tensor) -> tuple[Tensor, Tensor]:
         """T² L_DL of each text and whether anybody teaches it. [B], [B]"""
         target = mixture(_shares(actions), rows, context.space, self.options.temperature)
         return soft_cross_entropy(target, logits, self.options.temperature), (actions.sum(-1) > 0).to(logits)
@@ -206,15 +209,17 @@ class RLKD(Method):
             return before - ce
         reward = -ce.mean()
         if self.options.reward != "reward1":
-            at, taught, chosen = 0, [], []
+            at, from_teachers, chosen = 0, [], []
             for rows in step.rows:
                 n = len(true_labels(rows))
-                part = self._taught(actions[at : at + n], rows, step.context, logits[at : at + n])
-                taught.append(part[0])
+                part = self._from_teachers(actions[at : at + n], rows, step.context, logits[at : at + n])
+                from_teachers.append(part[0])
                 chosen.append(part[1])
                 at += n
             who = torch.cat(chosen)
-            reward = reward - (torch.cat(taught) * who).sum() / who.sum().clamp(min=1) / self.options.temperature**2
+            reward = (
+                reward - (torch.cat(from_teachers) * who).sum() / who.sum().clamp(min=1) / self.options.temperature**2
+            )
         if self.options.reward == "reward3":
             policy = cast("Policy", step.modules["policy"])
             if policy.measures(self.options.validate_every):
@@ -238,5 +243,5 @@ class RLKD(Method):
 
 
 def _shares(actions: Tensor) -> Tensor:
-    """1/|K| for the selected teachers; zeros where nobody is selected. [B, N]"""
+    """1/|K| for the selected teachers; zeros where no teacher is selected. [B, N]"""
     return actions / actions.sum(-1, keepdim=True).clamp(min=1)

@@ -59,7 +59,7 @@ class Policy(nn.Module):
         return int(self.steps) % 2 == 1
 
     def remember(self, actions: Tensor, losses: Tensor) -> None:
-        """Of one batch of the step: what was drawn, and the student's loss on each text before it."""
+        """Of one batch of the step: what was sampled, and the student's loss on each text before it."""
         self._actions.append(actions)
         self._losses.append(losses)
 
@@ -102,19 +102,17 @@ class Policy(nn.Module):
     def count(self, actions: Tensor, labels: Tensor) -> None:
         self.seen.index_add_(0, labels, torch.ones_like(labels, dtype=self.seen.dtype))
         self.selected.index_add_(0, labels, actions.to(self.selected))
-        nobody = (actions.sum(-1) == 0).to(self.empty)
-        self.empty.index_add_(0, labels, nobody)
-        self.recent += torch.cat([actions.sum(0), nobody.sum().view(1), nobody.new_full((1,), len(actions))]).to(
+        none = (actions.sum(-1) == 0).to(self.empty)
+        self.empty.index_add_(0, labels, none)
+        self.recent += torch.cat([actions.sum(0), none.sum().view(1), none.new_full((1,), len(actions))]).to(
             self.recent
         )
 
     def shares(self) -> dict[str, float]:
-        """Since the last call: how often each teacher was selected, and nobody was."""
-        *selected, nobody, n = self.recent.tolist()
+        """Since the last call: how often each teacher was selected, and no teacher was."""
+        *selected, none, n = self.recent.tolist()
         self.recent.zero_()
-        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {
-            "selected_nobody": nobody / max(n, 1)
-        }
+        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_nobody": none / max(n, 1)}
 
     def by_label(self, names: list[str]) -> dict[str, dict[str, Any]]:
         found = {}

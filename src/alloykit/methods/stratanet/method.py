@@ -62,7 +62,7 @@ class StrataNetOptions(MethodOptions):
     temperature: float = Field(0.75, gt=0)
     """Of the teachers' answers and the student's, within each teacher's labels (Table 4)."""
     sharpness: float = Field(1.0, gt=0)
-    """τ_c: the lower, the more the surest teacher's answer counts (ours)."""
+    """τ_c: the lower, the more the most confident teacher's answer counts (ours)."""
     heads: int = Field(4, gt=0)
     """Attention heads of the amalgamation layer (ours), whose feed-forward part is twice as wide as the student, without dropout (ours)."""
     auxiliary: float = Field(1.0, ge=0)
