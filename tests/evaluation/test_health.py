@@ -145,26 +145,30 @@ FINE = {
     ("below", "above", "sentence"),
     [
         ({"saturated_texts": 0.99}, {"saturated_texts": 0.991}, "on 99.1% of the texts: its outputs are saturated"),
-        ({"pass_variance": 1e-6}, {"pass_variance": 9.9e-7}, "answers all Monte-Carlo passes alike (variance 9.9e-07)"),
-        ({"pass_variance": None}, {"pass_variance": 0.0}, "passes alike (variance 0.0e+00)"),
-        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "cannot read 6% of the pieces ([UNK])"),
-        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "cannot read 100% of the pieces ([UNK])"),
+        (
+            {"pass_variance": 1e-6},
+            {"pass_variance": 9.9e-7},
+            "almost the same probabilities in all Monte-Carlo passes (variance 9.9e-07)",
+        ),
+        ({"pass_variance": None}, {"pass_variance": 0.0}, "passes (variance 0.0e+00)"),
+        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "does not know 6% of the tokens ([UNK])"),
+        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "does not know 100% of the tokens ([UNK])"),
         (
             {"pieces_per_character": 0.9},
             {"spelled_out": True, "pieces_per_character": 0.9},
-            "spells the texts out (0.90 pieces per character)",
+            "very short tokens (0.90 tokens per character)",
         ),
         (
             {"truncated_texts": 0.5},
             {"truncated_texts": 0.51, "lost_tokens": 0.3},
-            "only the beginning of 51% of the texts, and misses 30% of all pieces",
+            "only the beginning of 51% of the texts and misses 30% of all tokens",
         ),
         ({"pass_variance": None, "dropout": 0.1}, {"pass_variance": None, "dropout": 0.0}, "with dropout rates of 0"),
-        ({"dropout": 0.0}, {"pass_variance": 0.0, "dropout": 0.0}, "answers all Monte-Carlo passes alike"),
-        ({"predicted": {"a": 5, "b": 95}}, {"predicted": {"a": 4, "b": 96}}, "answers 'b' to 96% of the texts"),
+        ({"dropout": 0.0}, {"pass_variance": 0.0, "dropout": 0.0}, "almost the same probabilities"),
+        ({"predicted": {"a": 5, "b": 95}}, {"predicted": {"a": 4, "b": 96}}, "predicts 'b' on 96% of the texts"),
     ],
 )
-def test_a_caution_appears_when_its_threshold_is_crossed(below, above, sentence):
+def test_a_warning_appears_beyond_its_threshold(below, above, sentence):
     assert warnings({"x": FINE, "y": FINE | below}) == []
     [found] = warnings({"x": FINE, "y": FINE | above})
     assert found.startswith("teacher 'y' ")
@@ -176,7 +180,7 @@ def test_unknown_pieces_are_named_before_spelling():
     [found] = warnings({"x": both})
     assert "[UNK]" in found
     [found] = warnings({"x": both | {"unknown_tokens": None}})
-    assert "spells" in found
+    assert "very short tokens" in found
 
 
 def test_every_teacher_has_sentences_of_its_own():

@@ -171,7 +171,7 @@ def test_confidence_is_that_of_the_passes_and_over_all_chunks():
 
 
 def clashing(clash, agree, unsure=0, elsewhere=0):
-    """So many texts on which two sure teachers disagree about c, and on which they agree; others that should not count."""
+    """So many texts on which two confident teachers disagree about c, and on which they agree; others that should not count."""
     return pool_of(
         *[(("c", 0.95), ("d", 0.95), ("e", 0.6))] * ((clash + 1) // 2),
         *[(("a", 0.95), ("c", 0.95), ("e", 0.6))] * (clash // 2),
@@ -183,14 +183,13 @@ def clashing(clash, agree, unsure=0, elsewhere=0):
 
 
 @pytest.mark.parametrize("few", [(5, 5), (9, 0), (0, 30), (9, 0, 20), (9, 0, 0, 20), (5, 5, 20, 20)])
-def test_labels_that_agree_half_of_the_time_or_on_too_few_texts_raise_no_caution(few):
+def test_labels_that_agree_half_of_the_time_or_on_too_few_texts_raise_no_warning(few):
     assert warnings(clashing(*few), SPACE, NAMES) == []
 
 
 @pytest.mark.parametrize("many", [(6, 4), (10, 0), (700, 699), (6, 4, 30, 30)])
-def test_labels_that_clash_raise_a_caution(many):
+def test_labels_that_clash_raise_a_warning(many):
     [found] = warnings(clashing(*many), SPACE, NAMES)
     assert found.startswith("label 'c' is shared by teachers 'one' and 'two'")
-    assert f"of {many[0] + many[1]} texts on which both are sure" in found
-    assert f"disagree on {many[0]}. " in found
+    assert f"disagree on {many[0]} of the {many[0] + many[1]} texts on which both are confident" in found
     assert "keep_apart: [c]" in found

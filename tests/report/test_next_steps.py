@@ -85,6 +85,6 @@ def test_instructions_of_a_warning(warning: str, found: list[str]) -> None:
 
 def test_the_instructions_of_warnings_are_steps_and_each_stands_once() -> None:
     warnings = ["teacher 'a' is odd. Set `x: 1`.", "teacher 'b' is odd. Set `x: 1`.", "teacher 'c' is odd."]
-    assert next_steps(case(ensemble=BETTER) | {"warnings": warnings}) == ["Set `x: 1`."]
-    told = learned(0.747, 0.871, 0.897) | {"warnings": [f"the student is under-trained. {ADVICE}"]}
-    assert next_steps(told) == [ADVICE]
+    assert next_steps(case(ensemble=BETTER) | {"warnings": warnings}) == ["Warnings 1, 2: Set `x: 1`."]
+    warnings = [f"the student is under-trained. {ADVICE}", "teacher 'b' is odd. Check it."]
+    assert next_steps(learned(0.747, 0.871, 0.897) | {"warnings": warnings}) == [ADVICE, "Warning 2: Check it."]

@@ -1,1 +1,1 @@
-"""How good is it: predictions, metrics, and what the teachers disagree about."""
+"""Evaluation with labels (metrics, calibration, significance) and without (supervision, teachers' health, student's confidence)."""

@@ -1,4 +1,4 @@
-"""What everybody answered on the test texts: kept beside the scores, so that any figure can be made later without a model."""
+"""The probabilities of every classifier on the test texts. They are stored, so that further figures need no model."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ STUDENT, ENSEMBLE, ROUTING = "student", "ensemble", "routing"
 
 @dataclass
 class Answers:
-    """n labelled texts and what everybody said.
+    """n labelled texts and the probabilities of every classifier.
 
-    `labels`: [n] int64 positions in the union. `probabilities`: way → [n, C] float32, where a way is "teacher NAME"
+    `labels`: [n] int64 positions in the union. `probabilities`: classifier → [n, C] float32, where a classifier is "teacher NAME"
     (zeros at labels that it does not know), "ensemble", "routing" (the method's target) or "student".
-    `teacher_weights`: [n, N], how much each teacher owns a text by the method's routing; `weights`: [n], v(x). Both None
+    `teacher_weights`: [n, N], the weight of each teacher in the method's routing; `weights`: [n], v(x). Both None
     for methods without them. `confidence`: [n, N], each teacher's normalised-entropy confidence.
     """
 
@@ -41,11 +41,14 @@ class Answers:
     teacher_weights: Tensor | None = None
     weights: Tensor | None = None
     ids: Tensor | None = None
-    """Which texts these are, [n, 16] uint8; only of answers that were read back."""
+    """The ids of the texts, [n, 16] uint8; only of answers that were loaded from a file."""
 
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
-        """accuracy, macro-F1 and accuracy per teacher's texts of every way; for the routing also how often the teacher
-        with the largest weight knows the true label, over all texts and in the mean over the teachers' own texts."""
+        """Accuracy, macro-F1 and accuracy per teacher's labels, of every classifier.
+
+        The routing also has `right_teacher`, the share of texts for which the teacher with the largest weight knows the true label, and
+        `right_teacher_balanced`, its mean over the teachers, each over the texts whose label it knows.
+        """
         found = {
             way: score(probabilities.argmax(-1), self.labels, space, teachers)
             for way, probabilities in self.probabilities.items()
@@ -58,7 +61,7 @@ class Answers:
         return found
 
     def save(self, path: Path, ids: list[str]) -> None:
-        """Write everything, and which texts it is about (`ids`, [n, 16] uint8), to one safetensors file."""
+        """Write everything to one safetensors file, with the ids of the texts ([n, 16] uint8)."""
         tensors = {f"probabilities.{way}": p for way, p in self.probabilities.items()}
         tensors |= {"labels": self.labels, "confidence": self.confidence}
         tensors |= {"ids": torch.frombuffer(bytearray.fromhex("".join(ids)), dtype=torch.uint8).view(-1, 16)}
@@ -71,7 +74,7 @@ class Answers:
 
     @classmethod
     def load(cls, path: Path) -> Answers:
-        """Read them back. AlloyError if the file is damaged, or holds something else."""
+        """Load a saved file. AlloyError if it is damaged or holds something else."""
         try:
             with safetensors.safe_open(path, framework="pt") as file:
                 ways = json.loads((file.metadata() or {})["ways"])
@@ -92,7 +95,7 @@ class Answers:
         return found
 
     def _check(self) -> None:
-        """ValueError where shapes do not fit."""
+        """ValueError if the shapes do not fit."""
         n, widths = len(self.labels), {p.shape[1:] for p in self.probabilities.values()}
         shapes = [
             self.labels.dim() == 1,
@@ -112,7 +115,7 @@ class Answers:
 def of_teachers(
     source: Source, labels: Tensor, method: Method | None, context: Context, teachers: list[str]
 ) -> Answers:
-    """Every teacher alone, their ensemble and, where there is a method with a single target, its routing."""
+    """Every teacher alone, their ensemble and, for a method with a single target, its routing."""
     ways: dict[str, Method] = {
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }

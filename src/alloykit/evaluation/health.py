@@ -1,4 +1,4 @@
-"""Is a teacher fit to be asked? What can be seen without labels: how its passes vary, how sure it is, what it can read."""
+"""Checks of a teacher without labels: variance over its passes, confidence, and what its tokenizer makes of the texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ONE_LABEL = 0.95
 
 
 def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int) -> dict[str, Any]:
-    """What a tokenizer makes of some texts.
+    """What a tokenizer makes of some texts, as shares.
 
     `unknown_tokens`: share of [UNK] among all pieces; None for tokenizers without one (byte-level). `truncated_texts`: share
     of texts longer than the teacher reads. `lost_tokens`: share of all pieces that it never sees. `tokens`: mean per text.
@@ -50,7 +50,7 @@ def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_
 
 
 def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequence[str]) -> dict[str, Any]:
-    """How sure a teacher is over the pool. probabilities: [n, C_i] of the plain pass.
+    """How confident a teacher is on the pool. probabilities: [n, C_i] of the plain pass.
 
     `excess`: mean maximum probability − 1/C_i, which is 0 for a teacher that guesses. `pass_variance`: mean over texts and
     labels of the variance of a probability over the Monte-Carlo passes; None without passes.
@@ -67,43 +67,46 @@ def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequen
 
 
 def warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
-    """Sentences about teachers that look wrong on this pool."""
+    """One sentence for each sign that a teacher does not suit this pool."""
     found = []
     for name, t in teachers.items():
         if t["saturated_texts"] > 0.99:
             found.append(
-                f"teacher '{name}' gives more than {SATURATED} to one label on {t['saturated_texts']:.1%} of the texts: its "
+                f"teacher '{name}' gives one label a probability above {SATURATED} on {t['saturated_texts']:.1%} of the texts: its "
                 "outputs are saturated, so its confidence says little about which texts it knows."
             )
         if t["pass_variance"] is not None and t["pass_variance"] < FEW_PASSES_DIFFER:
             found.append(
-                f"teacher '{name}' answers all Monte-Carlo passes alike (variance {t['pass_variance']:.1e}): its dropout does "
-                "next to nothing. Set `method: {dropout: 0.1}`, or spare the passes with `passes: 0`."
+                f"teacher '{name}' gives almost the same probabilities in all Monte-Carlo passes (variance {t['pass_variance']:.1e}). "
+                "Set `method: {dropout: 0.1}`, or skip the passes with `passes: 0`."
             )
         elif t["pass_variance"] is None and t.get("dropout") == 0:
             found.append(
-                f"teacher '{name}' was saved with dropout rates of 0. This method does not mind; one that measures uncertainty, "
-                "such as `muka`, would need `dropout: 0.1`."
+                f"teacher '{name}' was saved with dropout rates of 0. This method does not use dropout; a method with Monte-Carlo passes "
+                "needs `dropout: 0.1`."
             )
         unknown = t.get("unknown_tokens")
         if unknown is not None and unknown > UNKNOWN_TOKENS:
             found.append(
-                f"teacher '{name}' cannot read {unknown:.0%} of the pieces ([UNK]): are the texts in a language or script "
-                "that it knows?"
+                f"teacher '{name}' does not know {unknown:.0%} of the tokens ([UNK]). Check that it knows the language and the script "
+                "of the texts."
             )
         elif t.get("spelled_out"):
             found.append(
-                f"teacher '{name}' spells the texts out ({t['pieces_per_character']:.2f} pieces per character): are they in a "
-                "language that it knows?"
+                f"teacher '{name}' splits the texts into very short tokens ({t['pieces_per_character']:.2f} tokens per character). Check "
+                "that it knows their language."
             )
         if t.get("truncated_texts", 0) > TRUNCATED:
             found.append(
-                f"teacher '{name}' reads only the beginning of {t['truncated_texts']:.0%} of the texts, and misses "
-                f"{t['lost_tokens']:.0%} of all pieces. Raise `training: {{max_length: …}}` if the rest matters."
+                f"teacher '{name}' reads only the beginning of {t['truncated_texts']:.0%} of the texts and misses "
+                f"{t['lost_tokens']:.0%} of all tokens. Raise `training: {{max_length: …}}` if the rest matters."
             )
         counts = t["predicted"]
         total = sum(counts.values())
         most = max(counts, key=lambda label: counts[label])
         if total and counts[most] > ONE_LABEL * total:
-            found.append(f"teacher '{name}' answers '{most}' to {counts[most] / total:.0%} of the texts.")
+            found.append(
+                f"teacher '{name}' predicts '{most}' on {counts[most] / total:.0%} of the texts. Check that the pool has texts of its other "
+                "labels."
+            )
     return found

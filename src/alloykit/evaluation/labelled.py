@@ -1,4 +1,4 @@
-"""What labelled test texts say: everything that the report shows, from the answers alone."""
+"""The evaluation on labelled texts, from stored probabilities alone."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from alloykit.labels import LabelSpace
 from alloykit.stats.temperature import tempered
 
 BINS = 20
-ORACLE = "oracle routing"  # every text answered by teachers that know its label: the ceiling of any routing
+ORACLE = "oracle routing"  # every text is answered by the teachers that know its label: the upper bound of any routing
 
 
 def assess(
@@ -30,7 +30,7 @@ def assess(
 ) -> dict[str, Any]:
     """metrics.json's `evaluation`.
 
-    oracle: [n, C], what a model trained on all labels says; without it the teachers that know the true label stand in.
+    oracle: [n, C], the probabilities of a model trained on all labels; without it those of the teachers that know the true label.
     temperature: the student's, as fitted without labels; its effect on the student's ECE is reported.
     """
     y, p = answers.labels, answers.probabilities

@@ -1,4 +1,4 @@
-"""How far is the supervision from what an oracle would have said? (MUKA, Fig. 4)"""
+"""Distance of the supervision from an oracle (MUKA, Fig. 4)."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ EPSILON = 1e-3
 
 
 def owners_oracle(teachers: list[Tensor], labels: Tensor, space: LabelSpace) -> Tensor:
-    """What the teachers that know the true label say, averaged: Σ_{i knows y} Pad_i(p_i) / #. [n, C] float64 (ours).
+    """The mean output of the teachers that know the true label: Σ_{i knows y} Pad_i(p_i) / #. [n, C] float64 (ours).
 
     teachers: per teacher [n, C], zero at labels that it does not know. The paper's oracle is a model trained on all labels;
-    this one needs no further model and says how much is lost by routing alone.
+    this one needs no further model and shows how much routing alone loses.
     """
     knows = space.knows()[:, labels].double()  # [N, n]
-    said = torch.stack([p.double() for p in teachers])
-    return (knows.unsqueeze(-1) * said).sum(0) / knows.sum(0).unsqueeze(-1)
+    outputs = torch.stack([p.double() for p in teachers])
+    return (knows.unsqueeze(-1) * outputs).sum(0) / knows.sum(0).unsqueeze(-1)
 
 
 def kl_to(oracle: Tensor, q: Tensor, epsilon: float = EPSILON) -> Tensor:
@@ -33,7 +33,7 @@ def kl_to(oracle: Tensor, q: Tensor, epsilon: float = EPSILON) -> Tensor:
 
 
 def distance(oracle: Tensor, ways: dict[str, Tensor], weights: Tensor | None) -> dict[str, Any]:
-    """Mean KL(oracle ‖ ·) of every way; with v(x), of the routing also over its clear (v ≥ 0.5) and its other texts."""
+    """Mean KL(oracle ‖ ·) of every classifier. With weights v(x), the routing also has its mean over texts with v ≥ 0.5 and over the others."""
     per_text = {name: kl_to(oracle, q) for name, q in ways.items()}
     found: dict[str, Any] = {"mean": {name: float(kl.mean()) for name, kl in per_text.items()}}
     if weights is not None and "routing" in per_text:

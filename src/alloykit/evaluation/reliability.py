@@ -1,4 +1,4 @@
-"""Is a classifier right as often as it is confident? Reliability diagram and expected calibration error."""
+"""Calibration: reliability diagram and expected calibration error (ECE)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,9 @@ def reliability(probabilities: Tensor, labels: Tensor, bins: int = BINS) -> dict
         n = int(inside.sum())
         if not n:
             continue
-        said, was = float(confidence[inside].mean()), float(right[inside].mean())
-        error += n / len(labels) * abs(was - said)
-        rows.append({"low": b / bins, "high": (b + 1) / bins, "texts": n, "confidence": said, "accuracy": was})
+        mean_confidence, accuracy = float(confidence[inside].mean()), float(right[inside].mean())
+        error += n / len(labels) * abs(accuracy - mean_confidence)
+        rows.append(
+            {"low": b / bins, "high": (b + 1) / bins, "texts": n, "confidence": mean_confidence, "accuracy": accuracy}
+        )
     return {"ece": error, "overconfidence": float(confidence.mean() - right.mean()), "bins": rows}

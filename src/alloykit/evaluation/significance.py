@@ -1,4 +1,4 @@
-"""Is one classifier better than another, or is the difference chance? Everything here is paired: both answered the same texts."""
+"""Significance of the difference between two classifiers. All tests are paired: both classifiers answered the same texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How sure the student is of the pool, and how far that can be believed without labels."""
+"""The confidence of the student on the pool, and its calibration without labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LEAST = 20
 def pool_confidence(
     probabilities: Tensor, supervision: Supervision | None, unseen: Tensor, names: Sequence[str], rows: Sequence[int]
 ) -> dict[str, Any]:
-    """The student's confidence over some texts of the pool, its label-free calibration, and the texts it is least sure of.
+    """The student's confidence over some texts of the pool, its label-free calibration, and its least certain texts.
 
     probabilities: [n, C] of the student. supervision: the method's, for the same texts. unseen: [n] bool, texts that the
     student did not train on; the temperature is fitted to the supervision of those alone. rows: [n], positions in the input.

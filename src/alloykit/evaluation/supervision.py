@@ -1,4 +1,4 @@
-"""What the teachers and the method said about the pool, without any label."""
+"""The outputs of the teachers and of the method on the pool, without labels."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BINS = 20
 
 
 def summarise(method: Method, source: Source, context: Context, teachers: list[str]) -> dict[str, Any] | None:
-    """How the method treated the pool. None for methods without a single target.
+    """The targets and weights that the method gives to the pool. None for methods without a single target.
 
     Per predicted label: texts, Σv, effective sample size (Σv)²/Σv², and each teacher's mean weight. Over the pool: each
     teacher's share, and a histogram of v(x) in equal bins from 0 to 1, or to its largest value if that is more.
@@ -94,7 +94,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
 
 
 def warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
-    """Shared labels on which confident teachers keep disagreeing: perhaps one name stands for two things."""
+    """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
     probabilities = [
         torch.cat([rows.teachers[i].probabilities() for rows in chunks(source)]) for i in range(len(teachers))
     ]
@@ -109,9 +109,9 @@ def warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str
                 clash = both & (tops[a] != tops[b])
                 if int(both.sum()) >= 10 and int(clash.sum()) > 0.5 * int(both.sum()):
                     found.append(
-                        f"label '{label}' is shared by teachers '{teachers[a]}' and '{teachers[b]}', but of {int(both.sum())} "
-                        f"texts on which both are sure (at least {SURE}) and one says '{label}', they disagree on "
-                        f"{int(clash.sum())}. If the name means different things, set `labels: {{keep_apart: [{label}]}}`."
+                        f"label '{label}' is shared by teachers '{teachers[a]}' and '{teachers[b]}', but they disagree on "
+                        f"{int(clash.sum())} of the {int(both.sum())} texts on which both are confident (at least {SURE}) and one predicts "
+                        f"'{label}'. If the name means different things, set `labels: {{keep_apart: [{label}]}}`."
                     )
     return found
 

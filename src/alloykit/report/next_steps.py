@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alloykit.report.figures import percent
@@ -34,9 +34,20 @@ def next_steps(metrics: Mapping[str, Any]) -> list[str]:
         steps = [
             "Label about 300 texts that were drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
         ]
-    steps += [step for warning in metrics.get("warnings") or [] for step in instructions(warning)]
-    found = list(dict.fromkeys(steps))
-    return found or ["Use the student: `alloykit predict RUN texts.csv`. The test found no problem."]
+    steps = list(dict.fromkeys(steps + _of_warnings(metrics, steps)))
+    return steps or ["Use the student: `alloykit predict RUN texts.csv`. The test found no problem."]
+
+
+def _of_warnings(metrics: Mapping[str, Any], known: Sequence[str]) -> list[str]:
+    """The instructions of the warnings that are no steps already, each once, with the numbers of the warnings that give it."""
+    numbers: dict[str, list[int]] = {}
+    for number, warning in enumerate(metrics.get("warnings") or [], 1):
+        for instruction in instructions(warning):
+            if not any(instruction.startswith(step) for step in known):
+                numbers.setdefault(instruction, []).append(number)
+    return [
+        f"Warning{'s' if found[1:] else ''} {', '.join(map(str, found))}: {text}" for text, found in numbers.items()
+    ]
 
 
 def instructions(warning: str) -> list[str]:
