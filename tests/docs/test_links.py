@@ -47,3 +47,9 @@ def test_every_page_can_be_reached() -> None:
         name = page.relative_to(index.parent).with_suffix("")
         listed = str(name) in text or re.search(rf"^{name.name}$", text, re.MULTILINE)
         assert listed or name.parts[0] in ("dev", "index"), f"{name} is in no table of contents"
+
+
+def test_the_architecture_names_every_package() -> None:
+    text = (ROOT / "docs" / "dev" / "architecture.md").read_text(encoding="utf-8")
+    packages = {p.parent.name for p in ROOMS[1].glob("*/__init__.py")}
+    assert not {name for name in packages if not re.search(rf"`{name}\b", text)}
