@@ -14,7 +14,9 @@ from benchmarks.harness.results import RESULTS, load, written
 INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 
 
-@pytest.mark.parametrize("paper", ["muka", "stratanet", "distill", "speed", "alloy", "significance", "defaults"])
+@pytest.mark.parametrize(
+    "paper", ["muka", "stratanet", "distill", "speed", "alloy", "significance", "defaults", "faults"]
+)
 def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = import_module(f"benchmarks.{paper}.page")
     committed = (page.RESULTS / f"{paper}.md").read_text(encoding="utf-8")
