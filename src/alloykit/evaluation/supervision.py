@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -62,16 +63,10 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     teacher a histogram of c = 1 − u / log C_i over [0, 1].
     """
     n = len(teachers)
-    sure = torch.cat([torch.stack([_top(rows, i) >= SURE for i in range(n)], -1) for rows in chunks(source)]).sum(-1)
-    c = torch.cat(
-        [torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1) for rows in chunks(source)]
-    )
-    tops = torch.cat(
-        [
-            torch.stack([space.index(i)[rows.teachers[i].logits.argmax(-1)] for i in range(n)], -1)
-            for rows in chunks(source)
-        ]
-    )
+    answers = _Answers.of(source, n)
+    sure = (answers.top >= SURE).sum(-1)
+    c = answers.confidence
+    tops = torch.stack([space.index(i)[answers.label[:, i]] for i in range(n)], -1)
     knows = space.knows()
     shared = []
     for a in range(n):
@@ -95,12 +90,9 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
 
 def warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
     """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
-    probabilities = [
-        torch.cat([rows.teachers[i].probabilities() for rows in chunks(source)]) for i in range(len(teachers))
-    ]
-    found = []
-    tops = [space.index(i)[p.argmax(-1)] for i, p in enumerate(probabilities)]
-    sure = [p.max(-1).values >= SURE for p in probabilities]
+    answers, found = _Answers.of(source, len(teachers)), list[str]()
+    tops = [space.index(i)[answers.label[:, i]] for i in range(len(teachers))]
+    sure = [answers.top[:, i] >= SURE for i in range(len(teachers))]
     for label, owners in space.shared().items():
         c = space.position(label)
         for n, a in enumerate(owners):
@@ -122,9 +114,23 @@ def effective_sample_size(v: Tensor) -> float:
     return float(v.double().sum()) ** 2 / squares if squares > 0 else 0.0
 
 
-def _top(rows: Any, teacher: int) -> Tensor:
-    top: Tensor = rows.teachers[teacher].probabilities().max(-1).values
-    return top
+@dataclass(frozen=True)
+class _Answers:
+    """The teachers' answers to a sample, read in one pass. `top`: [n, N] largest probability of the plain pass. `label`: [n, N] int64, its
+    position among the teacher's own labels. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
+
+    top: Tensor
+    label: Tensor
+    confidence: Tensor
+
+    @classmethod
+    def of(cls, source: Source, n: int) -> _Answers:
+        top, label, sure = [], [], []
+        for rows in chunks(source):
+            top.append(torch.stack([t.probabilities().max(-1).values for t in rows.teachers[:n]], -1))
+            label.append(torch.stack([t.logits.argmax(-1) for t in rows.teachers[:n]], -1))
+            sure.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1))
+        return cls(torch.cat(top), torch.cat(label), torch.cat(sure))
 
 
 def _shares(w: Tensor | None, teachers: list[str]) -> dict[str, float] | None:

@@ -62,8 +62,12 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     pieces = [list(shown["text"])] + ([[p for p in shown["text_pair"] if p]] if texts.is_pair else [])
     pieces = [[text[:LOOKED_INTO] for text in part] for part in pieces]
     found, pool = {}, sample(source, LOOKED_AT)
+    probabilities: list[list[Tensor]] = [[] for _ in prepared.infos]
+    for rows in chunks(pool):
+        for mine, teacher in zip(probabilities, rows.teachers, strict=True):
+            mine.append(teacher.probabilities())
     for i, info in enumerate(prepared.infos):
-        p = torch.cat([rows.teachers[i].probabilities() for rows in chunks(pool)])
+        p = torch.cat(probabilities[i])
         tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
         ids = [e for part in pieces for e in whole(tokenizer, part)]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
