@@ -20,7 +20,7 @@ from alloykit.models.tokens import encode, pad
 from alloykit.outputs import Source
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.train_student import train_student
 from alloykit.stats.temperature import fit_temperature
 from alloykit.training.dataset import held_out_size, split_held_out
@@ -46,9 +46,9 @@ def student(world: World, size: int, layers: int, training: dict[str, Any], *, w
     seen: list[dict[str, Any]] = []
     if watch:
         prepared = replace(prepared, method=watched(prepared, world, source, context, seen))
-    train_student(prepared, Run(folder), source, context, None)
+    train_student(prepared, RunFolder(folder), source, context, None)
     took = time.perf_counter() - begun
-    found = Run(folder).training
+    found = RunFolder(folder).training
     checks = [e for e in found["history"] if "eval_criterion" in e]
     answers = _answers(Predictor.load(folder / "student", world.about.tokens), world.test)
     targets, labels = world.targets(size), prepared.labels(world.test)

@@ -12,7 +12,6 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.commands.teach import teach
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
@@ -20,6 +19,7 @@ from alloykit.progress import say
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.knowledge import knowledge_of
 from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.teach_recipes import teach_recipe
 from benchmarks.defaults.trimmed import trimmed
 from benchmarks.harness.data import read, write
 
@@ -109,7 +109,7 @@ class World:
                 "training": training,
                 "output": str(self.folder / f"teacher{i + 1}"),
             }
-            found.append(teach(parse(recipe, TeachRecipe)))
+            found.append(teach_recipe(parse(recipe, TeachRecipe)))
         return found
 
     def recipe(self, size: int, student: dict[str, Any], training: dict[str, Any], output: Path) -> Recipe:

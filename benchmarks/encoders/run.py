@@ -9,11 +9,11 @@ from typing import Any
 
 import torch
 
-from alloykit.commands.teach import teach
 from alloykit.files import read_json, write_json
 from alloykit.progress import say
 from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.teach_recipes import teach_recipe
 from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import SETS, Files, read
 from benchmarks.harness.profiles import SMALL, Profile
@@ -71,7 +71,7 @@ class EncoderRun:
             "training": {**profile.teacher, "learning_rate": rate, "max_length": profile.max_length},
             "output": str(output),
         }
-        return Predictor.load(teach(parse(recipe, TeachRecipe)), profile.max_length)
+        return Predictor.load(teach_recipe(parse(recipe, TeachRecipe)), profile.max_length)
 
 
 def _accuracy(classifier: Predictor, path: Path) -> float:

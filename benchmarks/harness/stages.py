@@ -13,8 +13,6 @@ from typing import Any
 
 from transformers import AutoTokenizer
 
-from alloykit.commands.teach import teach
-from alloykit.commands.teach_together import teach_together
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -24,6 +22,7 @@ from alloykit.models.device import pick_device
 from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.prepare import Prepared, prepare, stored
+from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.teachers.hugging_face import TeacherSpec
 from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
@@ -82,7 +81,7 @@ class Stages:
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.files[plan.dataset].validation())}
-        return teach(parse(recipe, TeachRecipe))
+        return teach_recipe(parse(recipe, TeachRecipe))
 
     def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
         usual = self.profile.teacher | self.profile.of_sets([plan.dataset], "teacher") | self.profile.rate(plan.encoder)
@@ -101,7 +100,7 @@ class Stages:
             "training": self.training(settings, 100 * self.seed),
             "output": str(self.shared / self._teachers(pool) / "together"),
         }
-        return teach_together(parse(recipe, TogetherRecipe))
+        return teach_together_recipe(parse(recipe, TogetherRecipe))
 
     def recipe(
         self, pool: str, method: dict[str, Any], output: Path, student: str | None = None, **training: Any
@@ -203,7 +202,7 @@ class Stages:
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.validation())}
-        return teach(parse(recipe, TeachRecipe))
+        return teach_recipe(parse(recipe, TeachRecipe))
 
     def _joined(self, name: str, parts: dict[str, Path]) -> Path:
         target = self.folder / "texts" / f"{name}.parquet"

@@ -11,15 +11,15 @@ from typing import Any
 import datasets
 import torch
 
-from alloykit.commands.plan import plan
-from alloykit.commands.teach import teach
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
 from alloykit.progress import say, set_quiet
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
+from alloykit.stages.planning import plan_recipe
 from alloykit.stages.prepare import prepare
+from alloykit.stages.teach_recipes import teach_recipe
 from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
@@ -53,7 +53,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     first = {name: found[0]["seconds"] for name, found in ways.items()}
     slow, better = (name for name in first if name.startswith("by hand"))
     ours = ["alloykit, K = 16", "alloykit, K = 16, float32"]
-    predicted = plan(_recipe(data, folder, teachers, 0, 16))["seconds"]
+    predicted = plan_recipe(_recipe(data, folder, teachers, 0, 16))["seconds"]
     real = ways[ours[0]][0]
     return {
         "settings": {"texts": TEXTS, "test": TEST, "length": LENGTH, "encoder": ENCODER, "passes": by_hand.PASSES},
@@ -81,7 +81,7 @@ def _teacher(data: Path, folder: Path, labels: list[str]) -> Path:
     }
     training = {"epochs": 3, "learning_rate": 2e-4, "batch_size": 32, "select": "last", "held_out": 0.0}
     values = {"model": ENCODER, "data": source, "labels": labels, "training": training, "output": str(folder)}
-    return teach(parse(values, TeachRecipe))
+    return teach_recipe(parse(values, TeachRecipe))
 
 
 def _by_hand(data: Path, teachers: list[Path], texts: list[str], seed: int, pad_to: int | None) -> dict[str, float]:

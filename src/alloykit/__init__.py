@@ -1,8 +1,8 @@
-"""alloykit melts fine-tuned text classifiers with different labels into one small student.
+"""alloykit distils fine-tuned text classifiers with different labels into one small student.
 
 run = alloykit.amalgamate(teachers=["teachers/billing", "teachers/tech"], texts="tickets.csv",
                           student={"model": "bundled:minilm", "layers": 3}, output="runs/tickets")
-run.predict(["I was charged twice"])
+run.predict("I was charged twice")
 """
 
 from __future__ import annotations
@@ -14,13 +14,18 @@ if TYPE_CHECKING:
     from alloykit.commands.amalgamate import amalgamate as amalgamate
     from alloykit.commands.distill import distill as distill
     from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.generate import generate as generate
+    from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
+    from alloykit.commands.report import report as report
+    from alloykit.commands.sweep import sweep as sweep
+    from alloykit.commands.teach import teach as teach
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
     from alloykit.labels import LabelSpace as LabelSpace
     from alloykit.methods.protocol import Method as Method
-    from alloykit.stages.run_folder import Run as Run
+    from alloykit.stages.run import Run as Run
 
 __version__ = "0.1.0"
 
@@ -29,12 +34,17 @@ _HOMES = {
     "AlloyWarning": "errors",
     "LabelSpace": "labels",
     "Method": "methods.protocol",
-    "Run": "stages.run_folder",
+    "Run": "stages.run",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
     "evaluate": "commands.evaluate",
+    "generate": "commands.generate",
     "load_texts": "data",
+    "plan": "commands.plan",
     "predict": "commands.predict",
+    "report": "commands.report",
+    "sweep": "commands.sweep",
+    "teach": "commands.teach",
 }
 __all__ = [*_HOMES, "__version__"]
 
@@ -44,3 +54,8 @@ def __getattr__(name: str) -> Any:
     if name not in _HOMES:
         raise AttributeError(f"module 'alloykit' has no attribute '{name}'")
     return getattr(import_module(f"alloykit.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names, also those that are not imported yet."""
+    return sorted([*__all__, "__doc__", "__file__", "__name__", "__path__"])

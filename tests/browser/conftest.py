@@ -1,4 +1,4 @@
-"""Pages of all sorts: of the toy runs of tests/report, with many labels, with long names, and a comparison."""
+"""Pages of all sorts: of the toy runs of tests/reporting, with many labels, with long names, and a comparison."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from toyruns import once, renamed
 
 from alloykit.commands.report import report
-from alloykit.report import page
+from alloykit.reporting import page
 
 LONG = {
     "refund": "refund" * 14,

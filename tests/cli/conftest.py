@@ -12,8 +12,8 @@ import toy
 from commandline import Call, Finished, Result, Taught, execute, write_recipe
 
 from alloykit.cli import main as cli
-from alloykit.commands.teach import teach
 from alloykit.recipe.models import TeachRecipe, parse
+from alloykit.stages.teach_recipes import teach_recipe
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Taught:
             "output": str(root / name),
         }
     result = execute("teach", write_recipe(root, recipes["billing"], "billing.yaml"))
-    teach(parse(recipes["delivery"], TeachRecipe))
+    teach_recipe(parse(recipes["delivery"], TeachRecipe))
     return Taught(encoder, data, {name: root / name for name in recipes}, recipes["billing"], result)
 
 

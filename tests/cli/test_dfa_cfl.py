@@ -10,8 +10,8 @@ import tiny
 import torch
 
 import alloykit
-from alloykit.commands.plan import plan
 from alloykit.recipe.models import Recipe, parse
+from alloykit.stages.planning import plan_recipe
 
 TEXTS = tiny.texts(40)
 TRAINING = {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 4}
@@ -89,11 +89,11 @@ def test_plan_counts_the_teachers_that_stay_in_memory(
         "texts": str(tmp_path / "texts.txt"),
         "output": str(tmp_path / "run"),
     }
-    dfa = plan(parse(values, Recipe))
-    kd = plan(parse(values | {"method": "vanilla_kd"}, Recipe), probe=False)
+    dfa = plan_recipe(parse(values, Recipe))
+    kd = plan_recipe(parse(values | {"method": "vanilla_kd"}, Recipe), probe=False)
     assert "teachers stay in memory" in dfa["needs"]
     assert dfa["seconds"]["training"] > 0
-    cfl = plan(parse(values | {"method": "cfl"}, Recipe), probe=False)
+    cfl = plan_recipe(parse(values | {"method": "cfl"}, Recipe), probe=False)
     assert cfl["cache_bytes"] - kd["cache_bytes"] == 40 * 2 * (32 + 16) + 2 * 600
     torch.manual_seed(0)
 

@@ -54,7 +54,7 @@ def test_every_method_of_one_task_makes_a_plain_classifier(
     sizes = run.metrics["models"]
     assert list(sizes)[-1] == "student"
     assert all(m["texts_per_second"] > 0 and m["parameters"] > 0 for m in sizes.values())
-    page = run.report.read_text(encoding="utf-8")
+    page = run.report_page.read_text(encoding="utf-8")
     assert "Size and speed" in page
     assert ("texts with labels" in page) is create(name).needs.labels
 
@@ -94,7 +94,7 @@ def test_rl_kd_shows_whom_it_selected(teachers: list[Path], models: dict[str, Pa
     (table,) = (part for part in section["parts"] if part["kind"] == "table")
     assert {row[0] for row in table["rows"]} == set(LABELS)
     assert sum(row[1] for row in table["rows"]) == 40, "one epoch"
-    page = run.report.read_text(encoding="utf-8")
+    page = run.report_page.read_text(encoding="utf-8")
     assert section["title"] in page
     assert str(escape(table["caption"])) in page
 

@@ -14,12 +14,12 @@ from commandline import Call, write_recipe
 
 import alloykit
 import alloykit.stages.generated_texts as generate_module
-from alloykit.commands.generate import generate
 from alloykit.errors import AlloyError
 from alloykit.generation.writer import Writer
 from alloykit.recipe.models import GenerateRecipe, Recipe, parse
-from alloykit.report.figures import percent
+from alloykit.reporting.figures import percent
 from alloykit.stages.amalgamation import run_recipe
+from alloykit.stages.generated_texts import generate_recipe
 
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
 
@@ -60,7 +60,7 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def test_texts_for_every_class_of_every_teacher(place: Path, tmp_path: Path) -> None:
-    found = rows(generate(recipe(place, tmp_path / "out")))
+    found = rows(generate_recipe(recipe(place, tmp_path / "out")))
     assert len(found) == 32
     for teacher, labels in (("billing", {"refund", "charge"}), ("parcels", {"late", "lost"})):
         own = [r for r in found if r["teacher"] == teacher]
@@ -79,7 +79,7 @@ def test_texts_for_every_class_of_every_teacher(place: Path, tmp_path: Path) -> 
 def test_killed_and_started_again_it_writes_the_same(
     place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = rows(generate(recipe(place, tmp_path / "whole")))
+    whole = rows(generate_recipe(recipe(place, tmp_path / "whole")))
     real, calls = Writer.write, []
 
     def write(self: Writer, *args: Any) -> Any:
@@ -90,16 +90,16 @@ def test_killed_and_started_again_it_writes_the_same(
 
     monkeypatch.setattr(Writer, "write", write)
     with pytest.raises(KeyboardInterrupt):
-        generate(recipe(place, tmp_path / "cut"))
+        generate_recipe(recipe(place, tmp_path / "cut"))
     before = len(calls)
-    assert rows(generate(recipe(place, tmp_path / "cut"))) == whole
+    assert rows(generate_recipe(recipe(place, tmp_path / "cut"))) == whole
     monkeypatch.undo()
     needed = len(list((tmp_path / "whole" / "batches").rglob("*-*.json")))
     assert len(calls) == before + needed - 3, "finished batches are not written again"
     told = [json.loads((tmp_path / run / "generation.json").read_text()) | {"seconds": 0} for run in ("whole", "cut")]
     assert told[0] == told[1]
     assert told[0]["reads"] > 0
-    assert generate(recipe(place, tmp_path / "cut")).exists()
+    assert generate_recipe(recipe(place, tmp_path / "cut")).exists()
 
 
 def test_texts_that_are_there_have_their_summary(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -112,18 +112,18 @@ def test_texts_that_are_there_have_their_summary(place: Path, tmp_path: Path, mo
 
     monkeypatch.setattr(generate_module, "write_json", write)
     with pytest.raises(KeyboardInterrupt):
-        generate(recipe(place, tmp_path / "out"))
+        generate_recipe(recipe(place, tmp_path / "out"))
     assert not (tmp_path / "out" / "texts.parquet").exists(), "they would be taken for finished"
     monkeypatch.undo()
-    assert generate(recipe(place, tmp_path / "out")).exists()
+    assert generate_recipe(recipe(place, tmp_path / "out")).exists()
     assert (tmp_path / "out" / "generation.json").exists()
 
 
 def test_a_teachers_texts_do_not_depend_on_the_others(place: Path, tmp_path: Path) -> None:
-    both = rows(generate(recipe(place, tmp_path / "both")))
+    both = rows(generate_recipe(recipe(place, tmp_path / "both")))
     values = recipe(place, tmp_path / "alone").model_dump(mode="json")
     values["teachers"] = values["teachers"][1:]
-    alone = rows(generate(parse(values, GenerateRecipe)))
+    alone = rows(generate_recipe(parse(values, GenerateRecipe)))
     assert [r["text"] for r in both if r["teacher"] == "parcels"] == [r["text"] for r in alone]
 
 
@@ -211,7 +211,7 @@ def test_the_plan_counts_what_is_still_to_be_written(
     assert "texts for teacher billing: 16" in shown
     assert "384 short reads" in shown
     assert not (tmp_path / "run").exists()
-    generate(
+    generate_recipe(
         parse(
             {k: values[k] for k in ("teachers", "generation")}
             | {"max_length": 32, "output": str(tmp_path / "run" / "generated")},
@@ -236,11 +236,11 @@ def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path, c
         parse(values | {"generation": {"per_class": 3}}, Recipe)
     with pytest.raises(AlloyError, match=r"label"):
         alloykit.amalgamate(values["teachers"], tiny.texts(20), values["student"], "stratanet", output=tmp_path / "run")
-    generate(recipe(place, tmp_path / "texts", per_class=4))
+    generate_recipe(recipe(place, tmp_path / "texts", per_class=4))
     with pytest.raises(AlloyError, match="settings that made the texts"):
-        generate(recipe(place, tmp_path / "texts", per_class=5))
+        generate_recipe(recipe(place, tmp_path / "texts", per_class=5))
     with pytest.raises(AlloyError, match="no-such-model"):
-        generate(
+        generate_recipe(
             parse(
                 recipe(place, tmp_path / "no").model_dump(mode="json")
                 | {"generation": block(place, language_model="no-such-model")},
@@ -254,21 +254,21 @@ def test_what_was_made_of_other_models_is_not_taken(place: Path, tmp_path: Path)
     made = tmp_path / "models"
     shutil.copytree(place, made)
     values = recipe(made, tmp_path / "texts", per_class=4)
-    generate(values)
+    generate_recipe(values)
     tiny.classifier(made / "parcels", ["late", "lost"], "roberta", seed=9)
     with pytest.raises(AlloyError, match="settings that made the texts"):
-        generate(values)
+        generate_recipe(values)
     tiny.classifier(made / "parcels", ["late", "lost"], "roberta", seed=2)
-    assert generate(values).exists(), "the same weights again are the same teacher"
+    assert generate_recipe(values).exists(), "the same weights again are the same teacher"
     tiny.language_model(made / "lm", seed=5)
     with pytest.raises(AlloyError, match="settings that made the texts"):
-        generate(values)
+        generate_recipe(values)
 
 
 def test_labels_carry_the_unions_names_throughout(place: Path, tmp_path: Path) -> None:
     values = recipe(place, tmp_path / "out", per_class=4).model_dump(mode="json")
     values["labels"] = {"aliases": {"late": "delayed"}}
-    found = rows(generate(parse(values, GenerateRecipe)))
+    found = rows(generate_recipe(parse(values, GenerateRecipe)))
     own = [r for r in found if r["teacher"] == "parcels"]
     assert {r["label"] for r in own} == {"delayed", "lost"}
     assert {r["predicted"] for r in own} <= {"delayed", "lost"}

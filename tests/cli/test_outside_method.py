@@ -133,7 +133,7 @@ def test_text_states_reach_the_method_wherever_it_is_asked(
     assert not told(run, "")
     assert "routing" in run.metrics["evaluation"]["scores"]
     assert run.metrics["supervision"]["texts"] == 40
-    page = run.report.read_text(encoding="utf-8")
+    page = run.report_page.read_text(encoding="utf-8")
     assert "odd &lt;b&gt;words&lt;/b&gt; &amp; <code>ticks</code>" in page
     assert "25.0\u00a0%" in page
     assert tiny.texts(40)[3] in page
@@ -167,7 +167,7 @@ def test_a_method_that_fails_in_its_reporting_costs_its_part_of_the_report_alone
     assert run.has_student
     assert run.predict(["late parcel"])[0]["label"] in LABELS
     assert run.metrics["evaluation"]["scores"]["student"]["accuracy"] >= 0
-    page = run.report.read_text(encoding="utf-8")
+    page = run.report_page.read_text(encoding="utf-8")
     for part in parts:
         assert told(run, part), f"the report says that {part} failed"
         assert all(line.startswith("method 'outside'") and "\n" not in line for line in told(run, part))

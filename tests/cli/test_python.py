@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, get_origin, get_type_hints
 
 import datasets
 import pytest
@@ -11,6 +14,12 @@ import tiny
 from commandline import files_of
 
 import alloykit
+import alloykit.data
+from alloykit.generation.generation_options import GenerationOptions, LanguageModel
+from alloykit.recipe import models as models_
+from alloykit.recipe import typed
+from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 LABELS = ("refund", "charge", "invoice", "track", "damaged")
 TEXTS = tiny.texts(60)
@@ -94,7 +103,8 @@ def test_a_run_from_python_is_a_run_for_the_command(models: dict[str, Path], tmp
         ({"texts": ["a", 5, None, ""] * 2 + [""]}, "student"),
         ({"teachers": []}, "teachers"),
         ({"method": "mukka"}, "Did you mean 'muka'"),
-        ({"trainig": {}}, "did you mean 'training'"),
+        ({"training": {"epoch": 1}}, "training.epoch: unknown key; did you mean 'epochs'"),
+        ({"device": "tpu"}, "device"),
         ({"student": None}, "a `student:` for method 'muka'"),
         ({"evaluate": [{"text": "hi", "label": "weather"}]}, "'weather'"),
         ({"method": "supervised"}, "label"),
@@ -109,3 +119,85 @@ def test_mistakes_are_alloy_errors(
     with pytest.raises(alloykit.AlloyError, match=words):
         alloykit.amalgamate(**arguments(models, tmp_path / "run", **changes))
     assert not (tmp_path / "run").exists()
+
+
+def test_an_unknown_argument_is_a_type_error(tmp_path: Path) -> None:
+    with pytest.raises(TypeError, match="'trainig'"):
+        alloykit.amalgamate(["a"], TEXTS, "b", output=tmp_path / "run", trainig={})  # type: ignore[call-arg]
+
+
+def test_blocks_may_be_the_models_of_the_recipe(models: dict[str, Path], tmp_path: Path) -> None:
+    given = arguments(
+        models, tmp_path / "run", training=TrainingOptions(**TRAINING), labels={"aliases": {"refund": "money"}}
+    )
+    given["teachers"] = [TeacherSpec(model=str(models["billing"]), name="money"), {"model": str(models["delivery"])}]
+    found = alloykit.plan(**given, probe=False)
+    assert found["labels"] == ["money", *LABELS[1:]]
+    assert found["teachers"][0]["name"] == "money"
+    assert found["student_training"]["epochs"] == 2
+    assert found["texts"]["used"] == 60, "texts in memory are planned too"
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_sweep_from_python_is_taken_by_the_run(
+    models: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    given = arguments(models, tmp_path / "run", method="ensemble", student=None)
+    for part in ((1, 2), (2, 2)):
+        assert Path(alloykit.sweep(**given, cache=tmp_path / "cache", part=part)) == tmp_path / "cache"
+    capsys.readouterr()
+    run = alloykit.amalgamate(**given, cache=tmp_path / "cache")
+    assert "reads in" not in capsys.readouterr().err
+    assert not (run.folder / "cache").exists()
+    for part in ((0, 2), (3, 2), "1/2", (1, 2.0)):
+        with pytest.raises(alloykit.AlloyError, match=r"`part` as \(i, n\)"):
+            alloykit.sweep(**given, part=part)  # type: ignore[arg-type]
+
+
+def test_a_teacher_from_texts_in_memory(models: dict[str, Path], tmp_path: Path) -> None:
+    data = [{"text": t, "label": LABELS[i % 3]} for i, t in enumerate(tiny.texts(60, seed=3))]
+    given: dict[str, Any] = {
+        "labels": LABELS[:2],
+        "training": {"epochs": 1, "max_length": 32, "batch_size": 8},
+        "output": tmp_path / "new",
+    }
+    folder = alloykit.teach({"model": str(models["encoder"]), "layers": 1}, data, **given)
+    assert folder == tmp_path / "new"
+    assert {a["label"] for a in alloykit.predict(folder, ["card", "money"])} <= set(LABELS[:2])
+    with pytest.raises(alloykit.AlloyError, match=r"differ|texts"):
+        alloykit.teach({"model": str(models["encoder"]), "layers": 1}, data[:-1], **given)
+
+
+def test_texts_are_generated_from_python(tmp_path: Path) -> None:
+    with pytest.raises(alloykit.AlloyError, match=r"generation.language_model: is missing"):
+        alloykit.generate(["a"], {"per_class": 3}, output=tmp_path / "out")
+
+
+def test_typed_dictionaries_have_the_keys_and_types_of_the_recipe() -> None:
+    pairs = {
+        typed.TeacherDict: TeacherSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
+        typed.LabelsDict: models_.LabelOptions, typed.TrainingDict: TrainingOptions,
+        typed.InferenceDict: models_.InferenceOptions, typed.GenerationDict: GenerationOptions,
+        typed.LanguageModelDict: LanguageModel, typed.ReportDict: models_.ReportOptions,
+    }  # fmt: skip
+    for typed_dict, model in pairs.items():
+        hints = get_type_hints(typed_dict)
+        assert list(hints) == list(model.model_fields), typed_dict
+        for key, field in model.model_fields.items():
+            if get_origin(hints[key]) is Literal:
+                assert hints[key] == field.annotation, (typed_dict, key)
+
+
+def test_every_public_function_is_listed_and_typed() -> None:
+    names = ("amalgamate", "distill", "teach", "generate", "sweep", "plan", "predict", "evaluate", "report", "Run")
+    assert set(names) <= set(dir(alloykit)) & set(alloykit.__all__)
+    for name in names[:-1]:
+        function = getattr(alloykit, name)
+        parameters = inspect.signature(function).parameters.values()
+        assert all(p.annotation is not p.empty and p.kind is not p.VAR_KEYWORD for p in parameters), name
+        assert "AlloyError" in (function.__doc__ or ""), name
+    code = "import alloykit, sys; dir(alloykit); print('torch' in sys.modules); help(alloykit)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    assert done.stdout.startswith("False\n"), "listing imports nothing"
+    assert all(f"    {name}(" in done.stdout for name in names[:-1])
+    assert "class Run(" in done.stdout

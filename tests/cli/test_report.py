@@ -57,7 +57,7 @@ def test_a_run_without_its_report_gets_it_from_the_next_call(run: Path) -> None:
     assert not {"student", "models"} & set(bare.metrics)
     assert bare.metrics["evaluation"]["scores"] == scores
     whole = run_recipe(recipe)
-    assert whole.report.exists()
+    assert whole.report_page.exists()
     assert set(whole.metrics["models"]) == {*whole.metrics["teachers"], "student"}
     assert whole.metrics["student"]
 

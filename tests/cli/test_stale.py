@@ -26,7 +26,7 @@ from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
-from alloykit.stages.run_folder import Run, note_inputs
+from alloykit.stages.run_folder import RunFolder, note_inputs
 
 BILLING = ("refund", "charge", "invoice")
 
@@ -66,7 +66,7 @@ def folder(base: Path, tmp_path: Path) -> Path:
     return tmp_path / "c"
 
 
-def again(folder: Path, changes: dict[str, Any] | None = None, **options: Any) -> Run:
+def again(folder: Path, changes: dict[str, Any] | None = None, **options: Any) -> RunFolder:
     values = yaml.safe_load((folder / "recipe.yaml").read_text()) | (changes or {})
     return run_recipe(parse(values, Recipe), report=False, **options)
 
@@ -205,7 +205,7 @@ class AskingForStates(Muka):
 
 def test_passes_drawn_in_another_way(folder: Path) -> None:
     """The sampler is known only after the sweep: the run is refused then."""
-    run = Run(folder / "run")
+    run = RunFolder(folder / "run")
     knowledge = json.loads((run.folder / "inputs.json").read_text())["cache"]
     note_inputs(run, {"cache": knowledge})
     knowledge["billing"]["sampling"]["sampler"] = "other"

@@ -12,12 +12,12 @@ from labelled import LABELS, TRAINING, arguments, table
 from transformers import AutoModelForSequenceClassification
 
 import alloykit
-from alloykit.commands.teach_together import teach_together
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
+from alloykit.stages.teach_recipes import teach_together_recipe
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
 from alloykit.training.student import build_student
 from alloykit.training.together import CoFinetuning
@@ -37,7 +37,7 @@ def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe
 
 
 def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Path], tmp_path: Path) -> None:
-    folders = teach_together(together(models, tmp_path))
+    folders = teach_together_recipe(together(models, tmp_path))
     assert [f.name for f in folders] == ["wide", "narrow"]
     loaded = [Teacher.load(describe(TeacherSpec(model=str(f)), f.name), max_length=32) for f in folders]
     heads = [t.model.head.state_dict() for t in loaded]
@@ -48,11 +48,11 @@ def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Pat
         said = [t.model(**t.batch(t.encode(tiny.texts(5)))).logits for t in loaded]
     assert all(s.shape == (5, 2) for s in said)
     assert not torch.allclose(*said)
-    assert teach_together(together(models, tmp_path)) == folders, "finished ones are left as they are"
+    assert teach_together_recipe(together(models, tmp_path)) == folders, "finished ones are left as they are"
     recipe = together(models, tmp_path)
     table(tmp_path / "train.csv", 30, 3)
     with pytest.raises(AlloyError, match=r"recipe that made .*\n  - texts differ in content"):
-        teach_together(recipe)
+        teach_together_recipe(recipe)
     run = alloykit.distill(**arguments(folders, models, tmp_path, "mt_bert"))
     assert run.has_student
 
@@ -61,7 +61,7 @@ def test_a_student_made_of_a_co_finetuned_teacher_is_a_plain_classifier(
     models: dict[str, Path], tmp_path: Path
 ) -> None:
     """It takes the encoder, without the head that all had together."""
-    wide, narrow = teach_together(together(models, tmp_path))
+    wide, narrow = teach_together_recipe(together(models, tmp_path))
     values = arguments([wide, narrow], models, tmp_path, "u_ensemble")
     run = alloykit.distill(**values | {"student": {"model": str(wide), "layers": 1}})
     assert not (run.student / "head.safetensors").exists()
@@ -135,7 +135,7 @@ def test_wrong_recipes_of_together(
 
 
 def test_a_damaged_head_is_refused(models: dict[str, Path], tmp_path: Path) -> None:
-    folder = teach_together(together(models, tmp_path))[0]
+    folder = teach_together_recipe(together(models, tmp_path))[0]
     (folder / "head.safetensors").unlink()
     with pytest.raises(AlloyError, match=r"pooled head head\.safetensors"):
         Teacher.load(describe(TeacherSpec(model=str(folder)), "t"))

@@ -9,9 +9,11 @@ from typing import Any
 import pytest
 import yaml
 from commandline import Call, Finished
+from toy import LABELS
 
 import alloykit
 from alloykit import AlloyError, Run
+from alloykit.serving.predictor import Predictor
 
 
 class Model:
@@ -23,17 +25,18 @@ class Model:
 def test_texts_that_are_none(finished: Finished) -> None:
     run = Run(finished.folder)
     cases: list[tuple[Any, str]] = [
-        ("a text", "a list of texts; got one str"), ([None], "NoneType at position 0"), (["a", 5], "int at position 1"),
+        ([None], "NoneType at position 0"), (["a", 5], "int at position 1"),
         (None, "a list of texts"), (b"a text", "one bytes"), (5, "a list of texts"), ({"a"}, "a list of texts"),
     ]  # fmt: skip
     for texts, words in cases:
         with pytest.raises(AlloyError, match=words):
             run.predict(texts)
-        if not isinstance(texts, str):
-            with pytest.raises(AlloyError, match=words):
-                list(alloykit.predict(run, texts))
+        with pytest.raises(AlloyError, match=words):
+            list(alloykit.predict(run, texts))
     with pytest.raises(AlloyError, match="a list of pairs"):
         run.predict(["a"], "b")
+    with pytest.raises(AlloyError, match="a string as the second text of one text; got a list"):
+        run.predict("a", ["b"])  # type: ignore[call-overload]
     with pytest.raises(AlloyError, match="for each of 1 texts"):
         run.predict(["a"], ["b", "c"])
     assert run.predict([]) == []
@@ -84,3 +87,43 @@ def test_a_run_s_own_recipe_cannot_grant_trust(where: str, finished: Finished, t
     call("evaluate", folder).refused("trust_remote_code: true", where, block["model"], "--trust-remote-code")
     assert call("evaluate", folder, "--trust-remote-code").code == 0
     assert call("predict", folder, stdin="refund").code == 0, "predict loads the student alone, and never with trust"
+
+
+def test_one_text_all_probabilities_and_one_loading(finished: Finished, monkeypatch: pytest.MonkeyPatch) -> None:
+    loaded = []
+    load = Predictor.load.__func__  # type: ignore[attr-defined]
+    monkeypatch.setattr(Predictor, "load", classmethod(lambda cls, *a, **k: loaded.append(a) or load(cls, *a, **k)))
+    run = Run(str(finished.folder))
+    one = run.predict("refund the card")
+    assert [one] == run.predict(["refund the card"])
+    every = run.predict(["refund the card", "my parcel"], all_probabilities=True)
+    assert [{k: a[k] for k in ("label", "probability")} for a in every] == run.predict(["refund the card", "my parcel"])
+    for answer in every:
+        assert (
+            answer["probabilities"][answer["label"]] == answer["probability"] == max(answer["probabilities"].values())
+        )
+        assert sum(answer["probabilities"].values()) == pytest.approx(1, abs=1e-5)
+    assert len(loaded) == 1
+
+
+def test_a_student_that_changed_is_loaded_again(finished: Finished, tmp_path: Path) -> None:
+    copy = Run(Path(shutil.copytree(finished.folder, tmp_path / "copy")))
+    assert copy.predict("parcel")["label"] in LABELS
+    shutil.rmtree(copy.student)
+    with pytest.raises(AlloyError, match="does not exist"):
+        copy.predict("parcel")
+
+
+def test_a_run_evaluates_itself_and_writes_its_report(finished: Finished, tmp_path: Path) -> None:
+    copy = Run(shutil.copytree(finished.folder, tmp_path / "copy"))
+    other = shutil.copytree(finished.folder, tmp_path / "other")
+    assert copy.evaluate() == alloykit.evaluate(other)
+    assert copy.evaluate(finished.test)["texts"] == 40
+    copy.report_page.unlink()
+    assert copy.report() == copy.report_page
+    assert copy.report_page.exists()
+    assert alloykit.report(copy, tmp_path / "page.html").read_bytes() == copy.report_page.read_bytes()
+    with pytest.raises(AlloyError, match="got a int"):
+        alloykit.report(5)  # type: ignore[arg-type]
+    with pytest.raises(AlloyError, match="an empty list"):
+        alloykit.report([])

@@ -110,23 +110,23 @@ def teach(
     from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
 
     if together:
-        from alloykit.commands.teach_together import teach_together
+        from alloykit.stages.teach_recipes import teach_together_recipe
 
-        for folder in teach_together(read_recipe(recipe, TogetherRecipe, override)):
+        for folder in teach_together_recipe(read_recipe(recipe, TogetherRecipe, override)):
             terminal.echo(f"teacher: {folder}")
         return
-    from alloykit.commands.teach import teach as run
+    from alloykit.stages.teach_recipes import teach_recipe
 
-    terminal.echo(f"teacher: {run(read_recipe(recipe, TeachRecipe, override))}")
+    terminal.echo(f"teacher: {teach_recipe(read_recipe(recipe, TeachRecipe, override))}")
 
 
 @command
 def generate(recipe: RecipeFile, override: Overrides = None) -> None:
     """Teachers and a language model in, texts for every class of every teacher out."""
-    from alloykit.commands.generate import generate as run
     from alloykit.recipe.models import GenerateRecipe, read_recipe
+    from alloykit.stages.generated_texts import generate_recipe
 
-    terminal.echo(f"texts: {run(read_recipe(recipe, GenerateRecipe, override))}")
+    terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
 
 
 @command
@@ -140,8 +140,8 @@ def sweep(
     ] = "1/1",
 ) -> None:
     """Only the teachers' outputs: let every teacher read every text, and keep its outputs for later runs."""
-    from alloykit.commands.sweep import sweep_recipe
     from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.stages.sweeping import sweep_recipe
 
     sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
 
@@ -155,10 +155,10 @@ def plan(
 ) -> None:
     """What a recipe would run: labels, passes, bytes, time. Writes nothing."""
     from alloykit.cli.listings import plan_lines
-    from alloykit.commands.plan import plan as run
     from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.stages.planning import plan_recipe
 
-    found = run(read_recipe(recipe, Recipe, override), probe=probe)
+    found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
     if as_json:
         terminal.echo_json(found)
     else:
@@ -182,8 +182,9 @@ def evaluate(
     from alloykit.commands.evaluate import evaluate as job
     from alloykit.evaluation.score_table import score_table
 
-    columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-    result = job(run, data, cache=cache, trust_remote_code=trust, **columns)
+    result = job(
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust
+    )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
     else:
@@ -261,7 +262,7 @@ def _show(run: Any) -> None:
     if "evaluation" in run.metrics:
         terminal.show(score_table(run.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
-    terminal.echo(f"report: {run.report}")
+    terminal.echo(f"report: {run.report_page}")
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -22,7 +22,7 @@ Cache = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",
-        help="Keep the teachers' outputs here, to share them between runs: a folder or any fsspec path.",
+        help="Keep the teachers' outputs here, instead of in the run folder, to share them between runs: a folder or any fsspec path.",
     ),
 ]
 Overrides = Annotated[

@@ -2,34 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.arguments import Teachers, from_python
-from alloykit.stages.run_folder import Run
+from alloykit.stages.arguments import (
+    Device,
+    Generation,
+    Inference,
+    Labels,
+    MethodLike,
+    Report,
+    Student,
+    Teachers,
+    TextsLike,
+    Training,
+    from_python,
+)
+from alloykit.stages.run import Run
 
 
 def amalgamate(
     teachers: Teachers,
-    texts: str | Path | Sequence[str] | Mapping[str, Any] | Any,
-    student: str | Path | Mapping[str, Any] | None = None,
-    method: str | Mapping[str, Any] = "alloy",
+    texts: TextsLike,
+    student: Student | None = None,
+    method: MethodLike = "alloy",
     *,
     output: str | Path,
-    evaluate: Any = None,
-    validation: Any = None,
+    evaluate: TextsLike | None = None,
+    validation: TextsLike | None = None,
+    labels: Labels = None,
+    training: Training = None,
+    inference: Inference = None,
+    generation: Generation = None,
+    report: Report = None,
+    device: Device = "auto",
+    cache: str | Path | None = None,
     overwrite: bool = False,
-    **blocks: Any,
 ) -> Run:
-    """Melt teachers into one student. The same as `alloykit amalgamate`, from Python.
+    """Distil teachers of different labels into one student. The same as `alloykit amalgamate`, from Python.
 
-    teachers: folders, hub ids or dictionaries as in the recipe. texts: a file, a folder, a list of strings or pairs, a
-    `datasets.Dataset`, or the recipe's `texts:` block as a dictionary. student: an encoder and, in a dictionary, its
-    layers. evaluate, validation: labelled texts of the same kinds as `texts`. blocks: the recipe's other keys (`training={…}`, …).
-    Returns the run with `.student` (a folder), `.metrics` and `.predict`. Raises AlloyError for anything to be mended.
+    teachers: folders or hub ids of classifiers, or dictionaries as in the recipe. texts: a file, a folder or a hub id, a list of
+    strings or pairs, a `datasets.Dataset`, the recipe's `texts:` block, or "generate". student: the encoder that the student
+    begins as; in a dictionary also its layers. method: a name, or a dictionary with its options. output: the run folder.
+    evaluate, validation: labelled texts of the same kinds as `texts`, or the recipe's blocks.
+    labels, training, inference, generation, report: the recipe's blocks of these names, as dictionaries or as the pydantic
+    models. device: auto, cpu, cuda or mps. cache: where the teachers' outputs are kept, if not in the run folder.
+    overwrite: replace the student of another recipe.
+
+    Returns the finished run: `.student` (a folder), `.metrics`, `.predict`, `.evaluate` and `.report`. A second call with the same
+    arguments goes on where the first one stopped. AlloyError for invalid arguments.
     """
-    recipe, tables = from_python(Recipe, teachers, texts, student, method, output, evaluate, validation, blocks)
-    return run_recipe(recipe, tables=tables, overwrite=overwrite)
+    recipe, tables = from_python(
+        Recipe,
+        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+        report=report, device=device,
+    )  # fmt: skip
+    return Run(run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

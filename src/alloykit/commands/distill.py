@@ -2,32 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from alloykit.recipe.models import DistillRecipe
-from alloykit.stages.arguments import Teachers, from_python
+from alloykit.stages.arguments import (
+    Device,
+    Generation,
+    Inference,
+    Labels,
+    MethodLike,
+    Report,
+    Student,
+    Teachers,
+    TextsLike,
+    Training,
+    from_python,
+)
 from alloykit.stages.distillation import distill_recipe
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run import Run
 
 
 def distill(
     teachers: Teachers,
-    texts: Any,
-    student: str | Path | Mapping[str, Any] | None = None,
-    method: str | Mapping[str, Any] = "mt_bert",
+    texts: TextsLike,
+    student: Student | None = None,
+    method: MethodLike = "mt_bert",
     *,
     output: str | Path,
-    evaluate: Any = None,
-    validation: Any = None,
+    evaluate: TextsLike | None = None,
+    validation: TextsLike | None = None,
+    labels: Labels = None,
+    training: Training = None,
+    inference: Inference = None,
+    generation: Generation = None,
+    report: Report = None,
+    device: Device = "auto",
+    cache: str | Path | None = None,
     overwrite: bool = False,
-    **blocks: Any,
 ) -> Run:
     """Distil teachers that know the same labels into one student. The same as `alloykit distill`, from Python.
 
-    texts: labelled training texts, as a file, a `datasets.Dataset` or the recipe's `texts:` block. validation, evaluate: labelled
-    texts of the same kinds. The rest is as in `amalgamate`. Raises AlloyError for anything to be mended.
+    texts: labelled training texts, as a file, a folder or a hub id, a list of dictionaries with `text` and `label`, a
+    `datasets.Dataset` or the recipe's `texts:` block. The other arguments, and what it returns, are those of `amalgamate`.
+    AlloyError for invalid arguments, and for a method or teachers that do not fit.
     """
-    recipe, tables = from_python(DistillRecipe, teachers, texts, student, method, output, evaluate, validation, blocks)
-    return distill_recipe(recipe, tables=tables, overwrite=overwrite)
+    recipe, tables = from_python(
+        DistillRecipe,
+        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+        report=report, device=device,
+    )  # fmt: skip
+    return Run(distill_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

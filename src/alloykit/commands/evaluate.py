@@ -10,24 +10,29 @@ from alloykit.data import TextsOptions
 from alloykit.run_files import RECIPE
 from alloykit.stages.evaluate_folder import evaluate_model_folder, evaluate_run_folder
 from alloykit.stages.lock import locked
-from alloykit.stages.run_folder import Run, folder_of
+from alloykit.stages.run_folder import RunFolder, folder_of
 
 
 def evaluate(
-    folder: str | Path | Run,
+    run: str | Path | RunFolder,
     data: str | Path | TextsOptions | None = None,
     *,
+    text: str = "text",
+    label: str = "label",
+    text_pair: str | None = None,
     cache: str | Path | None = None,
     trust_remote_code: bool = False,
-    **columns: Any,
 ) -> dict[str, Any]:
-    """The `evaluate` command: a run, its folder (data: the recipe's, unless given) or a model folder (data needed).
+    """Scores of teachers, ensemble, routing and student on labelled texts. The same as `alloykit evaluate`, from Python.
 
-    A run's metrics.json is brought up to date; for a model folder the result is only returned. trust_remote_code: run the code
-    that models of the run bring with them. The run's own recipe cannot grant that: the folder may be a stranger's.
+    run: a run or its folder, or the folder of any classifier. data: labelled texts in a file or folder; a run's recipe may name
+    them already. text, label, text_pair: their columns. cache: where the teachers' outputs are kept, if not in the run folder.
+    trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. Returns `texts` and
+    `scores`, which for a run are also written to its metrics.json and report. AlloyError.
     """
-    folder = folder_of(folder)
+    folder = folder_of(run)
+    columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
     if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
         return evaluate_model_folder(folder, data, trust_remote_code, **columns)
     with locked(folder):
-        return evaluate_run_folder(Run(folder), data, cache, trust_remote_code, **columns)
+        return evaluate_run_folder(RunFolder(folder), data, cache, trust_remote_code, **columns)

@@ -1,17 +1,35 @@
-"""Teachers and a language model in, texts for every class of every teacher out. Killed and started again, it goes on."""
+"""Teachers and a language model in, texts for every class of every teacher out."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.models.device import pick_device
+from alloykit.generation.generation_options import GenerationOptions
 from alloykit.recipe.models import GenerateRecipe
-from alloykit.stages.generated_texts import write_texts
+from alloykit.recipe.typed import GenerationDict
+from alloykit.stages.arguments import Device, Labels, Teachers, from_python
+from alloykit.stages.generated_texts import generate_recipe
 
 
-def generate(recipe: GenerateRecipe) -> Path:
-    """Write `texts.parquet` (text, label, teacher, confidence, predicted, perplexity) and return it. AlloyError."""
-    return write_texts(
-        recipe.teachers, recipe.labels, recipe.generation, Path(recipe.output),
-        device=pick_device(recipe.device), max_length=recipe.max_length,
+def generate(
+    teachers: Teachers,
+    generation: GenerationOptions | GenerationDict,
+    *,
+    output: str | Path,
+    labels: Labels = None,
+    max_length: int = 128,
+    device: Device = "auto",
+) -> Path:
+    """Write texts for every class of every teacher with a language model. The same as `alloykit generate`, from Python.
+
+    teachers: folders or hub ids, or dictionaries as in the recipe. generation: the recipe's block of this name; it needs
+    `language_model`. labels: how labels are joined. max_length: tokens of a text that a teacher reads. output: a folder.
+
+    Returns the file `texts.parquet` (text, label, teacher, confidence, predicted, perplexity). A second call goes on where the
+    first one stopped. AlloyError for invalid arguments.
+    """
+    recipe, _ = from_python(
+        GenerateRecipe, teachers=teachers, generation=generation, output=output, labels=labels, max_length=max_length,
+        device=device,
     )  # fmt: skip
+    return generate_recipe(recipe)

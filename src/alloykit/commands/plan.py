@@ -2,25 +2,54 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from alloykit.recipe.models import GENERATE, Recipe
-from alloykit.stages.planning import describe_generation, describe_plan
-from alloykit.stages.prepare import prepare, rehearse, with_labelled_texts
-from alloykit.stages.prepare_run import texts_are_missing
+from alloykit.recipe.models import Recipe
+from alloykit.stages.arguments import (
+    Device,
+    Generation,
+    Inference,
+    Labels,
+    MethodLike,
+    Report,
+    Student,
+    Teachers,
+    TextsLike,
+    Training,
+    from_python,
+)
+from alloykit.stages.planning import plan_recipe
 
 
-def plan(recipe: Recipe, *, probe: bool = True) -> dict[str, Any]:
-    """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
-    without, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
-    starts. Texts that are still to be written are counted, and nothing can be said of what comes after them."""
-    if texts_are_missing(recipe):
-        rehearsed = rehearse(recipe)
-        generation = {"generation": describe_generation(rehearsed)}
-        if recipe.texts == GENERATE:
-            about = {"method": recipe.method, "labels": list(rehearsed.space.names), "output": recipe.output}
-            return about | generation
-    else:
-        generation = {}
-    prepared = with_labelled_texts(prepare(recipe))
-    return describe_plan(prepared, recipe.training, probe=probe) | generation
+def plan(
+    teachers: Teachers,
+    texts: TextsLike,
+    student: Student | None = None,
+    method: MethodLike = "alloy",
+    *,
+    output: str | Path,
+    evaluate: TextsLike | None = None,
+    validation: TextsLike | None = None,
+    labels: Labels = None,
+    training: Training = None,
+    inference: Inference = None,
+    generation: Generation = None,
+    report: Report = None,
+    device: Device = "auto",
+    probe: bool = True,
+) -> dict[str, Any]:
+    """What `amalgamate` with the same arguments would run: labels, reads, steps, bytes, and the time. Writes nothing.
+
+    probe: let every model read a few batches to predict the time. Without it no weights are loaded and no time is given.
+
+    Returns `labels`, `texts`, `teachers`, `student_steps`, `seconds` and more, as `alloykit plan --json` prints them. AlloyError
+    for everything that `amalgamate` would refuse before it starts.
+    """
+    recipe, tables = from_python(
+        Recipe,
+        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+        report=report, device=device,
+    )  # fmt: skip
+    return plan_recipe(recipe, tables=tables, probe=probe)

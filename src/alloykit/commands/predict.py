@@ -12,12 +12,12 @@ from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
 from alloykit.serving.predictor import Predictor, check_texts
-from alloykit.stages.run_folder import Run, folder_of
+from alloykit.stages.run_folder import RunFolder, folder_of
 
 
 def predict(
-    folder: str | Path | Run,
-    source: str | Path | TextIO | Sequence[str],
+    run: str | Path | RunFolder,
+    texts: str | Path | TextIO | Sequence[str],
     *,
     all_probabilities: bool = False,
     text: str = "text",
@@ -26,20 +26,20 @@ def predict(
 ) -> Iterator[dict[str, Any]]:
     """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
 
-    folder: a run, its folder, or a model folder. source: a file as in a recipe's `texts:`, an open stream with one text per line,
+    run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row that holds no usable text gets label null and says so in `error`. Probabilities are calibrated by
     the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
     """
-    folder = folder_of(folder)
+    folder, source = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
         check_texts(source)
     classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
     if isinstance(source, (str, Path)):
-        texts = load_texts(source, text=text, text_pair=text_pair)
-        rows, total = list(texts.table["source_row"]), texts.total
-        first = list(texts.table["text"])
-        pairs = list(texts.table["text_pair"]) if texts.is_pair else None
+        table = load_texts(source, text=text, text_pair=text_pair)
+        rows, total = list(table.table["source_row"]), table.total
+        first = list(table.table["text"])
+        pairs = list(table.table["text_pair"]) if table.is_pair else None
     else:
         try:
             stream = cast(TextIO, source) if hasattr(source, "readline") else None

@@ -9,13 +9,23 @@ from alloykit.errors import AlloyError
 from alloykit.files import write_output
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import check_file
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder, folder_of
 from alloykit.stages.write_report import answers_of, write_report
 
 
-def report(folders: Sequence[str | Path], output: str | Path | None = None) -> Path:
-    """The `report` command: one run folder gets its report.html anew; several are compared on one page (`output`)."""
-    runs = [Run(Path(folder)) for folder in folders]
+def report(runs: str | Path | RunFolder | Sequence[str | Path | RunFolder], output: str | Path | None = None) -> Path:
+    """Write one page that says whether to trust a run's student, or that compares runs. The same as `alloykit report`, from Python.
+
+    runs: one run or its folder, or a list of them. output: where to write; report.html in the run, or comparison.html in the
+    current folder if not given. Returns the page's path. AlloyError for a folder that is no run, and for an unfinished one.
+    """
+    given = [runs] if isinstance(runs, (str, Path, RunFolder)) or not isinstance(runs, Sequence) else runs
+    return _report([RunFolder(folder_of(run)) for run in given], output)
+
+
+def _report(runs: Sequence[RunFolder], output: str | Path | None) -> Path:
+    if not runs:
+        raise AlloyError(expected="a run folder, or several", got="an empty list")
     for run in runs:
         if not (run.folder / "recipe.yaml").exists():
             raise AlloyError(
@@ -31,7 +41,7 @@ def report(folders: Sequence[str | Path], output: str | Path | None = None) -> P
             if output is not None:
                 write_output(Path(output), path.read_bytes())
         return Path(output) if output is not None else path
-    from alloykit.report import compare, page
+    from alloykit.reporting import compare, page
 
     views = [page.load(run.folder) | {"name": name} for run, name in zip(runs, distinct_names(runs), strict=True)]
     out = Path(output) if output is not None else Path("comparison.html")
@@ -39,7 +49,7 @@ def report(folders: Sequence[str | Path], output: str | Path | None = None) -> P
     return out
 
 
-def distinct_names(runs: Sequence[Run]) -> list[str]:
+def distinct_names(runs: Sequence[RunFolder]) -> list[str]:
     """The folders' names, with as many parents as it takes to tell them apart."""
     parts = [run.folder.resolve().parts for run in runs]
     for depth in range(1, max(map(len, parts)) + 1):

@@ -2,30 +2,63 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
-from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.progress import say
+from alloykit.errors import AlloyError
+from alloykit.names import shown
 from alloykit.recipe.models import Recipe
-from alloykit.stages.lock import locked
-from alloykit.stages.prepare import prepare, with_labelled_texts
-from alloykit.stages.run_folder import check_run_folder
+from alloykit.stages.arguments import (
+    Device,
+    Generation,
+    Inference,
+    Labels,
+    MethodLike,
+    Report,
+    Student,
+    Teachers,
+    TextsLike,
+    Training,
+    from_python,
+)
+from alloykit.stages.sweeping import sweep_recipe
 
 
-def sweep_recipe(recipe: Recipe, *, cache: str | Path | None = None, part: tuple[int, int] = (0, 1)) -> None:
-    """Compute and cache the teachers' outputs of a recipe. `part` (i, n): only every n-th shard from the i-th."""
-    with nullcontext() if cache is not None else _own_folder(Path(recipe.output), part):
-        prepared = with_labelled_texts(prepare(recipe))
-        store = prepared.store(cache)
-        sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
-    say(f"cached outputs are in {store.storage.url}")
+def sweep(
+    teachers: Teachers,
+    texts: TextsLike,
+    student: Student | None = None,
+    method: MethodLike = "alloy",
+    *,
+    output: str | Path,
+    evaluate: TextsLike | None = None,
+    validation: TextsLike | None = None,
+    labels: Labels = None,
+    training: Training = None,
+    inference: Inference = None,
+    generation: Generation = None,
+    report: Report = None,
+    device: Device = "auto",
+    cache: str | Path | None = None,
+    part: tuple[int, int] = (1, 1),
+) -> str:
+    """Let every teacher read every text, and keep its outputs for a later `amalgamate` with the same arguments.
 
+    cache: where to keep them, if not in the run folder `output`. part: (i, n) with i from 1 to n: only one of n parts of the
+    texts, to spread the work over machines. The same as `alloykit sweep`.
 
-@contextmanager
-def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
-    """The recipe's output, shared with the other parts only. Nothing is written to it if the cache is elsewhere."""
-    check_run_folder(folder)
-    with locked(folder, part):
-        yield
+    Returns where the outputs are: a folder or a URL. AlloyError for invalid arguments.
+    """
+    if (
+        not isinstance(part, tuple)
+        or len(part) != 2
+        or not all(isinstance(number, int) for number in part)
+        or not 1 <= part[0] <= part[1]
+    ):
+        raise AlloyError(expected="`part` as (i, n) with i from 1 to n", got=shown(part))
+    recipe, tables = from_python(
+        Recipe,
+        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+        report=report, device=device,
+    )  # fmt: skip
+    return sweep_recipe(recipe, tables=tables, cache=cache, part=(part[0] - 1, part[1]))

@@ -2,18 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from alloykit.data import Texts
 from alloykit.recipe.models import TeachRecipe
-from alloykit.stages.lock import locked
-from alloykit.stages.teach_one import teach_one
-from alloykit.stages.teaching import check_folder
+from alloykit.stages.arguments import Device, Student, TextsLike, Training, from_python
+from alloykit.stages.teach_recipes import teach_recipe
 
 
-def teach(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
-    """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is. AlloyError."""
-    folder = Path(recipe.output)
-    check_folder(folder, recipe, [recipe.model])
-    with locked(folder):
-        return teach_one(recipe, folder, data)
+def teach(
+    model: Student,
+    data: TextsLike,
+    *,
+    output: str | Path,
+    labels: Sequence[str] | None = None,
+    validation: TextsLike | None = None,
+    training: Training = None,
+    device: Device = "auto",
+) -> Path:
+    """Fine-tune one encoder into a teacher. The same as `alloykit teach`, from Python.
+
+    model: the encoder. data: labelled texts, as a file, a folder or a hub id, a list of dictionaries with `text` and `label`, a
+    `datasets.Dataset` or the recipe's `data:` block. labels: only texts of these; all if not given. validation: labelled texts in
+    a file, to select the checkpoint by; a share of the data if not given. output: the teacher's folder.
+
+    Returns that folder. A finished one with the same arguments is left as it is. AlloyError for invalid arguments.
+    """
+    recipe, tables = from_python(
+        TeachRecipe, model=model, data=data, output=output, labels=None if labels is None else list(labels),
+        validation=validation, training=training, device=device,
+    )  # fmt: skip
+    return teach_recipe(recipe, data=tables.get("data"))

@@ -14,7 +14,6 @@ from typing import Any
 import yaml
 from rich.markup import escape
 
-from alloykit.commands.teach import teach
 from alloykit.data import load_texts
 from alloykit.escape import visible
 from alloykit.evaluation.score_table import score_table
@@ -23,7 +22,8 @@ from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.output_folder import check_output
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run import Run
+from alloykit.stages.teach_recipes import teach_recipe
 from alloykit.terminal import show
 
 TEAMS = ("billing", "delivery", "account")
@@ -63,7 +63,7 @@ def demo(output: Path) -> Run:
         "teacher reads every message once, and what its early layers see in it is kept beside its answer. There, messages about\n"
         "the same thing lie together, and whose they are shows: a message among billing's is billing's to answer.\n"
     )
-    run = run_recipe(recipe)
+    run = Run(run_recipe(recipe))
     metrics = run.metrics
     assert metrics is not None
     result = metrics["evaluation"]
@@ -76,7 +76,9 @@ def demo(output: Path) -> Run:
     write_atomic(
         output / "demo-recipe.yaml", yaml.safe_dump(recipe_values(output, texts_file, test_file), sort_keys=False)
     )
-    tell(f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{safe(run.report)}[/]")
+    tell(
+        f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{safe(run.report_page)}[/]"
+    )
     tell(
         f"\nThe student is a plain Hugging Face model in {safe(run.student)}. The recipe that made it is {safe(output / 'demo-recipe.yaml')};\n"
         f"it runs again with: alloykit amalgamate {safe(output / 'demo-recipe.yaml')}\n"
@@ -119,7 +121,7 @@ def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output
         TeachRecipe,
     )
     mine = [{"text": m["text"], "label": m["label"]} for m in shuffled(train) if m["team"] == team]
-    return teach(recipe, data=load_texts(mine, want_labels=True))
+    return teach_recipe(recipe, data=load_texts(mine, want_labels=True))
 
 
 def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:

@@ -149,7 +149,7 @@ class Recipe(Block):
 class _LabelledTexts(Block):
     """What every recipe has that makes teachers."""
 
-    data: TextsOptions
+    data: TextsOptions | InMemory
     """Labelled texts to learn from."""
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
@@ -172,7 +172,9 @@ class _LabelledTexts(Block):
     def _defaults(cls, value: Any) -> Any:
         """What the recipe leaves out is this kind's default, not `training:`'s own."""
         own = cls.model_fields["training"].default.model_dump(exclude_unset=True)
-        return own | value if isinstance(value, dict) else value
+        if isinstance(value, TrainingOptions):
+            value = value.model_dump(exclude_unset=True)
+        return {**own, **value} if isinstance(value, Mapping) else value
 
 
 class TeachRecipe(_LabelledTexts):

@@ -19,7 +19,7 @@ from alloykit.stages.knowledge import gather
 from alloykit.stages.lock import locked
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
-from alloykit.stages.run_folder import Run, check_run_folder, open_run
+from alloykit.stages.run_folder import RunFolder, check_run_folder, open_run
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report
 
@@ -32,7 +32,7 @@ def run_recipe(
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
     report: bool = True,
-) -> Run:
+) -> RunFolder:
     """Run a recipe. Finished parts in the output folder are reused.
 
     tables: texts in memory, by `texts`, `evaluate` and `validation`. cache: the folder of the teachers' outputs, if not in the run

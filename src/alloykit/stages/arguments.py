@@ -4,55 +4,106 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
+from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
+from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
-from alloykit.recipe.models import DistillRecipe, Recipe, parse
+from alloykit.recipe.models import InferenceOptions, Kind, LabelOptions, ReportOptions, parse
+from alloykit.recipe.typed import (
+    GenerationDict,
+    InferenceDict,
+    LabelsDict,
+    ReportDict,
+    StudentDict,
+    TeacherDict,
+    TextsDict,
+    TrainingDict,
+)
+from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.training.training_options import StudentSpec, TrainingOptions
 
-Teachers = Sequence[str | Path | Mapping[str, Any]]
+Teachers: TypeAlias = Sequence[str | Path | TeacherSpec | TeacherDict]
+"""Folders or hub ids, or dictionaries with `model`, `name` and `labels`."""
+Student: TypeAlias = str | Path | StudentSpec | StudentDict
+"""A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more."""
+TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
+"""A file, a folder or a hub id; the recipe's `texts:` block; a list of strings, of pairs or of dictionaries; a `datasets.Dataset`."""
+MethodLike: TypeAlias = str | Mapping[str, Any]
+"""A method's name, or a dictionary with `name` and options."""
+Labels: TypeAlias = LabelOptions | LabelsDict | None
+Training: TypeAlias = TrainingOptions | TrainingDict | None
+Inference: TypeAlias = InferenceOptions | InferenceDict | None
+Generation: TypeAlias = GenerationOptions | GenerationDict | None
+Report: TypeAlias = ReportOptions | ReportDict | None
+
+__all__ = [
+    "Device",
+    "Generation",
+    "Inference",
+    "Labels",
+    "MethodLike",
+    "Report",
+    "Student",
+    "Teachers",
+    "TextsLike",
+    "Training",
+]
 
 
-def from_python(
-    kind: type[Recipe] | type[DistillRecipe],
-    teachers: Teachers,
-    texts: Any,
-    student: str | Path | Mapping[str, Any] | None,
-    method: str | Mapping[str, Any],
-    output: str | Path,
-    evaluate: Any,
-    validation: Any,
-    blocks: Mapping[str, Any],
-) -> tuple[Recipe, dict[str, Texts]]:
-    """The recipe, and the tables that are in memory by the argument's name. AlloyError."""
+def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Texts]]:
+    """The recipe, and the tables that are in memory by the argument's name.
+
+    arguments: the recipe's keys; None where one is not given. `evaluate` and `validation` may be texts, instead of a block with
+    `data:`. AlloyError for values that no recipe may have.
+    """
     tables: dict[str, Texts] = {}
+    values = {key: value for key, value in arguments.items() if value is not None}
+    if "teachers" in arguments:
+        values["teachers"] = _models("a list of teachers", arguments["teachers"])
+    if "models" in arguments:
+        values["models"] = _models("a list of models", arguments["models"])
+    for key in ("student", "model"):
+        if key in values:
+            values[key] = _model(values[key])
+    values["output"] = str(values["output"]) if isinstance(values["output"], Path) else values["output"]
 
-    def block(name: str, source: Any, want_labels: bool) -> Any:
+    def texts(name: str, want_labels: bool) -> Any:
+        source = arguments[name]
         if isinstance(source, (str, Path, Mapping, TextsOptions)):
             return source
         tables[name] = load_texts(source, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
 
-    if isinstance(teachers, (str, Path, Mapping)) or not isinstance(teachers, Sequence):
-        raise _no_model("a list of teachers", teachers)
-    for given in (*teachers, *([] if student is None else [student])):
-        if not isinstance(given, (str, Path, Mapping)):
-            raise _no_model("a folder, a hub id or a dictionary for each model", given)
-    needs = create(method).needs
-    want_labels = needs.labels or (needs.generated_texts and blocks.get("generation") is None)
-    values: dict[str, Any] = {
-        "teachers": [str(t) if isinstance(t, Path) else t for t in teachers],
-        "texts": block("texts", texts, want_labels),
-        "student": str(student) if isinstance(student, Path) else student,
-        "method": method,
-        "output": str(output),
-        **blocks,
-    }
-    for name, source in (("evaluate", evaluate), ("validation", validation)):
-        if source is not None:
-            values[name] = {"data": block(name, source, True)}
+    if "texts" in arguments:
+        needs = create(arguments["method"]).needs
+        values["texts"] = texts(
+            "texts", needs.labels or (needs.generated_texts and arguments.get("generation") is None)
+        )
+    if "data" in arguments:
+        values["data"] = texts("data", True)
+    for name in ("evaluate", "validation"):
+        if name in values:
+            given = values[name]
+            is_block = isinstance(given, Block) or (isinstance(given, Mapping) and "data" in given)
+            if not isinstance(given, TextsOptions) and is_block:
+                continue
+            values[name] = {"data": texts(name, True)}
     return parse(values, kind, "the arguments"), tables
+
+
+def _models(expected: str, given: Any) -> list[Any]:
+    if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
+        raise _no_model(expected, given)
+    return [_model(one) for one in given]
+
+
+def _model(given: Any) -> Any:
+    if not isinstance(given, (str, Path, Mapping, Block)):
+        raise _no_model("a folder, a hub id or a dictionary for each model", given)
+    return str(given) if isinstance(given, Path) else given
 
 
 def _no_model(expected: str, got: Any) -> AlloyError:

@@ -11,7 +11,7 @@ from alloykit.methods.registry import create, methods
 from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 
 
 def distill_recipe(
@@ -20,7 +20,7 @@ def distill_recipe(
     tables: Mapping[str, Texts] | None = None,
     cache: str | Path | None = None,
     overwrite: bool = False,
-) -> Run:
+) -> RunFolder:
     """Run a recipe of `distill` to its end, or go on where it stopped."""
     check_method(recipe)
     return run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite, check=check_teachers)

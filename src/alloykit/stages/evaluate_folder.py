@@ -21,13 +21,13 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.texts import label_positions, read, salted
 from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: Run, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
 ) -> dict[str, Any]:
     """Score a run on labelled texts (data: the recipe's, unless given), and renew its metrics.json and report. AlloyError."""
     recipe = run.recipe

@@ -22,10 +22,10 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 
 
-def evaluate_run(prepared: Prepared, run: Run, context: Context, store: Store, data: Texts) -> dict[str, Any]:
+def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
     """Score everybody on the test texts and add the result to the run's metrics.json."""
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)

@@ -15,7 +15,7 @@ from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.sizes import sizes
 from alloykit.stages.texts import generated
 from alloykit.stages.train_student import Student
@@ -54,7 +54,14 @@ class Findings:
         self._print()
 
     def add_student(
-        self, prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitted, student: Student | None, *, report: bool
+        self,
+        prepared: Prepared,
+        run: RunFolder,
+        outputs: Knowledge,
+        fitted: Fitted,
+        student: Student | None,
+        *,
+        report: bool,
     ) -> None:
         """What training and student tell. report: also what only the report shows; the student gets its temperature then."""
         if student is None:
@@ -72,7 +79,7 @@ class Findings:
         self._print()
 
     def write(
-        self, run: Run, prepared: Prepared, outputs: Knowledge, student: Student | None, this_call: float
+        self, run: RunFolder, prepared: Prepared, outputs: Knowledge, student: Student | None, this_call: float
     ) -> None:
         """metrics.json. this_call: seconds since the run began or went on."""
         training = None if student is None else student.training

@@ -12,7 +12,7 @@ from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import fit_view
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Fitted:
     report: dict[str, Any]
 
 
-def fit(prepared: Prepared, run: Run, outputs: Knowledge) -> Fitted:
+def fit(prepared: Prepared, run: RunFolder, outputs: Knowledge) -> Fitted:
     """Fit the method to the pool, or read its state from the run folder if it was fitted to the same. AlloyError."""
     validation, own = outputs.validation, outputs.own
     seen = replace(prepared.context, validation=None if validation is None else validation.source, generated=own)

@@ -15,7 +15,7 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.outputs import LabelsOnly, Source
 from alloykit.stages.inputs import cache_made_of
 from alloykit.stages.prepare import Prepared, stored
-from alloykit.stages.run_folder import Run, note_inputs
+from alloykit.stages.run_folder import RunFolder, note_inputs
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Knowledge:
     made_of: dict[str, Any]
 
 
-def gather(prepared: Prepared, run: Run, cache: str | Path | None = None) -> Knowledge:
+def gather(prepared: Prepared, run: RunFolder, cache: str | Path | None = None) -> Knowledge:
     """Compute what is missing in the store, and read it. The run folder records what it was made of. AlloyError.
 
     cache: the folder of the store, if it is not in the run folder."""
@@ -65,7 +65,7 @@ def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
     return stored(prepared, store, texts, labels)
 
 
-def _validation(prepared: Prepared, store: Store, run: Run) -> ValidationOutputs | None:
+def _validation(prepared: Prepared, store: Store, run: RunFolder) -> ValidationOutputs | None:
     if (texts := prepared.validation) is None:
         return None
     labels = prepared.labels(texts)
@@ -74,7 +74,7 @@ def _validation(prepared: Prepared, store: Store, run: Run) -> ValidationOutputs
     return ValidationOutputs(texts, labels, _labelled(prepared, store, texts, labels, run, "validation"))
 
 
-def _own(prepared: Prepared, store: Store, run: Run) -> Source | None:
+def _own(prepared: Prepared, store: Store, run: RunFolder) -> Source | None:
     """Of texts with a known teacher: the generated ones, else the recipe's own, which then have labels."""
     if not prepared.method.needs.generated_texts:
         return None
@@ -82,12 +82,12 @@ def _own(prepared: Prepared, store: Store, run: Run) -> Source | None:
     return _labelled(prepared, store, texts, prepared.labels(texts), run, "own")
 
 
-def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, run: Run, which: str) -> Source:
+def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, run: RunFolder, which: str) -> Source:
     sweep(prepared.infos, texts, store, prepared.sweep_options())
     return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run, which)
 
 
-def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: Run, which: str) -> Source:
+def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, which: str) -> Source:
     """The same source, with the states that the method's own encoder gives of these texts; as it is where the method asks for none.
 
     `which`: a name for the texts, of the file that keeps the states."""

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
+from alloykit.data import Texts
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.protocol import Context
 from alloykit.progress import say
-from alloykit.stages.prepare import SHARD_ROWS, Prepared
+from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.stages.prepare import SHARD_ROWS, Prepared, prepare, rehearse, with_labelled_texts
+from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.stages.probe import Measured, probe_student, probe_teacher
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
+
+
+def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
+    """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
+    without, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
+    starts. Texts that are still to be written are counted, and nothing can be said of what comes after them. tables: the texts, if they are in memory, under `texts`."""
+    if texts_are_missing(recipe):
+        rehearsed = rehearse(recipe)
+        generation = {"generation": describe_generation(rehearsed)}
+        if recipe.texts == GENERATE:
+            about = {"method": recipe.method, "labels": list(rehearsed.space.names), "output": recipe.output}
+            return about | generation
+    else:
+        generation = {}
+    prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
+    return describe_plan(prepared, recipe.training, probe=probe) | generation
 
 
 def describe_generation(prepared: Prepared) -> dict[str, Any]:

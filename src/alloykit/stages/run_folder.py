@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -31,7 +31,6 @@ from alloykit.run_files import (
     read_training,
     recipe_of,
 )
-from alloykit.serving.predictor import Predictor, check_texts
 from alloykit.stages.output_folder import check_removable, refuse_others, remove
 
 OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
@@ -41,7 +40,7 @@ PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "toke
 
 
 @dataclass(frozen=True)
-class Run:
+class RunFolder:
     """A finished (or half-finished) run folder.
 
     student/        a plain Hugging Face classifier over the union of labels
@@ -54,15 +53,13 @@ class Run:
 
     folder: Path
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "folder", folder_of(self.folder))
-
     @property
     def student(self) -> Path:
+        """The student's folder: what `transformers` loads."""
         return self.folder / "student"
 
     @property
-    def report(self) -> Path:
+    def report_page(self) -> Path:
         """The page that says whether to trust the student."""
         return self.folder / REPORT
 
@@ -92,25 +89,13 @@ class Run:
 
     @property
     def has_student(self) -> bool:
+        """Whether the student is there."""
         return (self.student / "config.json").exists()
 
-    def predict(
-        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, *, trust_remote_code: bool = False
-    ) -> list[dict[str, Any]]:
-        """The student's label and its probability for each text. AlloyError for anything but a list of texts."""
-        check_texts(texts)
-        check_texts(pairs, "pairs", none_allowed=True)
-        classifier = Predictor.load(self.student, trust_remote_code=trust_remote_code)
-        top = classifier.probabilities(texts, pairs).max(-1)
-        return [
-            {"label": classifier.labels[int(i)], "probability": float(p)}
-            for i, p in zip(top.indices, top.values, strict=True)
-        ]
 
-
-def folder_of(run: str | Path | Run) -> Path:
+def folder_of(run: str | Path | RunFolder) -> Path:
     """A run's folder, or the folder that a path names. AlloyError for anything else."""
-    if isinstance(run, Run):
+    if isinstance(run, RunFolder):
         return run.folder
     if isinstance(run, (str, Path)):
         return Path(run)
@@ -125,7 +110,7 @@ STARTS_ANEW = ("student", "training")
 RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
 
-def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> Run:
+def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> RunFolder:
     """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
 
     AlloyError names what differs. With `overwrite`, student and training are removed, or nothing is changed and an AlloyError says
@@ -140,7 +125,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
     write_atomic(folder / RECIPE, dump(recipe))
     record_made(folder / INPUTS, inputs, anew=not something_to_lose or overwrite)
     write_json(folder / ENVIRONMENT, environment())
-    return Run(folder)
+    return RunFolder(folder)
 
 
 def check_run_folder(folder: Path) -> None:
@@ -158,11 +143,11 @@ def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fa
     elif (folder / RECIPE).exists() and something_to_lose:
         _refuse_changes(folder, recipe, inputs)
     if not overwrite:
-        _refuse_half_a_student(Run(folder))
+        _refuse_half_a_student(RunFolder(folder))
     return something_to_lose
 
 
-def note_inputs(run: Run, inputs: Mapping[str, Any]) -> None:
+def note_inputs(run: RunFolder, inputs: Mapping[str, Any]) -> None:
     """Note what else the run is made of, which was not known before. AlloyError if what lies there was made of something else."""
     if _something_to_lose(run.folder):
         refuse(what_differs(run.folder / INPUTS, inputs), **_refusal(run.folder))
@@ -192,7 +177,7 @@ def _refusal(folder: Path) -> dict[str, str]:
     return {"expected": f"the recipe that made {folder}", "hint": OR_OVERWRITE}
 
 
-def _refuse_half_a_student(run: Run) -> None:
+def _refuse_half_a_student(run: RunFolder) -> None:
     """AlloyError, before any work, for a student that is not whole: saving puts all of its files there at once."""
     place = run.student
     if run.has_student or not (place.is_symlink() or place.exists()) or (place.is_dir() and not any(place.iterdir())):

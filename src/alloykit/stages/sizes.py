@@ -9,13 +9,13 @@ import torch
 
 from alloykit.models.tokens import encode, pad
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 from alloykit.teachers.hugging_face import Teacher
 
 TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
-def sizes(prepared: Prepared, run: Run) -> dict[str, dict[str, Any]]:
+def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     """By name, the student last: parameters, layers, width, and texts per second: the best of two rounds over the same texts in
     batches of similar length, each model with its own tokenizer, in float32."""
     at = torch.randperm(len(prepared.texts), generator=torch.Generator().manual_seed(0))[:TEXTS].sort().values

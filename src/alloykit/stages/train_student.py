@@ -24,7 +24,7 @@ from alloykit.stages.knowledge import Knowledge, ValidationOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, supply_of
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -37,7 +37,7 @@ class Student:
     training: TrainingRecord | None
 
 
-def make_student(prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitted) -> Student | None:
+def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> Student | None:
     """The run's student, trained now if it is not there yet. None for a method without one. AlloyError."""
     if prepared.method.phases() and not run.has_student:
         train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
@@ -45,7 +45,7 @@ def make_student(prepared: Prepared, run: Run, outputs: Knowledge, fitted: Fitte
 
 
 def train_student(
-    prepared: Prepared, run: Run, source: Source, context: Context, validation: ValidationOutputs | None
+    prepared: Prepared, run: RunFolder, source: Source, context: Context, validation: ValidationOutputs | None
 ) -> None:
     """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
     from alloykit.training.trainer import train

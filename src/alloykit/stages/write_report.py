@@ -11,15 +11,15 @@ from alloykit.files import write_atomic
 from alloykit.methods.registry import methods
 from alloykit.names import short, unknown
 from alloykit.run_files import METRICS, RECIPE, recipe_of
-from alloykit.stages.run_folder import Run
+from alloykit.stages.run_folder import RunFolder
 
 
-def write_report(run: Run) -> Path:
+def write_report(run: RunFolder) -> Path:
     """report.html in the run folder and README.md beside the student, from what the run folder holds; runs no model. AlloyError."""
-    from alloykit.report import card, page
+    from alloykit.reporting import card, page
 
     view = page.load(run.folder)
-    _renew(run.report, page.render(view))
+    _renew(run.report_page, page.render(view))
     if run.has_student and view["metrics"]:
         name = view["metrics"]["method"]["name"]
         if name not in methods():
@@ -46,7 +46,7 @@ def write_report(run: Run) -> Path:
             for (teacher, labels), spec in zip(view["metrics"]["teachers"].items(), specs, strict=True)
         ]
         _renew(run.student / "README.md", card.card(view, teachers, about))
-    return run.report
+    return run.report_page
 
 
 def _renew(path: Path, text: str) -> None:
@@ -62,7 +62,7 @@ def _renew(path: Path, text: str) -> None:
         write_atomic(path, content)
 
 
-def answers_of(run: Run) -> dict[str, Any] | None:
+def answers_of(run: RunFolder) -> dict[str, Any] | None:
     """What the judged classifier of a run answered to the test texts: `ids`, `labels`, `right`. None without an evaluation. AlloyError."""
     metrics = run.metrics
     if metrics is None or "evaluation" not in metrics or not run.answers.exists():

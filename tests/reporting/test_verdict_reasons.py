@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from verdictcases import BETTER, case, points, rival
 
-from alloykit.report.verdict import verdict
+from alloykit.reporting.verdict import verdict
 
 
 @pytest.mark.parametrize(

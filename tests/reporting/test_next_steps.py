@@ -8,7 +8,7 @@ import pytest
 from test_verdict_training import ADVICE, learned
 from verdictcases import BETTER, case, rival
 
-from alloykit.report.next_steps import instructions, next_steps
+from alloykit.reporting.next_steps import instructions, next_steps
 
 USE = "Use the student: `alloykit predict RUN texts.csv`. The test found no problem."
 

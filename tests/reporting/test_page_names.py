@@ -11,7 +11,7 @@ import pytest
 from htmltree import Node, parse, rows, said_under, section, table_in
 from toyruns import Runs, renamed
 
-from alloykit.report import figures, page
+from alloykit.reporting import figures, page
 
 NASTY = {
     "refund": "<script>alert(1)</script>",

@@ -12,7 +12,7 @@ from htmltree import Node, rows, section
 from toyruns import Runs
 
 from alloykit.commands.report import report
-from alloykit.report.recipes import public_values
+from alloykit.reporting.recipes import public_values
 from alloykit.run_files import recipe_of
 
 Pages = Callable[[str], Node]

@@ -16,10 +16,10 @@ from toyruns import Runs, copied
 from alloykit.commands.report import report
 from alloykit.escape import markdown_sentence
 from alloykit.methods.registry import methods
-from alloykit.report import page
-from alloykit.report.card import card, licence
-from alloykit.report.recipes import public_values
-from alloykit.report.verdict import verdict
+from alloykit.reporting import page
+from alloykit.reporting.card import card, licence
+from alloykit.reporting.recipes import public_values
+from alloykit.reporting.verdict import verdict
 from alloykit.run_files import recipe_of
 
 LABELS = ["refund", "charge", "invoice", "track", "damaged"]

@@ -12,9 +12,9 @@ from toyruns import Runs, copied
 
 from alloykit.commands.report import report
 from alloykit.errors import AlloyError
-from alloykit.report import page
-from alloykit.report.compare import differences
-from alloykit.report.verdict import verdict
+from alloykit.reporting import page
+from alloykit.reporting.compare import differences
+from alloykit.reporting.verdict import verdict
 
 Pages = Callable[[str], Node]
 

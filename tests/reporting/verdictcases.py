@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from alloykit.report.verdict import Verdict, verdict
+from alloykit.reporting.verdict import Verdict, verdict
 
 
 def rival(difference: float, low: float, high: float, p: float) -> dict[str, float]:

@@ -16,9 +16,9 @@ from toyruns import Runs, copied
 from alloykit.commands.report import report
 from alloykit.evaluation.answers import Answers
 from alloykit.evaluation.significance import against
-from alloykit.report import page
-from alloykit.report.compare import render_comparison
-from alloykit.report.verdict import points_of
+from alloykit.reporting import page
+from alloykit.reporting.compare import render_comparison
+from alloykit.reporting.verdict import points_of
 
 Pages = Callable[[str], Node]
 HEAD = (

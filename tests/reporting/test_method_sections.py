@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from alloykit.errors import AlloyError
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
-from alloykit.report import page
+from alloykit.reporting import page
 
 
 @pytest.fixture(scope="module")

@@ -9,11 +9,11 @@ import numpy as np
 from markupsafe import Markup
 
 from alloykit.evaluation.significance import against
-from alloykit.report import figures
-from alloykit.report.figures import Figure, percent
-from alloykit.report.page import environment
-from alloykit.report.sections import PageSection
-from alloykit.report.verdict import ALPHA, verdict
+from alloykit.reporting import figures
+from alloykit.reporting.figures import Figure, percent
+from alloykit.reporting.page import environment
+from alloykit.reporting.sections import PageSection
+from alloykit.reporting.verdict import ALPHA, verdict
 
 OUTLINE = {
     "summary": "Summary",

@@ -8,8 +8,8 @@ from collections.abc import Callable
 import pytest
 from htmltree import Node, parse
 
-from alloykit.report import figures
-from alloykit.report.figures import Figure
+from alloykit.reporting import figures
+from alloykit.reporting.figures import Figure
 
 Point = tuple[float, float]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alloykit.report.verdict import verdict
+from alloykit.reporting.verdict import verdict
 
 SUPERVISION = {"effective_sample_size": 1234.4, "texts": 5000}
 AGREEMENT = {"sure_teachers": {"none": 1000, "one": 3500, "several": 500}}

@@ -9,7 +9,7 @@ from typing import Any
 from matplotlib.ticker import MaxNLocator
 
 from alloykit.escape import visible
-from alloykit.report.svg import FAINT, HEAT, INK, SERIES, draw, inline
+from alloykit.reporting.svg import FAINT, HEAT, INK, SERIES, draw, inline
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,10 @@ from sklearn.metrics import classification_report
 from toyruns import Runs
 
 from alloykit.evaluation.answers import Answers
-from alloykit.report import page
-from alloykit.report.next_steps import next_steps
-from alloykit.report.page import duration
-from alloykit.report.verdict import verdict
+from alloykit.reporting import page
+from alloykit.reporting.next_steps import next_steps
+from alloykit.reporting.page import duration
+from alloykit.reporting.verdict import verdict
 
 Pages = Callable[[str], Node]
 

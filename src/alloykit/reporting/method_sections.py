@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
-from alloykit.report import figures
-from alloykit.report.figures import Figure, percent
+from alloykit.reporting import figures
+from alloykit.reporting.figures import Figure, percent
 
 FOLDED = 300  # characters of a text, of which the page then shows only the first sentence until a reader unfolds it
 LONG_CELL = 24  # characters; longer cells break into lines

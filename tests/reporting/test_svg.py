@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from htmltree import Node, parse
 
-from alloykit.report import figures, svg
+from alloykit.reporting import figures, svg
 
 TITLE = 'Is <b> & "c" fine?'
 
@@ -42,7 +42,7 @@ def test_every_colour_is_a_variable_of_the_style_sheet(drawing: str) -> None:
 
 
 def test_the_style_sheet_has_every_colour_in_light_dark_and_print() -> None:
-    from alloykit.report.page import environment
+    from alloykit.reporting.page import environment
 
     sheet = str(environment().globals["style"])
     wanted = {f"--series-{n}" for n in range(8)} | {"--ink", "--faint", "--heat"}

@@ -10,11 +10,11 @@ from jinja2 import Environment
 from markupsafe import Markup
 
 from alloykit.evaluation.metrics import LabelScore, label_scores
-from alloykit.report import figures
-from alloykit.report.figures import Figure
-from alloykit.report.method_sections import MethodSection, method_sections
-from alloykit.report.next_steps import next_steps
-from alloykit.report.verdict import verdict
+from alloykit.reporting import figures
+from alloykit.reporting.figures import Figure
+from alloykit.reporting.method_sections import MethodSection, method_sections
+from alloykit.reporting.next_steps import next_steps
+from alloykit.reporting.verdict import verdict
 
 OUTLINE = {
     "summary": "Summary",

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from alloykit.report.figures import percent
+from alloykit.reporting.figures import percent
 
 ALPHA = 0.05  # significance level, after Holm's correction
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned

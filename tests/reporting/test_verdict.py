@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from verdictcases import BETTER, case, check, rival
 
-from alloykit.report.verdict import verdict
+from alloykit.reporting.verdict import verdict
 
 
 def headline(best: str, accuracy: float, conclusion: str) -> str:

@@ -19,9 +19,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
 import toy
 from commandline import write_csv
 
-from alloykit.commands.teach import teach
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.amalgamation import run_recipe
+from alloykit.stages.teach_recipes import teach_recipe
 
 TRAINING = {"epochs": 4, "learning_rate": 0.01, "batch_size": 8, "max_length": 32}
 THIRTY = [f"question about {toy.FILLERS[n % 23]} number {n}" for n in range(30)]
@@ -68,7 +68,7 @@ def once(folder: Path) -> Runs:
             "output": str(root / name),
         }
         with quick():
-            teach(parse(values, TeachRecipe))
+            teach_recipe(parse(values, TeachRecipe))
     run(root, "soft", method={"name": "muka", "passes": 2}, report={"show_texts": True})
     run(root, "vanilla")
     run(root, "untested", method={"name": "muka", "passes": 2}, evaluate=None)

@@ -13,8 +13,8 @@ from markupsafe import Markup
 
 from alloykit.escape import code_block, last_part, markdown, markdown_sentence, visible
 from alloykit.models.location import card_of
-from alloykit.report.recipes import model_name
-from alloykit.report.verdict import verdict
+from alloykit.reporting.recipes import model_name
+from alloykit.reporting.verdict import verdict
 
 UNKNOWN = "unknown"
 TEMPLATE = "templates/card.md.j2"
@@ -68,7 +68,7 @@ def card(run: Mapping[str, Any], teachers: Sequence[Mapping[str, Any]], method: 
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
     }
-    template = files("alloykit.report").joinpath(TEMPLATE).read_text(encoding="utf-8")
+    template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")
     return str(ModelCard(_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
 
 

@@ -15,10 +15,10 @@ from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
 from alloykit.models.location import is_hub_id
-from alloykit.report.figures import percent
-from alloykit.report.recipes import public_values
-from alloykit.report.sections import page_sections
-from alloykit.report.verdict import points_of
+from alloykit.reporting.figures import percent
+from alloykit.reporting.recipes import public_values
+from alloykit.reporting.sections import page_sections
+from alloykit.reporting.verdict import points_of
 from alloykit.run_files import read_environment, read_metrics, read_training, recipe_of
 
 
@@ -70,14 +70,14 @@ def p_value(p: float) -> str:
 def environment() -> Environment:
     """The templates' environment: everything is escaped, invisible characters are written out, an unknown name is an error."""
     made = Environment(
-        loader=PackageLoader("alloykit.report"),
+        loader=PackageLoader("alloykit.reporting"),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=lambda value: visible(value, lines=True) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    style = files("alloykit.report").joinpath("templates/style.css").read_text(encoding="utf-8")
+    style = files("alloykit.reporting").joinpath("templates/style.css").read_text(encoding="utf-8")
     made.globals |= {"style": Markup(style), "version": version("alloykit")}
     made.filters |= {"percent": percent, "points": points_of, "duration": duration, "p_value": p_value}
     made.filters |= {"svg": Markup, "sentence": sentence}

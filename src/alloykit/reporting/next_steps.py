@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from alloykit.report.figures import percent
-from alloykit.report.verdict import (
+from alloykit.reporting.figures import percent
+from alloykit.reporting.verdict import (
     ALPHA,
     EQUIVALENT,
     NEGLIGIBLE,

@@ -1,0 +1,122 @@
+"""The blocks of a recipe as typed dictionaries, so that editors complete their keys in Python calls.
+
+The pydantic models of the same blocks check the values; a test compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypedDict
+
+
+class TeacherDict(TypedDict, total=False):
+    """One entry of `teachers:`."""
+
+    model: str
+    revision: str | None
+    trust_remote_code: bool
+    name: str | None
+    labels: dict[str, str] | None
+
+
+class StudentDict(TypedDict, total=False):
+    """The `student:` block."""
+
+    model: str
+    revision: str | None
+    trust_remote_code: bool
+    layers: int | None
+    keep: Literal["first", "last", "even"]
+    head: Literal["plain", "pooled"]
+    dropout: float | None
+
+
+class TextsDict(TypedDict, total=False):
+    """The `texts:` block, and `data:` of labelled texts."""
+
+    text: str
+    text_pair: str | None
+    label: str | None
+    label_names: list[str] | None
+    bad_rows: Literal["drop", "refuse"]
+    limit: int | None
+    salt_env: str | None
+    path: str | None
+    dataset: str | None
+    config: str | None
+    split: str
+    revision: str | None
+
+
+class LabelsDict(TypedDict, total=False):
+    """The `labels:` block."""
+
+    aliases: dict[str, str]
+    keep_apart: bool | list[str]
+
+
+class TrainingDict(TypedDict, total=False):
+    """The `training:` block."""
+
+    epochs: float | None
+    learning_rate: float | None
+    batch_size: int
+    accumulate: int
+    max_length: int
+    warmup: float
+    weight_decay: float
+    max_grad_norm: float
+    scheduler: Literal["linear", "cosine", "polynomial", "constant", "constant_with_warmup", "inverse_sqrt"]
+    seed: int
+    precision: Literal["auto", "float32", "bfloat16"]
+    compile: bool
+    select: Literal["unlabelled", "labelled", "last"]
+    tolerance: float
+    held_out: float
+    check_every: int | None
+    report_to: list[
+        Literal["tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"]
+    ]
+
+
+class InferenceDict(TypedDict, total=False):
+    """The `inference:` block."""
+
+    seed: int
+    tokens_per_batch: int | None
+    precision: Literal["auto", "float32", "bfloat16"]
+    int8: bool
+    compile: bool
+
+
+class LanguageModelDict(TypedDict, total=False):
+    """The language model of the `generation:` block."""
+
+    model: str
+    revision: str | None
+    trust_remote_code: bool
+
+
+class GenerationDict(TypedDict, total=False):
+    """The `generation:` block."""
+
+    language_model: str | LanguageModelDict
+    per_class: int
+    steer: Literal["teacher", "prompt", "none"]
+    candidates: int
+    top_k: int | list[int]
+    top_p: float | list[float]
+    strength: float
+    every: int
+    min_tokens: int
+    max_tokens: int
+    temperature: float | list[float]
+    prompt: str
+    batch_size: int
+    attempts: int
+    seed: int
+
+
+class ReportDict(TypedDict, total=False):
+    """The `report:` block."""
+
+    show_texts: bool

@@ -1,0 +1,42 @@
+"""Only the teachers' outputs: to compute them beforehand, or to spread the work over several machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+
+from alloykit.data import Texts
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.progress import say
+from alloykit.recipe.models import Recipe
+from alloykit.stages.lock import locked
+from alloykit.stages.prepare import prepare, with_labelled_texts
+from alloykit.stages.run_folder import check_run_folder
+
+
+def sweep_recipe(
+    recipe: Recipe,
+    *,
+    tables: Mapping[str, Texts] | None = None,
+    cache: str | Path | None = None,
+    part: tuple[int, int] = (0, 1),
+) -> str:
+    """Let the teachers of a recipe read its texts, and return where their outputs are kept (a folder or URL).
+
+    tables: the texts, if they are in memory, under `texts`. part (i, n): only every n-th shard from the i-th. AlloyError.
+    """
+    with nullcontext() if cache is not None else _own_folder(Path(recipe.output), part):
+        prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
+        store = prepared.store(cache)
+        sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
+    say(f"cached outputs are in {store.storage.url}")
+    return str(store.storage.url)
+
+
+@contextmanager
+def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
+    """The recipe's output, shared with the other parts only. Nothing is written to it if the outputs are kept elsewhere."""
+    check_run_folder(folder)
+    with locked(folder, part):
+        yield

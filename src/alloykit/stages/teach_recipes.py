@@ -1,0 +1,31 @@
+"""Recipes of `teach`, from beginning to end, in an output folder of their own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alloykit.data import Texts
+from alloykit.recipe.models import TeachRecipe, TogetherRecipe
+from alloykit.stages.lock import locked
+from alloykit.stages.teach_one import teach_one
+from alloykit.stages.teach_several import teach_several
+from alloykit.stages.teaching import check_folder
+
+
+def teach_recipe(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
+    """Fine-tune and return the teacher's folder. A finished one with the same recipe is left as it is.
+
+    data: the training texts, if they are in memory. AlloyError.
+    """
+    folder = Path(recipe.output)
+    check_folder(folder, recipe, [recipe.model])
+    with locked(folder):
+        return teach_one(recipe, folder, data)
+
+
+def teach_together_recipe(recipe: TogetherRecipe, *, data: Texts | None = None) -> list[Path]:
+    """Fine-tune and return the teachers' folders, in the recipe's order. Finished ones are left as they are. AlloyError."""
+    folder = Path(recipe.output)
+    check_folder(folder, recipe, recipe.models)
+    with locked(folder):
+        return teach_several(recipe, folder, data)
