@@ -65,7 +65,7 @@ def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
 def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them; and garbage collection, for
     which training asks several times, and which looks through all the imported modules each time."""
-    if request.path.parent.name not in ("report", "browser") and request.path.name not in DRAWN:
+    if request.path.parent.name not in ("reporting", "browser") and request.path.name not in DRAWN:
         monkeypatch.setattr("alloykit.reporting.figures.inline", lambda *_: "<svg></svg>")
     gc.freeze()
     yield
