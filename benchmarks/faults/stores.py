@@ -36,7 +36,7 @@ def make(case: Case) -> None:
         shutil.copytree(reference.folder / "cache", run / "cache")
     else:
         shutil.copytree(reference.folder, run)
-    case.about = f"{' '.join(argv)}, {name}: {_damage(case, run / 'knowledge')}"
+    case.about = f"{' '.join(argv)}, {name}: {_damage(case, run / 'cache')}"
     ended = case.run(step(case.folder, *argv))[0]
     if argv[0] == "amalgamate" and ended.code == 0:
         weights = [folder / "student" / "model.safetensors" for folder in (reference.folder, run)]
