@@ -1,4 +1,4 @@
-"""What Alloy adds to the time of sweep and training: whole runs with fresh knowledge, beside MUKA without and with Monte-Carlo passes, in turns."""
+"""What Alloy adds to the time of sweep and training: whole runs without cached outputs, compared with MUKA without and with Monte-Carlo passes."""
 
 from __future__ import annotations
 

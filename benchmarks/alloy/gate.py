@@ -23,16 +23,16 @@ def gate(stages: Stages, pool: str) -> dict[str, Any]:
     tested, truth, _ = _states(stages, pool, test)
     whiten = Whitening.fit(z, 64)
     half = torch.arange(len(z)) % 2 == 0
-    said = torch.empty_like(y)
+    predicted = torch.empty_like(y)
     for one, other in ((half, ~half), (~half, half)):
-        said[other] = _answers(whiten(z[one]), y[one], whiten(z[other]))
+        predicted[other] = _answers(whiten(z[one]), y[one], whiten(z[other]))
     answers = _answers(whiten(z), y, whiten(tested))
-    return {**_right(answers, truth, knows), "pool": {"texts": len(z), **_right(said, y, knows)}}
+    return {**_right(answers, truth, knows), "pool": {"texts": len(z), **_right(predicted, y, knows)}}
 
 
 def _states(stages: Stages, pool: str, path: Any) -> tuple[Tensor, Tensor, Tensor]:
     texts = stages.texts_of(path, want_labels=True)
-    prepared, source = stages.said(pool, texts, ALLOY)
+    prepared, source = stages.outputs(pool, texts, ALLOY)
     return _gathered(source), prepared.labels(texts), prepared.space.knows()
 
 
@@ -45,8 +45,8 @@ def _answers(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:
     return torch.from_numpy(model.predict(asked.numpy()))
 
 
-def _right(said: Tensor, truth: Tensor, knows: Tensor) -> dict[str, float]:
+def _right(predicted: Tensor, truth: Tensor, knows: Tensor) -> dict[str, float]:
     """Routing accuracy: does some teacher know both the answered label and the true one?"""
-    right = (knows[:, said] & knows[:, truth]).any(0)
+    right = (knows[:, predicted] & knows[:, truth]).any(0)
     each = [right[known].double().mean() for known in knows[:, truth] if bool(known.any())]
     return {"right_teacher": float(right.double().mean()), "right_teacher_balanced": float(torch.stack(each).mean())}

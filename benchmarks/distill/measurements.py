@@ -1,4 +1,4 @@
-"""Two parts of the page that are no tables of cells: size and speed, and the constructed task."""
+"""Two parts of the page that are not tables of cells: size and speed, and the constructed task."""
 
 from __future__ import annotations
 

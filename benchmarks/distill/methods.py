@@ -1,4 +1,4 @@
-"""The methods of MT-BERT's and RL-KD's tables, as recipes have them, and how the pages call them."""
+"""The methods of MT-BERT's and RL-KD's tables, as `method:` blocks of recipes, and their titles on the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does RL-KD's policy learn? A constructed task: one teacher is right on half of the texts, the other on the rest.
+"""Does RL-KD's policy learn? A constructed task: one teacher is correct on half of the texts, the other on the rest.
 
 Texts are twelve random words. Two sets of words stand for the two classes; every text has six words of its class; a text that has
 the word "left" is teacher 1's, one that has "right" teacher 2's. A teacher says the label at 95 % on its own texts, and on the
@@ -153,8 +153,8 @@ def task(seed: int) -> tuple[list[str], Tensor, Tensor]:
 def teachers(labels: Tensor, owner: Tensor) -> tuple[TeacherRows, ...]:
     found = []
     for who in range(2):
-        said = torch.where(owner == who, labels, 1 - labels)
-        p = torch.full((len(labels), 2), 1 - SURE).scatter(1, said[:, None], SURE)
+        answered = torch.where(owner == who, labels, 1 - labels)
+        p = torch.full((len(labels), 2), 1 - SURE).scatter(1, answered[:, None], SURE)
         found.append(TeacherRows(p.log()))
     return tuple(found)
 

@@ -1,4 +1,4 @@
-"""How large the students of these tables are beside their teachers, and how fast each answers.
+"""Size and speed of the students of these tables and of their teachers.
 
 One thread, the same texts for all, each model with its own tokenizer; they take turns, so that noise falls on all. Heads are untrained: they do
 not change the time.

@@ -1,1 +1,1 @@
-"""Small encoders that no package carries: other languages, another architecture and another kind of vocabulary."""
+"""Small encoders that no package contains: other languages, another architecture and another kind of vocabulary."""

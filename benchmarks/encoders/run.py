@@ -1,4 +1,4 @@
-"""`python -m benchmarks encoders NAME`: train an encoder if it is not there, and report how large and how good it is."""
+"""`python -m benchmarks encoders NAME`: train an encoder if it is not there, and report its size and accuracy."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ class EncoderRun:
 
 def _accuracy(classifier: Predictor, path: Path) -> float:
     table = read(path)
-    said = [classifier.labels[int(i)] for i in classifier.probabilities(list(table["text"])).argmax(-1)]
-    right = torch.tensor([a == b for a, b in zip(said, table["label"], strict=True)])
+    predicted = [classifier.labels[int(i)] for i in classifier.probabilities(list(table["text"])).argmax(-1)]
+    right = torch.tensor([a == b for a, b in zip(predicted, table["label"], strict=True)])
     return round(float(right.double().mean()), 4)

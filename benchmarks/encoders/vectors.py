@@ -1,4 +1,4 @@
-"""Word vectors from counts: what an encoder's embeddings begin as, so that few texts suffice to train it.
+"""Word vectors from counts: the initial embeddings of an encoder, so that few texts are enough to train it.
 
 Positive pointwise mutual information of tokens within ten places of each other, contexts to the power of 0.75, and its largest singular
 vectors times the roots of the singular values (Levy, Goldberg & Dagan 2015, "Improving Distributional Similarity").

@@ -69,7 +69,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
 
 
 def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
-    """By label, how many texts, and for what share of them a policy selected each teacher and nobody; empty for methods without a policy."""
+    """By label: the number of texts, and the shares for which a policy selected each teacher and none; empty for methods without a policy."""
     sections = MethodReport.model_validate(report).sections
     tables = [part for s in sections for part in s.parts if isinstance(part, Table) and part.caption == SELECTION]
     return {
@@ -82,7 +82,7 @@ def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     """Every teacher alone and their ensemble on the test texts; the teachers' confidence on their own, others' and foreign texts."""
     texts = stages.texts_of(stages.test(), want_labels=True)
-    prepared, source = stages.said(pool, texts)
+    prepared, source = stages.outputs(pool, texts)
     space = prepared.space
     answers = of_teachers(source, prepared.labels(texts), prepared.method, Context(space), prepared.names)
     scores = answers.scores(space, prepared.names)
@@ -110,7 +110,7 @@ def _foreign(stages: Stages, pool: str) -> list[torch.Tensor] | None:
     """Every teacher's maximum probability on the pool's texts without a label; None if it has none."""
     texts = stages.texts_of(stages.pool(pool), want_labels=False)
     known = set(stages.texts_of(stages.pool(pool), want_labels=True).table["id"])
-    prepared, source = stages.said(pool, texts)
+    prepared, source = stages.outputs(pool, texts)
     unknown = torch.tensor([i not in known for i in texts.table["id"]])
     if not bool(unknown.any()):
         return None
@@ -123,11 +123,11 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     """Accuracy of the method's target on the pool's own texts, and the share of the weight on foreign ones."""
     texts = stages.texts_of(stages.pool(pool), want_labels=False)
     labelled = stages.texts_of(stages.pool(pool), want_labels=True)
-    prepared, everything = stages.said(pool, texts, spec)
+    prepared, everything = stages.outputs(pool, texts, spec)
     begun = time.perf_counter()
     context = Context(prepared.space, create(spec).fit(everything, Context(prepared.space)))
     seconds, told = time.perf_counter() - begun, prepared.method.fit_report(context, prepared.names)
-    _, source = stages.said(pool, labelled, spec)
+    _, source = stages.outputs(pool, labelled, spec)
     answers = of_teachers(source, prepared.labels(labelled), prepared.method, context, prepared.names)
     score = answers.scores(prepared.space, prepared.names)[ROUTING]
     weights = torch.cat([_weights(prepared.method, rows, context) for rows in chunks(everything)]).double()

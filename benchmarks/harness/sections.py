@@ -60,7 +60,7 @@ def note(folder: Path, name: str) -> list[str]:
 
 
 def measured(paper: str, name: str) -> dict[str, Any] | None:
-    """A measurement that is no table of cells: its figures, and what made them. None before it was run."""
+    """A measurement that is not a table of cells: its figures, command, commit and machine. None if it was not run."""
     path = RESULTS / paper / f"{name}.json"
     return load(path) if path.exists() else None
 

@@ -227,7 +227,7 @@ class Stages:
         return self.shared / self._teachers(pool) / "knowledge"
 
     def ready(self, pool: str, *, dropout: bool = True) -> Path:
-        """Let the teachers read what a cell asks for, the pool and the test texts; without `dropout`, in a plain pass only."""
+        """Compute the teachers' outputs that a cell needs, for the pool and the test texts; without `dropout`, of a plain pass only."""
         if not self._swept & {(pool, dropout), (pool, True)}:
             for path in (self.pool(pool), self.test()):
                 for method in (None if dropout else PLAIN, *self.reads):
@@ -243,8 +243,10 @@ class Stages:
         routing = {"name": "routing", "of": {"name": "muka", "passes": passes}}
         return prepare(self.recipe(pool, method or routing, self.folder / "unused"), texts)
 
-    def said(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> tuple[Prepared, StoredKnowledge]:
-        """What the teachers said about texts that `ready` has swept, with labels where the texts have them."""
+    def outputs(
+        self, pool: str, texts: Texts, method: dict[str, Any] | None = None
+    ) -> tuple[Prepared, StoredKnowledge]:
+        """The teachers' stored outputs for texts that `ready` has swept, with labels where the texts have them."""
         prepared = self.prepared(pool, texts, method)
         labels = prepared.labels(texts) if texts.has_labels else None
         return prepared, stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)

@@ -1,4 +1,4 @@
-"""Figs. 3–5: what uncertainty tells apart, how good the supervision is, and where routing fails. No student is trained."""
+"""Figs. 3–5: how well uncertainty separates teachers, the quality of the supervision, and errors of routing. No student is trained."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def uncertainty(stages: Stages, pool: str) -> dict[str, Any]:
     """Fig. 3: normalised entropies of teachers that know the text's label and of those that do not."""
     found = {}
     for name, path in _parts(stages, pool).items():
-        prepared, source = stages.said(pool, stages.texts_of(path, want_labels=True))
+        prepared, source = stages.outputs(pool, stages.texts_of(path, want_labels=True))
         labels = prepared.labels(prepared.texts)
         right = prepared.space.knows()[:, labels].T.numpy()
         found[name] = {kind: _told_apart(u.numpy(), right) for kind, u in _entropies(source).items()}
@@ -44,7 +44,7 @@ def _entropies(source: Source) -> dict[str, Tensor]:
 
 
 def _told_apart(u: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> dict[str, Any]:
-    """Histograms over [0, 1]; how often a wrong teacher's u is above a right one's; how often the lowest u is a right one's."""
+    """Histograms over [0, 1]; AUROC of u for teachers that know a text against those that do not; how often the teacher with the lowest u knows the text."""
     return {
         "right": np.histogram(u[right], BINS, (0, 1))[0].tolist(),
         "wrong": np.histogram(u[~right], BINS, (0, 1))[0].tolist(),
@@ -78,7 +78,7 @@ def errors(stages: Stages, pool: str) -> dict[str, Any]:
     names, found = stages.setting.space.names, {}
     for part, path in _parts(stages, pool).items():
         texts = stages.texts_of(path, want_labels=True)
-        prepared, source = stages.said(pool, texts, SOFT)
+        prepared, source = stages.outputs(pool, texts, SOFT)
         labels, space = prepared.labels(texts), prepared.space
         supervised = [prepared.method.supervise(rows, Context(space)) for rows in chunks(source)]
         v = torch.cat([s.weights for s in supervised]).double()
@@ -91,9 +91,12 @@ def errors(stages: Stages, pool: str) -> dict[str, Any]:
             "v_where_right": float(v[~wrong].mean()),
         }
         if part == "test":
-            said = _golden(oracle, texts, names).argmax(-1)
-            confusion = confusion_matrix(labels, said, labels=range(len(names)))
-            found[part] |= {"confusion": confusion.tolist(), "oracle_accuracy": float((said == labels).double().mean())}
+            predicted = _golden(oracle, texts, names).argmax(-1)
+            confusion = confusion_matrix(labels, predicted, labels=range(len(names)))
+            found[part] |= {
+                "confusion": confusion.tolist(),
+                "oracle_accuracy": float((predicted == labels).double().mean()),
+            }
     return {"status": "done", "labels": list(names), "owners": _owners(stages), "parts": found}
 
 
@@ -104,15 +107,15 @@ def _owners(stages: Stages) -> list[list[int]]:
 
 def _targets(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """A method's targets, [n, C], and weights, [n]."""
-    prepared, source = stages.said(pool, texts, spec)
+    prepared, source = stages.outputs(pool, texts, spec)
     method: Method = create(spec)
     found = [method.supervise(rows, Context(prepared.space)) for rows in chunks(source)]
     return torch.cat([s.targets for s in found]).double(), torch.cat([s.weights for s in found]).double()
 
 
 def _golden(oracle: Predictor, texts: Texts, names: tuple[str, ...]) -> Tensor:
-    said = oracle.probabilities(list(texts.table["text"]))
-    return said[:, [oracle.labels.index(name) for name in names]].double()
+    predicted = oracle.probabilities(list(texts.table["text"]))
+    return predicted[:, [oracle.labels.index(name) for name in names]].double()
 
 
 def _kl(golden: Tensor, target: Tensor) -> Tensor:

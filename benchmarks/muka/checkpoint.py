@@ -1,4 +1,4 @@
-"""What it costs to choose the checkpoint without labels, as alloykit does, and not by labelled validation accuracy, as the paper does."""
+"""Accuracy when the checkpoint is chosen without labels (alloykit) and by labelled validation accuracy (the paper)."""
 
 from __future__ import annotations
 

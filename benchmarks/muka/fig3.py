@@ -1,4 +1,4 @@
-"""Fig. 3: how far uncertainty tells a teacher that knows a text from one that does not, with and without dropout."""
+"""Fig. 3: how well uncertainty separates teachers that know a text from those that do not, with and without dropout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Fig. 4: how far the supervision is from what a model trained with all labels says."""
+"""Fig. 4: KL divergence of the supervision from the answers of a model trained with all labels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods of MUKA's tables, as recipes have them, and how the page calls them."""
+"""The methods of MUKA's tables, as `method:` blocks of recipes, and their titles on the page."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""How often intervals of a difference between two classifiers are wrong, and which one alloykit takes."""
+"""Error rates of intervals for the difference of two classifiers, and the choice of alloykit's interval."""

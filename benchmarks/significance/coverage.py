@@ -1,4 +1,4 @@
-"""How often is an interval of a difference wrong, and how often does it find a true one? A simulation of seeds and shared test texts.
+"""Error rate and power of intervals for a difference. A simulation of seeds and shared test texts.
 
 Classifier m of seed s is right on text t if level_ms + a·text_t + b·bias_mt + c·training_st + d·noise_mst > 0. All terms but the level are independent
 and standard normal. text: how easy a text is for everybody. bias: how much easier it is for method m, whatever the seed. training: what both methods
@@ -79,7 +79,7 @@ def _rates(kind: str, s: int, n: int) -> Iterator[tuple[int, int, dict[str, floa
 def latent(
     rng: np.random.Generator, count: int, s: int, n: int, shares: tuple[float, ...]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """What decides whether a and b are right, without their levels: [count, S, n] each, standard normal."""
+    """The latent values that decide whether a and b are correct, before their levels: [count, S, n] each, standard normal."""
     text, bias, training, noise = (np.float32(np.sqrt(share)) for share in shares)
 
     def normal(seeds: int) -> NDArray[np.float32]:
@@ -132,7 +132,7 @@ def _rare(s: int) -> float:
 
 
 def one_seed() -> dict[str, dict[str, dict[str, float]]]:
-    """Of one training each, summed over all outcomes: how often an interval from the texts excludes 0 where both classifiers are right equally often.
+    """Of one training each, summed over all outcomes: how often an interval from the texts excludes 0 where both classifiers have the same accuracy.
     By number of texts, and by the share of them on which the classifiers differ."""
     return {str(n): {str(share): _one_seed(n, share) for share in DIFFER} for n in ONE_SEED_TEXTS}
 

@@ -1,4 +1,4 @@
-"""(b) A whole amalgamation against the papers' way written by hand, at equal accuracy, and where the factor comes from."""
+"""(b) A whole amalgamation against the papers' procedure written by hand, at equal accuracy, and what each idea contributes."""
 
 from __future__ import annotations
 
@@ -139,7 +139,7 @@ def _recipe(data: Path, folder: Path, teachers: list[Path], seed: int, passes: i
 
 
 def _collator(recipe: Recipe, training: float) -> dict[str, float]:
-    """Milliseconds to read and pad a batch and to join it with its knowledge, and that over the time of a training step."""
+    """Milliseconds to read and pad a batch and to add the teachers' outputs, and the share of a training step."""
     prepared = prepare(recipe)
     source = StoredKnowledge(prepared.store(), prepared.names, prepared.texts.ids(), passes=by_hand.PASSES)
     _, tokenizer = build_student(StudentSpec.model_validate(ENCODER), SPACE, 0)

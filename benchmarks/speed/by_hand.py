@@ -1,4 +1,4 @@
-"""MUKA-Soft as one would write it down from the paper, without alloykit: the loop that speed is compared with.
+"""MUKA-Soft written directly from the paper, without alloykit: the baseline of the speed comparison.
 
 16 passes with dropout over batches in file order, then teachers' forward passes in every training step of every epoch.
 `pad_to`: a fixed length, as the authors' code has it, or None for each batch's longest text.

@@ -1,4 +1,4 @@
-"""(d, e) Where the time goes, and how far it is from the floor: FLOPs over the machine's rate of large matrix products."""
+"""(d, e) Where the time goes, compared with a lower bound: FLOPs over the machine's rate of large matrix products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Teachers in bfloat16 and in int8: how fast, and how far their answers are from float32's."""
+"""Teachers in bfloat16 and in int8: speed, and agreement with float32."""
 
 from __future__ import annotations
 

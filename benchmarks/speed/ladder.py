@@ -1,4 +1,4 @@
-"""What each idea contributes: the same work with one more of them at a time, in turns."""
+"""What each idea contributes: the same work, with one idea added at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every speed measurement shares: its record, the machine it ran on, and times taken in turns so that noise falls on all."""
+"""Shared by all speed measurements: the record, the machine, and times measured in alternation so that noise affects all alike."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def in_turns(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, li
 
 
 def ratio(times: dict[str, list[float]], of: str, to: str) -> dict[str, float]:
-    """How often `to`'s time is `of`'s: the median over the rounds, and their middle half."""
+    """Time of `of` divided by time of `to`: the median over the rounds, and their middle half."""
     each = sorted(a / b for a, b in zip(times[of], times[to], strict=True))
     quarters = statistics.quantiles(each, n=4) if len(each) > 1 else [each[0]] * 3
     return {"ratio": round(statistics.median(each), 3), "from": round(quarters[0], 3), "to": round(quarters[2], 3)}

@@ -1,4 +1,4 @@
-"""Teachers for measurements of time alone: the bundled encoder with a head that knows nothing."""
+"""Teachers for time measurements only: the bundled encoder with an untrained head."""
 
 from __future__ import annotations
 

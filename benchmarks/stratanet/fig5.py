@@ -1,4 +1,4 @@
-"""StrataNet, Fig. 5: students of texts that a language model writes when it is prompted, in one way and in many, and when it is left alone.
+"""StrataNet, Fig. 5: students of texts from a language model with one prompt, with several prompts, and without a prompt.
 
 The paper prompts Llama 2. The language model here was never taught to follow instructions: what is compared is the way of asking.
 Two seeds of Table 3's three.

@@ -1,4 +1,4 @@
-"""What cheap settings of the generator cost in control and diversity, and save in time; against the loop that reads one candidate at a time."""
+"""Control, diversity and time of faster settings of the generator, and of the loop that reads one candidate at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The methods of StrataNet's tables, the small generator behind them, and what both are called."""
+"""The methods of StrataNet's tables, their titles, and the settings of the small generator."""
 
 from __future__ import annotations
 

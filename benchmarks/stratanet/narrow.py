@@ -1,4 +1,4 @@
-"""The first run of Table 3's generated texts, whose generator drew from the eight likeliest tokens only.
+"""The first run of Table 3's generated texts, whose generator drew from the eight most probable tokens only.
 
 Kept for what it shows: those texts hardly differ from each other, and on 5Abstracts students learn less from them than from random words.
 They learned for three epochs in batches of 16, a third of the steps that the other tables have.

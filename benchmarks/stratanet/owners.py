@@ -1,7 +1,7 @@
-"""Whose is a real text? What StrataNet's confidences say where their statistics come from real texts, and from generated ones.
+"""Routing of real texts by StrataNet's confidences, with statistics of real texts and of generated ones.
 
-The pool's texts serve as those of which it is known whose they are: the teachers' own labelled ones, or those written for each teacher. Asked about
-are the test texts. Once more with the second teacher twice as wide: its states beside a copy of them with noise of a hundredth of their spread.
+The statistics come from the pool's texts: the teachers' own labelled ones, or those generated for each teacher. The test texts are routed. This is repeated
+with a second teacher of twice the width: its states beside a copy of them with noise of a hundredth of their spread.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ def owners(stages: Stages, pool: str) -> dict[str, Any]:
     for name in (*KINDS, DOUBLED):
         doubled = name == DOUBLED
         spec = {"name": "stratanet", "confidence": "rmd" if doubled else name}
-        said = [_read(stages, pool, texts, spec) for texts in (own, test)]
-        known, asked = map(Doubled, said) if doubled else said
+        sources = [_read(stages, pool, texts, spec) for texts in (own, test)]
+        known, asked = map(Doubled, sources) if doubled else sources
         prepared = stages.prepared(pool, test, spec)
         shapes = prepared.context.teachers
         context = replace(prepared.context, generated=known, teachers=_doubled(shapes) if doubled else shapes)
@@ -48,7 +48,7 @@ def _read(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> Sour
     """With the teachers' states of all blocks."""
     prepared = stages.prepared(pool, texts, spec)
     sweep(prepared.infos, texts, prepared.store(stages.knowledge(pool)), prepared.sweep_options())
-    return stages.said(pool, texts, spec)[1]
+    return stages.outputs(pool, texts, spec)[1]
 
 
 def _doubled(shapes: Sequence[ModelShape]) -> tuple[ModelShape, ...]:
@@ -56,9 +56,9 @@ def _doubled(shapes: Sequence[ModelShape]) -> tuple[ModelShape, ...]:
     return (first, ModelShape(2 * second.hidden_size, second.layers), *rest)
 
 
-def _balanced(said: Tensor, knows: Tensor) -> float:
-    """said [n], knows [N, n] → share, mean over the texts of each teacher."""
-    right = knows[said, torch.arange(len(said))]
+def _balanced(routed: Tensor, knows: Tensor) -> float:
+    """routed [n], knows [N, n] → share, mean over the texts of each teacher."""
+    right = knows[routed, torch.arange(len(routed))]
     return float(torch.stack([right[known].double().mean() for known in knows if bool(known.any())]).mean())
 
 

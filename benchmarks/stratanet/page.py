@@ -91,7 +91,7 @@ def write() -> None:
 
 
 def _hours() -> str:
-    """What the cells of every table took, with the teachers, texts and knowledge that they share."""
+    """Hours of every table: its cells with the teachers, texts and outputs that they share."""
     tables = (table3.TABLE, narrow.TABLE, fig4.TABLE, fig5.TABLE, table5.TABLE)
     return ", ".join(
         f"{t.name} {sum(sum(c.get('seconds', {}).values()) for c in cells_of(t).values()) / 3600:.1f}" for t in tables

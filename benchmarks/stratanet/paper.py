@@ -1,4 +1,4 @@
-"""StrataNet's own settings (Table 4, Appendix A), for `--profile paper`. What the paper lost is ours and said so."""
+"""StrataNet's own settings (Table 4, Appendix A), for `--profile paper`. Values that the paper does not give are ours and marked as such."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ PROFILE = Profile(
 )  # fmt: skip
 GENERATION: dict[str, Any] = {
     "language_model": "openai-community/gpt2",
-    "per_class": 1000,  # lost in the paper: ours
+    "per_class": 1000,  # not in the paper: ours
     "candidates": 200,
-    "top_k": 40,  # lost in the paper: ours
+    "top_k": 40,  # not in the paper: ours
     "top_p": 0.9,
-    "strength": 1.0,  # γ, lost in the paper: ours
+    "strength": 1.0,  # γ, not in the paper: ours
     "every": 1,
     "max_tokens": 128,
 }

@@ -1,4 +1,4 @@
-"""StrataNet, Table 3: teachers whose data is gone, and students of generated texts, random words and other domains' texts.
+"""StrataNet, Table 3: teachers without their data, and students of generated texts, random words and other domains' texts.
 
 Fig. 3A and 3B are among the methods of the pool "generated"; real texts are the upper bound.
 """

@@ -1,4 +1,4 @@
-"""How good the texts are that were written for a cell's teachers."""
+"""Quality of the texts that were generated for a cell's teachers."""
 
 from __future__ import annotations
 

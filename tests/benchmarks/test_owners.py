@@ -15,8 +15,8 @@ from benchmarks.stratanet.owners import Doubled, _balanced
 def test_every_teacher_s_texts_count_the_same() -> None:
     """Three texts of the first teacher, one of the second, one of both: the first gets 3 of 4, the second 1 of 2."""
     knows = torch.tensor([[1, 1, 1, 0, 1], [0, 0, 0, 1, 1]]).bool()
-    said = torch.tensor([0, 0, 1, 0, 1])
-    assert _balanced(said, knows) == pytest.approx((3 / 4 + 1 / 2) / 2)
+    routed = torch.tensor([0, 0, 1, 0, 1])
+    assert _balanced(routed, knows) == pytest.approx((3 / 4 + 1 / 2) / 2)
 
 
 class Two:
