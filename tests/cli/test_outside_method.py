@@ -86,7 +86,7 @@ class Outside(Method):
         series = Series(
             caption="seen", x="step", y="share", points=[h["step"] for h in seen], lines=lines, percent=True
         )
-        return MethodReport(sections=(Section(title="Training", parts=(series,)),))
+        return MethodReport(sections=(Section(title="Outside training", parts=(series,)),))
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +137,7 @@ def test_text_states_reach_the_method_wherever_it_is_asked(
     assert "odd &lt;b&gt;words&lt;/b&gt; &amp; <code>ticks</code>" in page
     assert "25.0\u00a0%" in page
     assert tiny.texts(40)[3] in page
-    assert "<h2>Training</h2>" in page
+    assert ">Outside training</h2>" in page
     before = json.loads(json.dumps(run.metrics["evaluation"]["scores"]))
     assert json.loads(json.dumps(evaluate(run.folder)["scores"])) == before, "from the folder alone"
     assert report([run.folder]).exists()
