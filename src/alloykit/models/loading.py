@@ -125,9 +125,8 @@ def _config(source: Source) -> Any:
 
     config = _from_pretrained(AutoConfig, source)
     config._name_or_path = source.model
-    if getattr(
-        config, "chunk_size_feed_forward", 0
-    ):  # saves memory, and fails for texts of other lengths than its multiples
+    if getattr(config, "chunk_size_feed_forward", 0):
+        # In chunks it saves memory, but fails for texts whose length is no multiple of the chunk's.
         config.chunk_size_feed_forward = 0
     depth = getattr(config, "num_hidden_layers", None)
     if depth is not None and (not isinstance(depth, int) or depth < 1):
