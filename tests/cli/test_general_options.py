@@ -15,7 +15,7 @@ from commandline import Call, write_recipe
 import alloykit
 
 RECIPES = ("amalgamate", "distill", "teach", "generate", "sweep", "plan")
-ALL = (*RECIPES, "demo", "evaluate", "report", "predict", "methods")
+ALL = (*RECIPES, "demo", "evaluate", "report", "predict", "methods", "schema")
 
 
 def test_the_version(call: Call) -> None:

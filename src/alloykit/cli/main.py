@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -253,6 +254,28 @@ def methods(
         terminal.echo_json(shown)
     else:
         terminal.show(method_view(shown))
+
+
+class RecipeKind(StrEnum):
+    """The kinds of recipes; recipe/schema.py has the same."""
+
+    amalgamate = "amalgamate"
+    distill = "distill"
+    teach = "teach"
+    together = "together"
+    generate = "generate"
+
+
+@command
+def schema(
+    kind: Annotated[
+        RecipeKind, typer.Argument(help="The command whose recipe it is; together: `teach --together`.", metavar="KIND")
+    ] = RecipeKind.amalgamate,
+) -> None:
+    """The JSON schema of a recipe, for editors. Begin a recipe with `# yaml-language-server: $schema=FILE` to use it."""
+    from alloykit.recipe.schema import recipe_schema
+
+    terminal.echo_json(recipe_schema(kind.value))
 
 
 def _show(run: Any) -> None:

@@ -14,9 +14,7 @@ from typer.core import TyperCommand, TyperGroup
 from alloykit.cli.errors import be_verbose
 from alloykit.progress import set_quiet
 
-RecipeFile = Annotated[
-    Path, typer.Argument(help="A recipe: a YAML file. `alloykit init` writes one.", metavar="RECIPE")
-]
+RecipeFile = Annotated[Path, typer.Argument(help="A recipe: a YAML file.", metavar="RECIPE")]
 Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
 Cache = Annotated[
     str | None,

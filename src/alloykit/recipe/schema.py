@@ -1,0 +1,46 @@
+"""The JSON schema of a recipe, for editors: completion, meanings and checks while one writes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alloykit.blocks import Block
+from alloykit.methods.registry import methods
+from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe
+
+KINDS: dict[str, type[Block]] = {
+    "amalgamate": Recipe,
+    "distill": DistillRecipe,
+    "teach": TeachRecipe,
+    "together": TogetherRecipe,
+    "generate": GenerateRecipe,
+}
+SHORT = ("TeacherSpec", "StudentSpec", "LanguageModel", "TextsOptions")  # blocks that one string may stand for
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def recipe_schema(kind: str = "amalgamate") -> dict[str, Any]:
+    """The schema of one kind of recipe (a key of `KINDS`), with the strings that may stand for a block and every method's name."""
+    schema = KINDS[kind].model_json_schema()
+    definitions = schema.get("$defs", {})
+    definitions.pop("InMemory", None)
+    found: dict[str, Any] = _with_strings(schema)
+    if "method" in found["properties"]:
+        names = {"enum": list(methods())}
+        block = {"type": "object", "properties": {"name": names}, "required": ["name"]}
+        found["properties"]["method"] |= {"anyOf": [names, block]}
+        found["properties"]["method"].pop("type", None)
+        found["properties"]["method"].pop("additionalProperties", None)
+    return {"$schema": DIALECT, **found}
+
+
+def _with_strings(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_with_strings(item) for item in value if item != {"$ref": "#/$defs/InMemory"}]
+    if not isinstance(value, dict):
+        return value
+    name = str(value.get("$ref", "")).removeprefix("#/$defs/")
+    if name in SHORT:
+        rest = {key: item for key, item in value.items() if key != "$ref"}
+        return {**rest, "anyOf": [{"type": "string"}, {"$ref": value["$ref"]}]}
+    return {key: _with_strings(item) for key, item in value.items()}
