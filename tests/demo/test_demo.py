@@ -72,7 +72,7 @@ def test_csv_is_written_the_same_twice(tmp_path: Path) -> None:
 def test_explanation_says_which_way_it_went(student: float, says: str) -> None:
     accuracy = {"teacher a": 0.3, "teacher b": 0.4, "ensemble": 0.6, "routing": 0.65, "student": student}
     text = explanation({name: {"accuracy": a} for name, a in accuracy.items()})
-    assert "teacher b names 40.0%" in text
+    assert "best single teacher b: 40.0%" in text
     assert says in text
 
 
@@ -81,3 +81,12 @@ def test_an_output_in_the_way_is_refused_at_once(tmp_path: Path) -> None:
     with pytest.raises(AlloyError, match="a folder as `output`"):
         demo(tmp_path / "taken" / "demo")
     assert (tmp_path / "taken").read_text() == "mine"
+
+
+def test_a_folder_with_other_files_is_refused_at_once(tmp_path: Path) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "messages.csv").write_text("mine")
+    with pytest.raises(AlloyError, match="with other files"):
+        demo(tmp_path)
+    assert (tmp_path / "data" / "messages.csv").read_text() == "mine"
+    assert [path.name for path in tmp_path.iterdir()] == ["data"]

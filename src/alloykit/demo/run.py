@@ -1,4 +1,4 @@
-"""`alloykit demo`: the whole story on the embedded messages, told as it happens."""
+"""`alloykit demo`: an amalgamation of the embedded messages from beginning to end, explained step by step."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from alloykit.files import write_atomic
 from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.output_folder import check_output
+from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.run import Run
 from alloykit.stages.teach_recipes import teach_recipe
 from alloykit.terminal import show
@@ -31,6 +31,7 @@ MAX_LENGTH = 48
 STUDENT = {"model": BUNDLED, "layers": 4, "keep": "even"}
 TEACHER_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
 STUDENT_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
+RECIPE_FILE = "demo-recipe.yaml"
 QUESTIONS = (
     "you took 40 quid from my card, then took it again an hour later",
     "the vase came in about a hundred pieces",
@@ -39,49 +40,47 @@ QUESTIONS = (
 
 
 def demo(output: Path) -> Run:
-    """Fine-tune three teams' teachers, forget the labels, melt the teachers into one student, and test it."""
+    """Fine-tune three teachers, drop the labels, distil the teachers into one student, and test it. AlloyError for an output in use."""
     begun = time.perf_counter()
-    check_output(output)
+    refuse_others(output, RECIPE_FILE)
     train, test = messages("train"), messages("test")
     labels = {team: list(dict.fromkeys(m["label"] for m in train if m["team"] == team)) for team in TEAMS}
-    tell(
-        f"\n[bold]1. Three teams, three classifiers.[/] A shop's three teams have each fine-tuned a classifier of customer\n"
-        f"messages, but only for their own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"
-        "Nobody has one model that knows all twelve, and shown a foreign message each of them is wrong."
-    )
+    texts_file, test_file = output / "data" / "messages.csv", output / "data" / "test.csv"
+    values = recipe_values(output, texts_file, test_file)
+    recipe = parse(values, Recipe)
     output.mkdir(parents=True, exist_ok=True)
+    write_atomic(
+        output / RECIPE_FILE, yaml.safe_dump(values, sort_keys=False)
+    )  # first: it marks the folder as the demo's
+    tell(
+        f"\n[bold]1. Three teams, three classifiers.[/] Each of a shop's three teams has fine-tuned a classifier of customer\n"
+        f"messages, but only for its own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"
+        "No model knows all twelve. Each of the three gives a wrong answer to a message of another team."
+    )
     for team in TEAMS:
         teach_team(team, train, labels[team], output)
-    texts_file = output / "data" / "messages.csv"
     write_csv(texts_file, [{"text": m["text"]} for m in shuffled(train)])
-    test_file = output / "data" / "test.csv"
     write_csv(test_file, [{"text": m["text"], "label": m["label"]} for m in test])
-    recipe = parse(recipe_values(output, texts_file, test_file), Recipe)
     tell(
-        f"\n[bold]2. The labels are forgotten.[/] What is left: three model folders and {len(train):,} messages without labels.\n"
-        "Shown a foreign message, a teacher answers all the same, and often it is sure: whoever is loudest would win. So every\n"
-        "teacher reads every message once, and what its early layers see in it is kept beside its answer. There, messages about\n"
-        "the same thing lie together, and whose they are shows: a message among billing's is billing's to answer.\n"
+        f"\n[bold]2. Without labels.[/] From here on there are only three model folders and {len(train):,} messages without labels.\n"
+        "A teacher also answers messages of other teams, and is often confident: the highest confidence is not the right answer.\n"
+        "So every teacher reads every message once. alloykit keeps its answers and the states of its early layers. In these states\n"
+        "messages on the same topic lie close together, which shows which teacher should answer which message.\n"
     )
     run = Run(run_recipe(recipe))
     metrics = run.metrics
     assert metrics is not None
     result = metrics["evaluation"]
-    tell("\n[bold]3. One student.[/] Tested on messages that other people wrote, with their true labels:\n")
+    tell("\n[bold]3. One student.[/] The test messages are by other writers, and have their true labels:\n")
     show(score_table(result))
     tell(explanation(result["scores"]))
     tell("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
         tell(f'  "{question}"\n      → [bold]{safe(answer["label"])}[/] ({answer["probability"]:.0%})')
-    write_atomic(
-        output / "demo-recipe.yaml", yaml.safe_dump(recipe_values(output, texts_file, test_file), sort_keys=False)
-    )
+    tell(f"\n[bold]5. Can it be trusted?[/] The report answers that: open [bold]{safe(run.report_page)}[/]")
     tell(
-        f"\n[bold]5. Can it be trusted?[/] One page says so, in words and pictures: open [bold]{safe(run.report_page)}[/]"
-    )
-    tell(
-        f"\nThe student is a plain Hugging Face model in {safe(run.student)}. The recipe that made it is {safe(output / 'demo-recipe.yaml')};\n"
-        f"it runs again with: alloykit amalgamate {safe(output / 'demo-recipe.yaml')}\n"
+        f"\nThe student is an ordinary Hugging Face model in {safe(run.student)}. Its recipe is {safe(output / RECIPE_FILE)}.\n"
+        f"Run it again with: alloykit amalgamate {safe(output / RECIPE_FILE)}\n"
         f"[dim]{time.perf_counter() - begun:.0f} seconds in all.[/]"
     )
     return run
@@ -143,11 +142,11 @@ def explanation(scores: Mapping[str, Any]) -> str:
     student, ensemble, routing = (scores[n]["accuracy"] for n in ("student", "ensemble", "routing"))
     gain = 100 * (student - ensemble)
     return (
-        f"\nThe best single {best} names {scores[best]['accuracy']:.1%} of all messages: it cannot name what it never learned.\n"
-        f"Asking all three and taking the highest score (ensemble): {ensemble:.1%}; who is loudest wins, right or not.\n"
-        f"Asking the teacher among whose messages it lies (routing): {routing:.1%}.\n"
-        f"The student, which saw no label at all: [bold]{student:.1%}[/]. That is {abs(gain):.1f} points "
-        f"{'more' if gain >= 0 else 'less'} than the ensemble, and one model\nof four layers is asked instead of three of six."
+        f"\nAccuracy of the best single {best}: {scores[best]['accuracy']:.1%}. It cannot name labels that it never learned.\n"
+        f"Accuracy of the ensemble, which takes the highest score of all three: {ensemble:.1%}.\n"
+        f"Accuracy of the routing, which asks the teacher whose label clusters the message falls into: {routing:.1%}.\n"
+        f"Accuracy of the student, which saw no label: [bold]{student:.1%}[/]. That is {abs(gain):.1f} points "
+        f"{'more' if gain >= 0 else 'less'} than the ensemble, with one\nmodel of four layers in place of three of six."
     )
 
 
