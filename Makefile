@@ -20,7 +20,7 @@ test: $(READY)
 
 # Python 3.11 too is the lowest: wheels of the lowest versions are made for it.
 test-lowest: $(LOWEST)/.installed
-	$(LOWEST)/bin/python -m pytest -n 2 $(LOWEST_TESTS)
+	$(LOWEST)/bin/python -m pytest -n 2 --dist loadfile $(LOWEST_TESTS)
 
 lint: $(READY)
 	$(BIN)/ruff check .
