@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import tomllib
 from pathlib import Path
@@ -55,3 +56,11 @@ def test_a_dependency_without_a_lower_bound_is_refused(line: str) -> None:
 def test_one_package_has_one_lowest_version() -> None:
     with pytest.raises(ValueError, match="two lowest versions"):
         SCRIPT["lowest"](["a>=1", "a>=2"])
+
+
+def test_the_chosen_tests_are_there() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8").replace("\\\n", " ")
+    chosen = re.search(r"^LOWEST_TESTS := (.*)$", makefile, re.M)
+    assert chosen is not None
+    missing = [path for path in chosen[1].split() if not (ROOT / path.split("::")[0]).exists()]
+    assert not missing, "give LOWEST_TESTS of the Makefile their new place"
