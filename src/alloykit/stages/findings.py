@@ -84,7 +84,7 @@ class Findings:
         """metrics.json. this_call: seconds since the run began or went on."""
         training = None if student is None else student.training
         seconds = {
-            "sweep": {name: round(outputs.store.seconds(name), 1) for name in prepared.names},
+            "sweep": {name: round(outputs.store.seconds(name), 3) for name in prepared.names},
             "training": None if training is None else training["seconds"],
             "this call": round(this_call, 1),
         }
