@@ -107,8 +107,8 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     monkeypatch.setattr(
         registry, "entry_points", lambda *, group: []
     )  # which would look through all packages for every recipe
-    monkeypatch.setattr(stages, "teach", teach)
-    monkeypatch.setattr(stages, "teach_together", together)
+    monkeypatch.setattr(stages, "teach_recipe", teach)
+    monkeypatch.setattr(stages, "teach_together_recipe", together)
     monkeypatch.setattr(stages, "write_texts", texts)
     monkeypatch.setattr(stages.Stages, "_vocabulary", lambda self: ["a", "b"])
     for name in ("bpe", "chinese", "multilingual"):

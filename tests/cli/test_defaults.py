@@ -67,7 +67,7 @@ def test_a_student_that_learned_too_little_is_told_of(silent: dict[str, Any], tm
     assert all(f"learning_rate: {MOST_RATE:g}" in line for line in told), "each says what to change"
     assert all(f"warning: {line}" in " ".join(result.err.split()) for line in told)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
-    assert "that is lost in training" in page
+    assert "points: the student learned from the routing" in page
 
 
 def test_a_student_that_learned_enough_is_told_of_nothing(silent: dict[str, Any], tmp_path: Path, call: Call) -> None:

@@ -156,11 +156,12 @@ def test_a_student_from_model_folders_alone(place: Path, models: dict[str, Path]
     logged = [h for h in run.training["history"] if "amalgam_rank" in h]
     assert logged
     assert all(-1 <= h["amalgam_cosine"] <= 1 and h["amalgam_rank"] >= 1 for h in logged)
-    page = run.report.read_text(encoding="utf-8")
+    page = run.report_page.read_text(encoding="utf-8")
     assert "have collapsed" in page
     found = json.loads((run.folder / "generated" / "generation.json").read_text())["teachers"]["parcels"]
-    late, lost = (f"{label} {percent(found['control_by_label'][label], 0)}" for label in ("late", "lost"))
-    assert f'<td class="words">{late}, {lost}</td>' in page
+    for label in ("late", "lost"):
+        share = percent(found["control_by_label"][label], 0)
+        assert f'<td class="words">{label}</td><td>{share}</td>' in page
     again = run_recipe(parse(_resolved(run), Recipe))
     assert again.has_student, "finished parts are taken as they are"
     assert alloykit.evaluate(run.folder, tmp_csv(tmp_path))["texts"] == 4

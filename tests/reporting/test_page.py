@@ -138,7 +138,7 @@ SECTIONS = {
     "Calibration": set(NAMES) - {"half"},
     "Routing": set(NAMES) - {"half"},
     "Teachers": set(NAMES) - {"half", "supervised"},
-    "Training": set(NAMES) - {"half"},
+    "Training": set(NAMES) - {"half", "ensemble"},
     "Data": set(NAMES) - {"half"},
     "Size and speed": set(NAMES) - {"half", "ensemble"},
     "Recipe": set(NAMES),

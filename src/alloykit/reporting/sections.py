@@ -170,7 +170,9 @@ def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], test
 
 
 def _seconds(metrics: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """What took how long."""
+    """Seconds by part of a run that trained a student; none of other runs."""
     seconds = metrics.get("seconds") or {}
+    if not seconds.get("training"):
+        return []
     rows = [(f"forward passes of teacher {name}", s) for name, s in (seconds.get("sweep") or {}).items() if s]
-    return rows + ([("training of the student", seconds["training"])] if seconds.get("training") else [])
+    return [*rows, ("training of the student", seconds["training"])]

@@ -136,7 +136,7 @@ def classifier(
     )
     state = torch.get_rng_state()
     torch.manual_seed(seed)
-    model = transformers.AutoModelForSequenceClassification.from_config(config)
+    model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
     with torch.no_grad():  # the usual initialisation is so quiet that all texts get the same answer
         for name, parameter in model.named_parameters():
             if parameter.dim() >= 2:
