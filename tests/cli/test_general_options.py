@@ -15,7 +15,7 @@ from commandline import Call, write_recipe
 import alloykit
 
 RECIPES = ("amalgamate", "distill", "teach", "generate", "sweep", "plan")
-ALL = (*RECIPES, "demo", "evaluate", "report", "predict", "methods", "schema")
+ALL = (*RECIPES, "demo", "init", "evaluate", "report", "predict", "methods", "schema")
 
 
 def test_the_version(call: Call) -> None:
@@ -49,7 +49,7 @@ def test_help_shows_no_python_types_and_a_text_for_every_option(command: tuple[s
     out = call(*command, "--help").out
     for word in ("list[", "<path>", "<str>", "<bool>", "Path]"):
         assert word not in out
-    options = [line.strip("│ \n").split("  ") for line in out.splitlines() if line.startswith("│ --")]
+    options = [line.strip("│ *\n").split("  ") for line in out.splitlines() if line.strip("│ *").startswith("--")]
     assert options
     assert all(len([part for part in parts if part.strip()]) > 1 for parts in options), "every option says what it does"
 

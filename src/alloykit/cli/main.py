@@ -80,6 +80,25 @@ def demo(
 
 
 @command
+def init(
+    teacher: Annotated[
+        list[str], typer.Option(metavar="MODEL", help="A teacher: a folder or a hub id. Repeat it for each.")
+    ],
+    texts: Annotated[str, typer.Option(metavar="FILE", help="The texts: a file, a folder or a hub id.")],
+    output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the recipe.")] = Path("recipe.yaml"),
+    method: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="A method of `alloykit methods`; that of a recipe without one if not given."),
+    ] = None,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """A first recipe for your teachers and texts, with comments. Loads no weights."""
+    from alloykit.commands.init import init as job
+
+    terminal.echo(f"recipe: {job(teacher, texts, output=output, method=method, overwrite=overwrite)}")
+
+
+@command
 def amalgamate(
     recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
 ) -> None:

@@ -4,9 +4,9 @@ Texts are taken exactly as they are written: nothing is stripped; "00123", "NA" 
 without a usable text are counted by reason, then dropped or refused. Texts that repeat stay.
 """
 
-from alloykit.data.load import load_texts, texts_options
+from alloykit.data.load import columns_of, load_texts, texts_options
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import Texts, text_id
 from alloykit.data.texts_options import ColumnOptions, TextsOptions
 
-__all__ = ["FORMATS", "ColumnOptions", "Texts", "TextsOptions", "load_texts", "text_id", "texts_options"]
+__all__ = ["FORMATS", "ColumnOptions", "Texts", "TextsOptions", "columns_of", "load_texts", "text_id", "texts_options"]

@@ -60,6 +60,12 @@ def load_texts(
     return texts
 
 
+def columns_of(source: TextsOptions) -> list[str]:
+    """The columns of texts: of the first file where there are several, and of a JSON file those of its first records. AlloyError."""
+    chosen, given = _choose(source, {})
+    return next(parts_of(given, chosen, [chosen.text], [])).columns
+
+
 def texts_options(source: str | Path, **options: Any) -> TextsOptions:
     """`TextsOptions.from_string`, with AlloyError for what cannot be."""
     try:

