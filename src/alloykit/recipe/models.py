@@ -276,7 +276,7 @@ def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe
         raise AlloyError(
             expected=f"a valid recipe in {source}",
             got=listed(lines),
-            hint="The README and `alloykit methods NAME` show the keys.",
+            hint="`alloykit schema` lists the keys, `alloykit methods NAME` those of a method.",
         ) from error
 
 
