@@ -45,8 +45,8 @@ def _rule() -> list[str]:
     return [
         "## The rule",
         "",
-        f"Learning rate: {s.RATE:g} · ({s.WIDTH} / width) · ({s.LAYERS} / layers), at most {s.MOST_RATE:g}. Epochs: {s.LEAST_EPOCHS}, or as "
-        f"many as make {s.LEAST_STEPS} + {s.STEPS_PER_LABEL} · labels optimiser steps, at most {s.MOST_EPOCHS}. Both are written into `recipe.yaml`, and `alloykit plan` shows them.",
+        f"Learning rate: {s.RATE:g} · ({s.WIDTH} / width) · ({s.LAYERS} / layers), at most {s.MAX_RATE:g}. Epochs: {s.MIN_EPOCHS}, or as "
+        f"many as make {s.MIN_STEPS} + {s.STEPS_PER_LABEL} · labels optimiser steps, at most {s.MAX_EPOCHS}. Both are written into `recipe.yaml`, and `alloykit plan` shows them.",
         "",
         *rows(
             ["texts learned from", "labels", "epochs", "steps (batches of 32)"],
@@ -63,7 +63,7 @@ def _rule() -> list[str]:
 
 
 def _planned(n: int, labels: int) -> list[str]:
-    options = schedule.decided(schedule.TrainingOptions(), n, labels, 3, 384)
+    options = schedule.with_defaults(schedule.TrainingOptions(), n, labels, 3, 384)
     return [f"{n:,}", f"{labels}", f"{options.epochs:g}", f"{schedule.Schedule.of(n, options).total:,}"]
 
 

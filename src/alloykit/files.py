@@ -104,7 +104,7 @@ def _full(path: Path) -> int:
 
 
 @contextmanager
-def writing(path: Path | str, what: str = "", *, instead: str = "choose another folder") -> Iterator[None]:
+def file_errors(path: Path | str, what: str = "", *, instead: str = "choose another folder") -> Iterator[None]:
     """AlloyError, in the words of `os_error`, if the block cannot write or read `path`."""
     try:
         yield
@@ -127,7 +127,7 @@ def scratch(what: str) -> Iterator[None]:
             got=f"'{error.strerror or error}'",
             hint="Set TMPDIR to a folder with free space.",
         ) from error
-    with writing(folder, what, instead="set TMPDIR to another folder"):
+    with file_errors(folder, what, instead="set TMPDIR to another folder"):
         yield
 
 
@@ -155,7 +155,7 @@ def write_output(path: Path, content: bytes | str) -> None:
     if not is_stream(path):
         write_atomic(path, content)
         return
-    with writing(path), path.open("wb") as file:
+    with file_errors(path), path.open("wb") as file:
         file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
@@ -163,7 +163,7 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind. AlloyError."""
     temporary = path.with_name(f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp")
     try:
-        with writing(path):
+        with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_left_over(path.parent)
             write(temporary)
@@ -250,7 +250,7 @@ def write_json(path: Path, value: Any) -> None:
 def read_json(path: Path) -> Any:
     """The content of a JSON file; AlloyError if it is damaged or cannot be read."""
     try:
-        with writing(path):
+        with file_errors(path):
             return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise AlloyError(

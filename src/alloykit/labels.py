@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.names import clean, quoted, refuse_repeats, shown, unknown
+from alloykit.names import clean_names, quoted, refuse_repeats, shown, unknown_name
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class LabelSpace:
                 expected=f"one name for each of {len(teachers)} teachers", got=f"{len(teacher_names)} names"
             )
         shown = [f"'{name}'" for name in teacher_names or range(len(teachers))]
-        sets = [clean(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
+        sets = [clean_names(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
         for who, labels in zip(shown, sets, strict=True):
             if len(labels) < 2:
                 raise AlloyError(
@@ -179,7 +179,7 @@ class LabelSpace:
     def position(self, name: str) -> int:
         """The position of a label in the union. Raises AlloyError, naming near misses, when it is unknown."""
         if name not in self._positions:
-            raise unknown("a label of the union", name, self.names)
+            raise unknown_name("a label of the union", name, self.names)
         return self._positions[name]
 
 
@@ -187,7 +187,7 @@ def _checked_aliases(aliases: Mapping[str, str], known: set[str]) -> dict[str, s
     alias = {old.strip(): new.strip() for old, new in aliases.items()}
     for old, new in alias.items():
         if old not in known:
-            raise unknown("an alias for a label that a teacher has", old, sorted(known))
+            raise unknown_name("an alias for a label that a teacher has", old, sorted(known))
         if not new:
             raise AlloyError(expected=f"a name for the alias of '{old}'", got="an empty one")
         # a -> b -> c could mean b or c for a; asking is better than guessing.
@@ -208,7 +208,7 @@ def _prefixed(
     counts = Counter(chain(*sets))
     chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
     for name in sorted(chosen - set(counts)):
-        raise unknown("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
+        raise unknown_name("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
     apart = {name for name in chosen if counts[name] > 1}
     if not apart:
         return sets

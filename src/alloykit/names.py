@@ -15,7 +15,7 @@ from alloykit.escape import visible
 _ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
 
-def near(name: str, known: Iterable[str]) -> str:
+def nearest_name(name: str, known: Iterable[str]) -> str:
     """The known name that was probably meant, in any case; "" if none is near."""
     lowered = {other.lower(): other for other in known}
     found = difflib.get_close_matches(name.lower(), lowered, n=1)
@@ -50,14 +50,14 @@ def shown(value: object) -> str:
     return (text := _Shown().repr(value))[:200] + ("…" if len(text) > 200 else "")
 
 
-def unknown(expected: str, got: str, known: Sequence[str]) -> AlloyError:
+def unknown_name(expected: str, got: str, known: Sequence[str]) -> AlloyError:
     """The error for a name that is not among the known ones, with the nearest of them."""
-    guess = near(got, known)
+    guess = nearest_name(got, known)
     hint = f"Did you mean '{guess}'? " if guess else ""
     return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(known)}.")
 
 
-def clean(names: Sequence[str], who: str) -> tuple[str, ...]:
+def clean_names(names: Sequence[str], who: str) -> tuple[str, ...]:
     """The names without outer spaces. Raises AlloyError for what is not a list of different, non-empty names."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
         raise AlloyError(expected=f"a list of label names for {who}", got=shown(names))
@@ -93,7 +93,7 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
     Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
     not unique, or still anonymous (LABEL_0).
     """
-    old = clean(names, f"teacher '{teacher}'")
+    old = clean_names(names, f"teacher '{teacher}'")
     new: dict[int, str] = {}
     for key, value in mapping.items():
         if isinstance(key, bool) or not isinstance(value, str):
@@ -106,13 +106,13 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
         word = str(key).strip()
         number = int(word) if word.isascii() and word.isdecimal() else -1
         if word not in old and not 0 <= number < len(old):
-            raise unknown(f"a label of teacher '{teacher}', or its position", word, old)
+            raise unknown_name(f"a label of teacher '{teacher}', or its position", word, old)
         place = old.index(word) if word in old else number
         if place in new:
             wanted = f"each label of teacher '{teacher}' once in `labels:`"
             raise AlloyError(expected=wanted, got=f"{quoted([old[place]])} again, as {shown(key)}")
         new[place] = value
-    result = clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
+    result = clean_names([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
     if is_anonymous(result):
         raise AlloyError(
             expected=f"real label names for teacher '{teacher}', since labels are joined by name",

@@ -13,7 +13,7 @@ from rich.console import Console
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.interrupts import raise_noted
-from alloykit.terminal import complain
+from alloykit.terminal import echo_error
 
 LINE_SECONDS = (
     20.0  # between two lines about the same work; with batches of a few seconds, one comes at least every 30 s
@@ -81,7 +81,7 @@ def say(text: str) -> None:
     if _log is not None:
         _log.write(visible(text))
     if not _quiet:
-        complain(visible(text))
+        echo_error(visible(text))
 
 
 @contextmanager

@@ -27,7 +27,7 @@ CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
-Measured = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)] | None
+OptionalNumber = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)] | None
 Count = Annotated[int, Field(ge=0, le=10**15)]
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Histogram = Annotated[list[Count], Field(min_length=1, max_length=10_000)]
@@ -73,7 +73,7 @@ class Health(TypedDict):
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     max_probability: Share
     excess: Number
-    pass_variance: Measured
+    pass_variance: OptionalNumber
     predicted: dict[str, Count]
     unknown_tokens: Share | None
     truncated_texts: Share
@@ -152,7 +152,7 @@ class Generated(TypedDict):
     texts: Count
     control: Share | None
     confidence: Share | None
-    perplexity: Measured
+    perplexity: OptionalNumber
     distinct_2: Number
     self_bleu: Number
     control_by_label: dict[str, Share | None]

@@ -99,7 +99,7 @@ def plain(text: object) -> Text:
     return Text(visible(text))
 
 
-def complain(message: object) -> None:
+def echo_error(message: object) -> None:
     """A message on standard error. One that cannot be written is lost: no work is stopped for it."""
     if sys.stderr is not None:
         with suppress(OSError):

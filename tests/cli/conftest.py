@@ -38,7 +38,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) ->
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Taught:
     """Two teachers of the toy problem: `billing` made by a real `alloykit teach`, `delivery` in this process."""
     root = tmp_path_factory.mktemp("taught")
-    encoder = tiny.encoder(root / "encoder", loudness=0.3)
+    encoder = tiny.encoder(root / "encoder", logit_scale=0.3)
     data = toy.labelled(root / "train.csv", 300)
     recipes = {}
     for name, labels in toy.TEAMS.items():

@@ -12,8 +12,8 @@ from alloykit.testing.rows import (
     STUDENT,
     TEACHERS,
     context_of,
-    declared,
     losses,
+    restrict_to_needs,
     space_of,
     student_logits,
     take,
@@ -91,5 +91,5 @@ SPECS: list[dict[str, Any]] = [
 def made(spec: dict[str, Any], kind: str, b: int = 12, **draw: Any) -> tuple[Method, Rows, Context]:
     """The method, rows of b texts, and a context fitted on a pool of at least twelve that has them in front."""
     method = create(spec)
-    pool = declared(method, rows_of(kind, max(b, 12), **draw), space_of(kind))
+    pool = restrict_to_needs(method, rows_of(kind, max(b, 12), **draw), space_of(kind))
     return method, take(pool, list(range(b))), context_of(method, pool, space_of(kind))

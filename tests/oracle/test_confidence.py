@@ -100,13 +100,15 @@ def test_mixture_is_the_posterior_of_the_surer_cluster():
     pool, known = two_clusters(low=low, high=high, sigma=sigma, share=share)
     coefficients = calibration.fit_mixture(pool)
     assert coefficients.shape == (2,)
-    found = calibration.mixture(pool, coefficients)
+    found = calibration.mixture_confidence(pool, coefficients)
     assert ((found > 0.5) == known).double().mean() > 0.99
     for c in (0.4, 0.6, 0.7, 0.72, 0.75, 0.8, 0.9):
         x = math.log(c / (1 - c))
         d1 = share * math.exp(-((x - high) ** 2) / (2 * sigma**2))
         d0 = (1 - share) * math.exp(-((x - low) ** 2) / (2 * sigma**2))
-        assert calibration.mixture(torch.tensor([c]), coefficients).item() == pytest.approx(d1 / (d0 + d1), abs=0.06)
+        assert calibration.mixture_confidence(torch.tensor([c]), coefficients).item() == pytest.approx(
+            d1 / (d0 + d1), abs=0.06
+        )
 
 
 @pytest.mark.parametrize("kind", ["percentile", "mixture"])
@@ -125,7 +127,7 @@ def test_mixture_without_spread_keeps_the_confidence():
     for pool in (torch.full((40,), 0.7), torch.ones(40), torch.tensor([0.3])):
         coefficients = calibration.fit_mixture(pool)
         asked = torch.tensor([0.1, 0.5, 0.9], dtype=torch.float64)
-        torch.testing.assert_close(calibration.mixture(asked, coefficients), asked)
+        torch.testing.assert_close(calibration.mixture_confidence(asked, coefficients), asked)
 
 
 @pytest.mark.parametrize("kind", ["percentile", "mixture"])

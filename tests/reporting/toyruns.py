@@ -56,7 +56,7 @@ def once(folder: Path) -> Runs:
     """Teachers that have learned a little, and three students of one layer."""
     root = folder / "toyruns"
     root.mkdir()
-    tiny.encoder(root / "encoder", loudness=0.3)
+    tiny.encoder(root / "encoder", logit_scale=0.3)
     toy.labelled(root / "train.csv", 160)
     toy.labelled(root / "test.csv", 60, seed=9)
     for name, labels in toy.TEAMS.items():

@@ -13,7 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.terminal import complain, drop_unwritten, guarded
+from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
 ClickException: Any = typer.BadParameter.__mro__[2]
@@ -42,9 +42,9 @@ def exit_codes() -> Iterator[None]:
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
         if issubclass(category, AlloyWarning):
-            complain(f"warning: {message}")
+            echo_error(f"warning: {message}")
         elif _verbose:
-            complain(f"{category.__name__}: {message}")
+            echo_error(f"{category.__name__}: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -73,8 +73,8 @@ def exit_codes() -> Iterator[None]:
 
 def _end(code: int, message: str = "") -> NoReturn:
     if _verbose and sys.exc_info()[0] is not None:
-        complain(traceback.format_exc())
+        echo_error(traceback.format_exc())
     if message:
-        complain(message)
+        echo_error(message)
     drop_unwritten()
     raise SystemExit(code) from None

@@ -11,7 +11,7 @@ from rich.table import Table
 
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
-from alloykit.names import near, shown
+from alloykit.names import nearest_name, shown
 from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
@@ -29,7 +29,7 @@ def method_details(name: str) -> dict[str, Any]:
     """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
     known = methods()
     if name not in known:
-        guess = near(name, known)
+        guess = nearest_name(name, known)
         raise AlloyError(
             expected="a method's name",
             got=shown(name),

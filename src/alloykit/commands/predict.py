@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
-from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.run_folder import RunFolder, folder_of
 
 
@@ -33,7 +33,7 @@ def predict(
     folder, source = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
-        check_texts(source)
+        check_strings(source)
     classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
     if isinstance(source, (str, Path)):
         table = load_texts(source, text=text, text_pair=text_pair)

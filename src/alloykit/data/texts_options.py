@@ -1,4 +1,4 @@
-"""What a user can say about texts: where they are and how to read them."""
+"""The recipe's options for texts: where they are and how to read them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
 
 class OptionError(AlloyError, ValueError):
-    """An AlloyError that pydantic collects beside other problems, since it is a ValueError."""
+    """An AlloyError that is also a ValueError, so that pydantic collects it with other problems."""
 
 
 class ColumnOptions(Block):
@@ -47,7 +47,7 @@ class ColumnOptions(Block):
         return names
 
     def model_post_init(self, context: Any, /) -> None:
-        # No model_validator: pydantic would put its name before those of keys when it explains a union's problems.
+        # Not a model_validator: pydantic would put its name before the keys when it explains the problems of a union.
         columns = [c for c in (self.text, self.text_pair, self.label) if c is not None]
         if len(set(columns)) < len(columns):
             raise OptionError(expected="different columns for text, text_pair and label", got=quoted(columns))
@@ -77,15 +77,15 @@ class TextsOptions(ColumnOptions):
     def from_string(cls, source: str | Path, **options: Any) -> Self:
         """The options for texts that are named by one string, in a recipe or in Python.
 
-        "owner/name" is a hub id if there is neither such a path nor a folder "owner". All else is a path: every
-        `Path`, and whatever begins with "." or "~" or ends like a file of texts. Looks at the disk, not the network.
+        "owner/name" is a hub id if neither this path nor a folder "owner" exists. Everything else is a path: every
+        `Path`, and every string that begins with "." or "~" or ends like a file of texts. No network is used.
         """
         place = "dataset" if isinstance(source, str) and _is_hub_id(source) else "path"
         return cls.model_validate({place: str(source), **options})
 
 
 def _is_hub_id(source: str) -> bool:
-    # With a local folder "owner", a missing "owner/name" is a slip of the pen, and no reason to ask the hub.
+    # If a local folder "owner" exists, a missing "owner/name" is a spelling mistake: do not ask the hub.
     path = Path(source)
-    shaped = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
-    return shaped and not os.path.exists(path) and not os.path.isdir(path.parent)
+    has_form = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
+    return has_form and not os.path.exists(path) and not os.path.isdir(path.parent)

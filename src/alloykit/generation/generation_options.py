@@ -56,10 +56,10 @@ class GenerationOptions(Block):
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:
-        if max(several(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
+        if max(as_list(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
             raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
         for name in ("temperature", "top_p", "top_k"):
-            if not several(getattr(self, name)):
+            if not as_list(getattr(self, name)):
                 raise ValueError(f"{name} must not be an empty list")
         if self.min_tokens > self.max_tokens:
             raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
@@ -73,6 +73,6 @@ class GenerationOptions(Block):
 Value = TypeVar("Value", int, float)
 
 
-def several(value: Value | list[Value]) -> list[Value]:
+def as_list(value: Value | list[Value]) -> list[Value]:
     """An option that may be a list, as one."""
     return value if isinstance(value, list) else [value]

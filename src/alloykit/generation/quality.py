@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.generation.writer import Written
+from alloykit.generation.writer import GeneratedText
 
 BLEU_TEXTS, BLEU_ORDER = 100, 4  # self-BLEU compares each of so many texts with the others of them
 
 
-def summarise(texts: Sequence[Written]) -> dict[str, Any]:
+def text_quality(texts: Sequence[GeneratedText]) -> dict[str, Any]:
     """control: share of texts that the teacher gives to the wanted class; distinct_n: different n-grams over all; self_bleu: mean
     BLEU-4 of a text against the others, high where they repeat each other."""
     words = [t.text.split() for t in texts]

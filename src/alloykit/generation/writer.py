@@ -14,10 +14,10 @@ from torch import Tensor
 from transformers import LogitsProcessor, LogitsProcessorList
 
 from alloykit.errors import AlloyError
-from alloykit.generation.generation_options import GenerationOptions, Value, several
+from alloykit.generation.generation_options import GenerationOptions, Value, as_list
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
-from alloykit.models.forward import Budget, over_texts
+from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_language_model
 from alloykit.teachers.hugging_face import Teacher
 
@@ -26,7 +26,7 @@ DRAWN = ("temperature", "top_k", "top_p")  # options of which each batch may dra
 
 
 @dataclass(frozen=True)
-class Written:
+class GeneratedText:
     """One text. `confidence`: P_T(label | text). `perplexity`: per token, of the language model by itself."""
 
     text: str
@@ -69,7 +69,7 @@ class Writer:
             )
 
     @torch.no_grad()
-    def write(self, teacher: Teacher, label: str, n: int, seed: int) -> list[Written]:
+    def write(self, teacher: Teacher, label: str, n: int, seed: int) -> list[GeneratedText]:
         """n texts for one of the teacher's labels: the same for the same seed, in one environment."""
         options, labels = self.options, teacher.info.labels
         want = torch.full((n,), labels.index(label))
@@ -99,7 +99,7 @@ class Writer:
         said = log_probabilities(teacher, texts).exp()
         puzzled = self.perplexity(texts)
         return [
-            Written(text, label, teacher.info.name, float(p[labels.index(label)]), labels[int(p.argmax())], q)
+            GeneratedText(text, label, teacher.info.name, float(p[labels.index(label)]), labels[int(p.argmax())], q)
             for text, p, q in zip(texts, said, puzzled, strict=True)
         ]
 
@@ -155,7 +155,7 @@ class FiniteScores(LogitsProcessor):  # type: ignore[misc]
 
 def _drawn(name: str, option: Value | list[Value], seed: int) -> Value:
     """A batch's value of an option that may be a list: the same for the same seed, and independent of the other options' values."""
-    return random.Random(f"{name} {seed}").choice(several(option))
+    return random.Random(f"{name} {seed}").choice(as_list(option))
 
 
 def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
@@ -166,8 +166,8 @@ def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
         with teacher.lean:
             return torch.log_softmax(teacher.model(**batch).logits.float(), -1)[None]
 
-    found = over_texts(
+    found = forward_texts(
         run, teacher.encode(list(distinct)), teacher.model, teacher.tokenizer, device=teacher.device,
-        width=len(teacher.info.labels), budget=Budget(TOKENS), who=f"teacher '{teacher.info.name}'",
+        width=len(teacher.info.labels), budget=Budget(TOKENS), name=f"teacher '{teacher.info.name}'",
     )  # fmt: skip
     return found[0][[distinct[text] for text in texts]]

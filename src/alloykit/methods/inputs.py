@@ -166,7 +166,7 @@ class LossInputs:
     modules: nn.ModuleDict
     context: Context
     phase: Phase
-    answer: Callable[[], Tensor] = _no_student
+    eval_logits: Callable[[], Tensor] = _no_student
     training: bool = True
 
     @property
@@ -198,7 +198,7 @@ class Step:
     rows: tuple[Rows, ...]
     context: Context
     phase: Phase
-    answer: Callable[[Mapping[str, object]], Tensor]
+    eval_logits: Callable[[Mapping[str, object]], Tensor]
     validation_accuracy: Callable[[], float]
     log: Callable[[dict[str, float]], None]
     logs: bool = False

@@ -37,7 +37,7 @@ from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.tinybert import TinyBert
 from alloykit.methods.uhc import UHC
 from alloykit.methods.vanilla_kd import VanillaKD
-from alloykit.names import near, shown
+from alloykit.names import nearest_name, shown
 
 BUILT_IN: tuple[type[Method], ...] = (
     Muka,
@@ -95,7 +95,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     name = options.pop("name", None)
     known = methods()
     if not isinstance(name, str) or name not in known:
-        guess = near(str(name), known)
+        guess = nearest_name(str(name), known)
         raise AlloyError(
             expected="a method's name",
             got=shown(name),

@@ -14,7 +14,7 @@ from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
 from alloykit.models.export import temperature_of
-from alloykit.models.forward import Budget, over_texts
+from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.tokens import encode, usable_length
@@ -73,7 +73,7 @@ class Predictor:
         pairs: the second text of each, None for a text that has none. AlloyError for anything but texts.
         """
         for name, given in (("texts", texts), ("pairs", pairs)):
-            check_texts(given, name, none_allowed=name == "pairs")
+            check_strings(given, name, none_allowed=name == "pairs")
         if pairs is not None and len(pairs) != len(texts):
             raise AlloyError(
                 expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
@@ -87,13 +87,13 @@ class Predictor:
             return found
 
         with bar(what, len(texts)) as advance:
-            return over_texts(
+            return forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
-                budget=Budget(TOKENS_PER_BATCH), who=what, advance=advance,
+                budget=Budget(TOKENS_PER_BATCH), name=what, advance=advance,
             )[0]  # fmt: skip
 
 
-def check_texts(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:
+def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:
     """AlloyError unless it is a sequence of strings; one string alone is none."""
     if texts is None and none_allowed:
         return

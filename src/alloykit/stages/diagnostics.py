@@ -19,7 +19,7 @@ from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_tokenizer
-from alloykit.models.tokens import whole
+from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_files import TrainingRecord
 from alloykit.serving.predictor import Predictor
@@ -27,7 +27,7 @@ from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
 from alloykit.training.dataset import split_held_out
-from alloykit.training.schedule import Schedule, decided, known
+from alloykit.training.schedule import Schedule, required, with_defaults
 
 LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
 READ = 2_000  # texts that each tokenizer is shown
@@ -69,7 +69,7 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     for i, info in enumerate(prepared.infos):
         p = torch.cat(probabilities[i])
         tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
-        ids = [e for part in pieces for e in whole(tokenizer, part)]
+        ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
             **health.behaviour(p, source.pass_variance(info.name), info.labels),
@@ -128,13 +128,13 @@ def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict
     options, shape = prepared.recipe.training, prepared.student_shape
     assert shape is not None
     usual = options.model_copy(update={"learning_rate": None, "epochs": None})
-    usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
+    usual = with_defaults(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
     *earlier, last = prepared.method.phases()
     plan = learning.Plan(
-        last.epochs or known(options.epochs, "epochs"),
-        last.learning_rate or known(options.learning_rate, "learning_rate"),
-        known(usual.epochs, "epochs"),
-        known(usual.learning_rate, "learning_rate"),
+        last.epochs or required(options.epochs, "epochs"),
+        last.learning_rate or required(options.learning_rate, "learning_rate"),
+        required(usual.epochs, "epochs"),
+        required(usual.learning_rate, "learning_rate"),
     )
     fall = None
     if trained is not None and options.select == "unlabelled" and last.select is None:

@@ -15,12 +15,12 @@ from pydantic import TypeAdapter, ValidationError
 from alloykit.errors import AlloyError
 from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.generation.quality import summarise
-from alloykit.generation.writer import Writer, Written
+from alloykit.generation.quality import text_quality
+from alloykit.generation.writer import GeneratedText, Writer
 from alloykit.knowledge.store.artifacts import check_made, record_made
 from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.device import pick_device
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.progress import bar, library_bars_off, say
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_files import SUMMARY
@@ -38,7 +38,7 @@ class Batch:
     """A finished batch, a file of its own. `reads`: texts that the teacher has read to steer it."""
 
     reads: int
-    texts: list[Written]
+    texts: list[GeneratedText]
 
 
 _BATCH = TypeAdapter(Batch)
@@ -80,8 +80,8 @@ def _write_texts(
         "options": options.model_dump(mode="json"),
         "max_length": max_length,
         "labels": [list(t) for t in space.teachers],
-        "language_model": identity(options.language_model.model, options.language_model.revision),
-        "teachers": {info.name: identity(info.spec.model, info.revision) for info in infos},
+        "language_model": model_identity(options.language_model.model, options.language_model.revision),
+        "teachers": {info.name: model_identity(info.spec.model, info.revision) for info in infos},
     }
     _check_made(folder, made_of)
     target = folder / GENERATED
@@ -93,7 +93,7 @@ def _write_texts(
     reads = 0
     for info, names in zip(infos, space.teachers, strict=True):  # one teacher at a time, which sees no other's texts
         teacher = Teacher.load(info, max_length=max_length, device=device)
-        place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
+        place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
         _check_made(place, dict(teacher.fingerprint))
         called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
         for label in info.labels:
@@ -101,9 +101,9 @@ def _write_texts(
             reads += asked
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
-            controls[called[label]] = control = summarise(texts)["control"]
+            controls[called[label]] = control = text_quality(texts)["control"]
             say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
-        by_teacher[info.name] = summarise(own) | {"control_by_label": controls}
+        by_teacher[info.name] = text_quality(own) | {"control_by_label": controls}
     if not kept:
         raise AlloyError(
             expected="texts from the language model",
@@ -124,9 +124,11 @@ def _write_texts(
     return target
 
 
-def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> tuple[list[Written], int]:
+def _for_class(
+    writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]
+) -> tuple[list[GeneratedText], int]:
     """Batches until there are enough different texts, or too many attempts were made: the texts, and the teacher's reads for them."""
-    options, kept, reads = writer.options, list[Written](), 0
+    options, kept, reads = writer.options, list[GeneratedText](), 0
     place = teacher.info.labels.index(label)
     most = -(-options.attempts * options.per_class // options.batch_size)
     with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
@@ -162,7 +164,7 @@ def _read_batch(path: Path) -> Batch:
         ) from error
 
 
-def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
+def _fresh(batch: Sequence[GeneratedText], seen: set[str]) -> Iterator[GeneratedText]:
     """Texts that are not empty and were not written before, whatever their case and spaces."""
     for text in batch:
         mark = re.sub(r"\s+", " ", text.text).strip().casefold()

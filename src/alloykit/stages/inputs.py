@@ -6,13 +6,13 @@ from typing import Any
 
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.registry import spec_of
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.stages.prepare import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:
     """What each teacher is by the content of its files, by name."""
-    return {info.name: identity(info.spec.model, info.revision) for info in prepared.infos}
+    return {info.name: model_identity(info.spec.model, info.revision) for info in prepared.infos}
 
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
@@ -24,10 +24,10 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     return {
         "texts": prepared.texts.fingerprint(),
         "teachers": teachers_of(prepared),
-        "student": None if student is None else identity(student.model, student.revision),
+        "student": None if student is None else model_identity(student.model, student.revision),
         "validation": None if validation is None else validation.fingerprint(),
         "generated": None if generated is None else generated.fingerprint(),
-        "text_states": None if encoder is None else identity(encoder, None),
+        "text_states": None if encoder is None else model_identity(encoder, None),
         "compute_format": prepared.compute_format.name if method.needs.teachers else None,
     }
 

@@ -8,14 +8,14 @@ from alloykit.data import Texts
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.methods.protocol import Phase
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Source
 from alloykit.progress import say
 from alloykit.stages.prepare import Prepared
 from alloykit.teachers.hugging_face import Teacher
 
 
-def supply_of(prepared: Prepared) -> Any:
+def phase_data_of(prepared: Prepared) -> Any:
     """What makes the data of each phase, for a method that learns from its own examples. None for any other."""
     method = prepared.method
     if not method.needs.phase_data:
@@ -55,5 +55,5 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
         for info in infos
     }
     for teacher in found.values() if method.needs.attention_scores else ():
-        write_out_attention(teacher.model)
+        use_eager_attention(teacher.model)
     return found

@@ -26,9 +26,9 @@ from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe, unique_names
+from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
 from alloykit.training.dataset import held_out_size
-from alloykit.training.schedule import decided, known
+from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
 
@@ -100,7 +100,7 @@ class Prepared:
     def epochs(self) -> float:
         """How often the student sees each text, over all phases of the method."""
         own = self.recipe.training.epochs
-        return sum(phase.epochs or known(own, "epochs") for phase in self.method.phases())
+        return sum(phase.epochs or required(own, "epochs") for phase in self.method.phases())
 
     @property
     def examples(self) -> int:
@@ -170,7 +170,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
         )
     if student_shape is not None:
         n = _examples(recipe, method, space, len(texts))
-        training = decided(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
+        training = with_defaults(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
         recipe = recipe.model_copy(update={"training": training})
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
 
@@ -184,7 +184,7 @@ def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -
 
 def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
     """What is known of the teachers without their weights, and the union of their labels. AlloyError."""
-    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    infos = [read_teacher_info(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
     space = LabelSpace.union(
         [info.labels for info in infos],
         aliases=labels.aliases,

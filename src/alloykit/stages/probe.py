@@ -18,7 +18,7 @@ from alloykit.stages.prepare import Prepared
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 from alloykit.training.dataset import split_held_out
 from alloykit.training.sampler import LengthSampler
-from alloykit.training.schedule import Schedule, known
+from alloykit.training.schedule import Schedule, required
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 
@@ -91,7 +91,7 @@ def probe_student(prepared: Prepared) -> float:
     for phase in prepared.method.phases():
         checks = Schedule.of(prepared.examples, options, phase.epochs).checks
         seconds += (
-            step * prepared.examples * (phase.epochs or known(options.epochs, "epochs")) + check * held_out * checks
+            step * prepared.examples * (phase.epochs or required(options.epochs, "epochs")) + check * held_out * checks
         )
     return seconds
 

@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.evaluate_folder import evaluate_run_folder
 from alloykit.stages.lock import locked
 from alloykit.stages.run_folder import RunFolder, folder_of
@@ -67,8 +67,8 @@ class Run(RunFolder):
                 raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
             second = None if pairs is None else [pairs]
             return self._answers([texts], second, all_probabilities, device, trust_remote_code)[0]
-        check_texts(texts)
-        check_texts(pairs, "pairs", none_allowed=True)
+        check_strings(texts)
+        check_strings(pairs, "pairs", none_allowed=True)
         return self._answers(texts, pairs, all_probabilities, device, trust_remote_code)
 
     def _answers(

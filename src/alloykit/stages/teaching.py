@@ -13,14 +13,14 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic
 from alloykit.knowledge.store.artifacts import check_made, record_made, recorded
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe, dump
 from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.prepare import encoder_shape
 from alloykit.stages.run_folder import undecided
 from alloykit.stages.train_student import save_classifier
 from alloykit.training.dataset import held_out_size
-from alloykit.training.schedule import decided, known
+from alloykit.training.schedule import required, with_defaults
 from alloykit.training.training_options import StudentSpec
 
 MADE, MADE_OF = "teach.yaml", "made_of.json"
@@ -32,8 +32,8 @@ def with_training(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec
     options, labels = recipe.training, len(set(texts.table["label"]))
     n = len(texts) - (held_out_size(len(texts), options.held_out) if recipe.validation is None else 0)
     shapes = [encoder_shape(spec) for spec in encoders]
-    each = [decided(options, n, labels, shape.layers, shape.hidden_size) for shape in shapes]
-    return recipe.model_copy(update={"training": min(each, key=lambda o: known(o.learning_rate, "learning_rate"))})
+    each = [with_defaults(options, n, labels, shape.layers, shape.hidden_size) for shape in shapes]
+    return recipe.model_copy(update={"training": min(each, key=lambda o: required(o.learning_rate, "learning_rate"))})
 
 
 def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec]) -> None:
@@ -58,7 +58,7 @@ def record(
 
 
 def _settings(recipe: BaseModel, encoders: Sequence[StudentSpec]) -> dict[str, Any]:
-    return recipe.model_dump(mode="json") | {"encoders": [identity(e.model, e.revision) for e in encoders]}
+    return recipe.model_dump(mode="json") | {"encoders": [model_identity(e.model, e.revision) for e in encoders]}
 
 
 def _texts(texts: Texts, validation: Texts | None) -> dict[str, Any]:

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from alloykit.errors import AlloyError
-from alloykit.files import write_json, writing
+from alloykit.files import file_errors, write_json
 from alloykit.methods.protocol import Context
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, say
@@ -22,7 +22,7 @@ from alloykit.run_files import TrainingRecord
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge, ValidationOutputs
 from alloykit.stages.method_reports import training_view
-from alloykit.stages.online_teachers import load_teachers, online_source, supply_of
+from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
@@ -80,11 +80,11 @@ def train_student(
             check_source = online_source(prepared, check_source, validation.texts, teachers, tokenizer, length)
             check_source.keep(range(len(validation.texts)))
     if prepared.method.needs.student_attention_scores:
-        write_out_attention(model)
+        use_eager_attention(model)
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, supply=supply_of(prepared), device=prepared.device,
+        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device,
     )  # fmt: skip
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
@@ -110,7 +110,7 @@ def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        with writing(folder), library_bars_off():
+        with file_errors(folder), library_bars_off():
             model.to("cpu").save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
             os.replace(temporary, folder)

@@ -9,7 +9,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers
 from alloykit.files import write_atomic
 from alloykit.methods.registry import methods
-from alloykit.names import short, unknown
+from alloykit.names import short, unknown_name
 from alloykit.run_files import METRICS, RECIPE, recipe_of
 from alloykit.stages.run_folder import RunFolder
 
@@ -23,7 +23,7 @@ def write_report(run: RunFolder) -> Path:
     if run.has_student and view["metrics"]:
         name = view["metrics"]["method"]["name"]
         if name not in methods():
-            raise unknown(
+            raise unknown_name(
                 f"the run's method, which {run.folder / METRICS} names, to be installed", name, list(methods())
             )
         method = methods()[name]

@@ -20,7 +20,7 @@ def fit_percentile(confidence: Tensor) -> Tensor:
     return torch.from_numpy(np.quantile(confidence.double().numpy(), levels.numpy()))
 
 
-def percentile(confidence: Tensor, quantiles: Tensor) -> Tensor:
+def percentile_confidence(confidence: Tensor, quantiles: Tensor) -> Tensor:
     """The share of the pool that is less confident (ties count half). [B], [1001] → [B] in [0, 1], monotone."""
     c = confidence.double().contiguous()
     below = torch.searchsorted(quantiles, c, right=False)
@@ -49,7 +49,7 @@ def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
     return torch.tensor([slope, offset], dtype=torch.float64)
 
 
-def mixture(confidence: Tensor, coefficients: Tensor) -> Tensor:
+def mixture_confidence(confidence: Tensor, coefficients: Tensor) -> Tensor:
     """P(the teacher knows this text | c) = σ(a · logit(c) + b). [B], [2] → [B] float64 in [0, 1]."""
     return torch.sigmoid(coefficients[0] * _logit(confidence) + coefficients[1])
 

@@ -16,14 +16,14 @@ from torch import Tensor
 
 from alloykit.stats.mahalanobis import Gaussians
 
-MOST_CONFIDENT = 0.8  # of the pool, divided among the teachers
+CONFIDENT_SHARE = 0.8  # of the pool, divided among the teachers
 FLOOR = 0.01  # of the pool's variance: where the most confident texts are few and alike
 
 
 def fit_density(states: Sequence[Tensor], classes: Tensor, confidence: Tensor, teachers: int) -> dict[str, Tensor]:
     """One teacher's. states: per layer [n, d]; classes [n] int64, what it answers; confidence [n]. → named tensors."""
     n = len(confidence)
-    confident = confidence.argsort(descending=True, stable=True)[: max(2, round(MOST_CONFIDENT / teachers * n))]
+    confident = confidence.argsort(descending=True, stable=True)[: max(2, round(CONFIDENT_SHARE / teachers * n))]
     _, seen = torch.unique(classes[confident], return_inverse=True)
     found: dict[str, Tensor] = {}
     total = torch.zeros(n, dtype=torch.float64)
@@ -52,4 +52,4 @@ def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
 
 def _scores(gaussians: Gaussians, z: Tensor) -> Tensor:
     """−RMD; the background is the pool's, so that a single class too has one to be compared with."""
-    return gaussians.to_background(z) - gaussians.distance(z)
+    return gaussians.background_distance(z) - gaussians.distance(z)

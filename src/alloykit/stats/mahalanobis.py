@@ -69,9 +69,9 @@ class Gaussians:
     def relative(self, states: Tensor) -> Tensor:
         """RMD, [n] float64: low for what looks like the texts that were fitted. Of a single class whose texts are the background, too, nothing
         but rounding."""
-        return self.distance(states) - self.to_background(states)
+        return self.distance(states) - self.background_distance(states)
 
-    def to_background(self, states: Tensor) -> Tensor:
+    def background_distance(self, states: Tensor) -> Tensor:
         """MD_0, [n] float64."""
         white = _whiten(self.background, states.double() - self.mean)
         return (white**2).sum(-1)
@@ -107,7 +107,7 @@ def _whiten(factor: Tensor, states: Tensor) -> Tensor:
     return white
 
 
-def logistic(scores: Tensor, own: Tensor) -> Tensor:
+def fit_logistic(scores: Tensor, own: Tensor) -> Tensor:
     """Slope and intercept, [2] float64, of P(own | score) = σ(slope · score + intercept), both groups weighing the same (ours).
 
     scores [n], own [n] bool. The slope is held finite where the groups do not overlap.

@@ -62,7 +62,7 @@ def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
     return names
 
 
-def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
+def read_teacher_info(spec: TeacherSpec, name: str) -> TeacherInfo:
     """Read a teacher's configuration: label names, revision, kind of head. AlloyError if it cannot be a teacher."""
     config, revision = load_config(spec)
     problem = getattr(config, "problem_type", None)

@@ -21,7 +21,7 @@ SETS = {
 TOKENS, HEADS = 4, 2
 STUDENT = ModelShape(hidden_size=8, layers=2)
 TEACHERS = (ModelShape(12, 3), ModelShape(8, 4), ModelShape(16, 2))
-LOUD = 20.0  # above it every answer is one-hot in float32
+CERTAIN_SCALE = 20.0  # above it every answer is one-hot in float32
 
 
 class RowSource:
@@ -55,28 +55,30 @@ def space_of(kind: str) -> LabelSpace:
     return LabelSpace.union(SETS[kind])
 
 
-def random_rows(kind: str, b: int = 12, seed: int = 0, loudness: float = 2.0, passes: int = 16) -> Rows:
+def random_rows(kind: str, b: int = 12, seed: int = 0, logit_scale: float = 2.0, passes: int = 16) -> Rows:
     """Everything that a method can ask of b texts, drawn at random. Logits grow with `loudness`."""
     g = torch.Generator().manual_seed(seed)
     teachers = []
     states = torch.Generator().manual_seed(seed + 1000)
     for labels, shape in zip(SETS[kind], TEACHERS, strict=True):
         logits = torch.randn(b, len(labels), generator=g)
-        if loudness > LOUD:  # exactly ± loudness, one winner per text
+        if logit_scale > CERTAIN_SCALE:  # exactly ± loudness, one winner per text
             logits = torch.full_like(logits, -1.0).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
         noise = torch.randn(passes, b, len(labels), generator=g)
-        sampled = torch.softmax(loudness * logits + noise, -1)
+        sampled = torch.softmax(logit_scale * logits + noise, -1)
         pooled = tuple(torch.randn(b, shape.hidden_size, generator=states).half() for _ in range(shape.layers))
         tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers + 1))
         mask = torch.rand(b, TOKENS, generator=states) > 0.3
         scores = tuple(torch.randn(b, HEADS, TOKENS, TOKENS, generator=states) for _ in range(STUDENT.layers))
-        outputs = (loudness * logits, sampled.sum(0), torch.full((b,), passes))
+        outputs = (logit_scale * logits, sampled.sum(0), torch.full((b,), passes))
         teachers.append(TeacherRows(*outputs, pooled, tokens, mask, scores))
     text_states = torch.randn(b, 6, generator=states).half()
     return Rows(tuple(teachers), torch.randint(space_of(kind).size, (b,), generator=g), text_states)
 
 
-def declared(method: Method, rows: Rows, space: LabelSpace, teachers: tuple[ModelShape, ...] = TEACHERS) -> Rows:
+def restrict_to_needs(
+    method: Method, rows: Rows, space: LabelSpace, teachers: tuple[ModelShape, ...] = TEACHERS
+) -> Rows:
     """Of these rows only what the method's `needs` and `teacher_layers` ask for, and the labels."""
     needs = method.needs
     layers = method.teacher_layers(Context(space, student=STUDENT, teachers=teachers))
@@ -122,7 +124,7 @@ def unfitted_context(
     needs = method.needs
     if needs.generated_texts and generated is None:
         kind = next(kind for kind, sets in SETS.items() if LabelSpace.union(sets).names == space.names)
-        generated = declared(method, generated_rows(kind), space, teachers)
+        generated = restrict_to_needs(method, generated_rows(kind), space, teachers)
     return Context(
         space,
         student=STUDENT,

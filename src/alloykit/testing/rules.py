@@ -17,15 +17,15 @@ from alloykit.methods.registry import build, spec_of
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows
 from alloykit.testing.rows import (
-    LOUD,
+    CERTAIN_SCALE,
     SETS,
     TEACHERS,
     RowSource,
     context_of,
-    declared,
     generated_rows,
     losses,
     random_rows,
+    restrict_to_needs,
     space_of,
     student_logits,
     take,
@@ -48,10 +48,10 @@ class Subject:
     def build(self, options: Options | None = None) -> Method:
         return build(self.method, self.options if options is None else options)
 
-    def on(self, kind: str, b: int = 12, loudness: float = 2.0) -> tuple[Method, Rows, Context]:
+    def on(self, kind: str, b: int = 12, logit_scale: float = 2.0) -> tuple[Method, Rows, Context]:
         """The method, rows of b texts, and a context fitted to at least twelve texts that begin with these."""
         method, space = self.build(), space_of(kind)
-        pool = declared(method, random_rows(kind, max(b, 12), loudness=loudness), space)
+        pool = restrict_to_needs(method, random_rows(kind, max(b, 12), logit_scale=logit_scale), space)
         return method, take(pool, list(range(b))), context_of(method, pool, space)
 
 
@@ -96,7 +96,7 @@ def fits_again(subject: Subject) -> None:
     """`fit` gives named tensors, the same ones each time."""
     for kind in SETS:
         method, space = subject.build(), space_of(kind)
-        pool = declared(method, random_rows(kind), space)
+        pool = restrict_to_needs(method, random_rows(kind), space)
         first, second = (method.fit(RowSource(pool), unfitted_context(method, pool, space)) for _ in range(2))
         _true(set(first) == set(second), "fit() gives other names at the second call")
         for name, value in first.items():
@@ -107,9 +107,9 @@ def fits_again(subject: Subject) -> None:
 def targets_and_weights(subject: Subject) -> None:
     """Shapes, finite values, rows that sum to one; also for one text alone and for answers that are certain."""
     for kind in SETS:
-        for b, loudness in ((12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)):
-            method, rows, context = subject.on(kind, b, loudness)
-            where = f"{kind} labels, {b} text(s), {'certain' if loudness > LOUD else 'uncertain'} teachers"
+        for b, logit_scale in ((12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)):
+            method, rows, context = subject.on(kind, b, logit_scale)
+            where = f"{kind} labels, {b} text(s), {'certain' if logit_scale > CERTAIN_SCALE else 'uncertain'} teachers"
             _check_supervision(method, method.supervise(rows, context), (b, context.space.size, len(TEACHERS)), where)
 
 
@@ -118,11 +118,11 @@ def finite_gradients(subject: Subject) -> None:
     if not subject.build().phases():
         return
     for kind in SETS:
-        for b, loudness, scale in ((12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)):
-            method, rows, context = subject.on(kind, b, loudness)
+        for b, logit_scale, scale in ((12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)):
+            method, rows, context = subject.on(kind, b, logit_scale)
             where = f"{kind} labels, {b} text(s)"
             logits = student_logits(rows, context)
-            logits = (logits.sign() * scale if scale > LOUD else logits).requires_grad_()
+            logits = (logits.sign() * scale if scale > CERTAIN_SCALE else logits).requires_grad_()
             terms = losses(method, rows, context, logits)
             _true(bool(terms), "loss() must give at least one term")
             for name, term in terms.items():
@@ -145,7 +145,7 @@ def finite_gradients(subject: Subject) -> None:
             _true(gradient is not None, "no term depends on the student's logits")
             assert gradient is not None
             _true(bool(torch.isfinite(gradient).all()), f"{where}: the student's gradient is not finite")
-            if loudness < LOUD:
+            if logit_scale < CERTAIN_SCALE:
                 _true(float(gradient.abs().max()) > 1e-6, f"{where}: the student's gradient is zero")
 
 
@@ -159,7 +159,7 @@ def order_of_teachers(subject: Subject) -> None:
         rows2, space2, back = permuted(rows, context.space)
         generated = None
         if method.needs.generated_texts:
-            generated = permuted(declared(method, generated_rows(kind), context.space), context.space)[0]
+            generated = permuted(restrict_to_needs(method, generated_rows(kind), context.space), context.space)[0]
         context2 = context_of(other, rows2, space2, shapes, generated)
         before, after = method.supervise(rows, context), other.supervise(rows2, context2)
         _true((before is None) is (after is None), f"{kind} labels: a target in one order of the teachers alone")

@@ -116,7 +116,7 @@ def classifier(
     labels: Sequence[str],
     architecture: str = "bert",
     seed: int = 0,
-    loudness: float = 2.0,
+    logit_scale: float = 2.0,
     **settings: Any,
 ) -> Path:
     """Save a tiny random classifier whose answers differ between texts; a small `loudness` makes them uncertain."""
@@ -140,7 +140,7 @@ def classifier(
     with torch.no_grad():  # the usual initialisation is so quiet that all texts get the same answer
         for name, parameter in model.named_parameters():
             if parameter.dim() >= 2:
-                parameter.normal_(0, 1.0 if "embed" in name else loudness / math.sqrt(parameter.shape[-1]))
+                parameter.normal_(0, 1.0 if "embed" in name else logit_scale / math.sqrt(parameter.shape[-1]))
     torch.set_rng_state(state)
     model.save_pretrained(folder)
     words.save_pretrained(folder)

@@ -12,9 +12,9 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.artifacts import cached_tensors
-from alloykit.models.forward import Budget, over_texts
+from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_encoder
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
 from alloykit.progress import bar
@@ -38,7 +38,7 @@ class WithTextStates:
 def text_states(model: str, texts: Texts, path: Path, *, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
     """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that is none."""
     made_of = {
-        "encoder": identity(model, None),
+        "encoder": model_identity(model, None),
         "texts": texts.fingerprint(),
         "max_length": max_length,
         "tokens_per_batch": tokens_per_batch,
@@ -59,9 +59,9 @@ def _compute(model: str, texts: Texts, max_length: int, tokens_per_batch: int, d
     with bar("texts of the policy's encoder", len(texts)) as advance:
         for shown in texts.table.batches(columns):
             encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
-            states = over_texts(
+            states = forward_texts(
                 lambda batch: encoder(**batch).last_hidden_state[None, :, 0], encodings, encoder, tokenizer,
-                device=encoder.device, width=width, budget=budget, who=f"'{model}'", advance=advance,
+                device=encoder.device, width=width, budget=budget, name=f"'{model}'", advance=advance,
             )  # fmt: skip
             found.append(states[0].to(torch.float16))
     return torch.cat(found)

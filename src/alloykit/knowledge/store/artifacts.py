@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.files import read_json, replace_atomic, write_json, writing
+from alloykit.files import file_errors, read_json, replace_atomic, write_json
 from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
@@ -98,7 +98,7 @@ def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
     """What `cached_tensors` has put there, and what it was made of. None if there is nothing; SafetensorError if it is damaged."""
     if not path.exists():
         return None
-    with writing(path):
+    with file_errors(path):
         if path.is_dir():
             raise IsADirectoryError(21, "Is a directory", str(path))
     with safetensors.safe_open(path, framework="pt") as file:

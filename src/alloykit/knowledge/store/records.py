@@ -61,7 +61,7 @@ class SamplingRecord(Record):
 RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord}
 
 
-def parse(kind: type[R], data: bytes, path: str) -> R:
+def parse_record(kind: type[R], data: bytes, path: str) -> R:
     """A record from the bytes of its file. AlloyError if it is no such record."""
     try:
         return kind.model_validate_json(data)

@@ -34,7 +34,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.knowledge.store.artifacts import differing
-from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse
+from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse_record
 from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.units import parsed, wrong
@@ -52,7 +52,7 @@ class Store:
         wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
         self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # what this process has identified
         if self.storage.exists("manifest.json"):
-            manifest = parse(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
+            manifest = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
             self._compare("the store", {k: getattr(manifest, k) for k in wanted}, wanted)
             shard_rows = manifest.shard_rows
         else:
@@ -119,7 +119,7 @@ class Store:
         name = f"teachers/{teacher}/{kind}.json"
         if not self.storage.exists(name):
             return None
-        return parse(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
+        return parse_record(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
 
     def _made_with(self, teacher: str, unit_kind: str) -> str:
         """Digest of what a unit of this teacher depends on: as this process has identified it, else as it is recorded."""
@@ -202,7 +202,7 @@ class Store:
         return digest([self.identity(teacher, kind) for kind in _depends_on(unit_kind)])
 
     def _receipt(self, unit: str) -> Receipt:
-        return parse(Receipt, self.storage.read(f"{unit}.json"), self.storage.path(f"{unit}.json"))
+        return parse_record(Receipt, self.storage.read(f"{unit}.json"), self.storage.path(f"{unit}.json"))
 
     def _corrupt(self, unit: str, expected: str, got: str) -> AlloyError:
         return AlloyError(

@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.losses.hidden import masked_mean
-from alloykit.models.forward import Advance, Budget, Run, over_texts
+from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
 from alloykit.teachers.hugging_face import Teacher
 
 
@@ -55,12 +55,12 @@ def _all(
     teacher: Teacher,
     encodings: Sequence[Any],
     budget: Budget,
-    run: Run,
+    run: RunBatch,
     passes: int,
     advance: Advance,
     width: int | None = None,
 ) -> Tensor:
-    return over_texts(
+    return forward_texts(
         run, encodings, teacher.model, teacher.tokenizer, device=teacher.device, width=width or len(teacher.info.labels),
-        budget=budget, who=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
+        budget=budget, name=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
     )  # fmt: skip

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
-from alloykit.models.fast_dropout import FastMasks, all_caught
+from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
 from alloykit.progress import say
 from alloykit.teachers.hugging_face import Teacher
 
@@ -53,7 +53,7 @@ def choose_sampler(teacher: Teacher) -> Sampler:
     """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
     if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
         return StockDropout()
-    if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
+    if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(["a"]))):
         return ByteDropout()
     say(f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
     return StockDropout()

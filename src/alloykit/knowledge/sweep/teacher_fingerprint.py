@@ -11,7 +11,7 @@ from typing import Any
 from alloykit.files import digest
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.teachers.hugging_face import TeacherInfo
 
 
@@ -31,5 +31,5 @@ def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
     reading: list[Any] = [options.max_length, options.dropout, options.compute_format.name]
     if options.passes:
         reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
-    made_of = [identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
+    made_of = [model_identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
     return f"fingerprint-{digest(made_of)[:16]}"

@@ -41,7 +41,7 @@ def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
     c = entropy_confidences(rows, options.passes)
     if kind == "entropy":
         return c
-    calibrate = calibration.percentile if kind == "percentile" else calibration.mixture
+    calibrate = calibration.percentile_confidence if kind == "percentile" else calibration.mixture_confidence
     fitted = [context.state[f"{kind}.{i}"].to(c.device) for i in range(c.shape[1])]
     return torch.stack([calibrate(c[:, i], fitted[i]) for i in range(c.shape[1])], dim=-1)
 

@@ -129,7 +129,7 @@ class RLKD(Method):
             actions = rows.teachers[0].logits.new_ones(len(true_labels(rows)), len(rows.teachers))
         else:
             actions = policy.draw(self._state(rows, inputs.context))
-            before = inputs.answer() if self.options.reward == "improvement" else inputs.student.logits.detach()
+            before = inputs.eval_logits() if self.options.reward == "improvement" else inputs.student.logits.detach()
             policy.remember(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
             if self._policys_turn(policy):
                 return SkippedStep(ce=label_loss(inputs).detach())
@@ -202,7 +202,7 @@ class RLKD(Method):
 
     def _rewards(self, step: Step, actions: Tensor, before: Tensor) -> Tensor:
         """r_j of each text of the step, [n]. The rewards of Eq. 7 are the whole step's, the same for each of its texts."""
-        logits = torch.cat([step.answer(batch) for batch in step.batches])
+        logits = torch.cat([step.eval_logits(batch) for batch in step.batches])
         labels = torch.cat([true_labels(rows) for rows in step.rows])
         ce = functional.cross_entropy(logits, labels, reduction="none")
         if self.options.reward == "improvement":
