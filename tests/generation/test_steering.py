@@ -78,17 +78,17 @@ def test_scores_are_those_of_the_plain_loop(folder: Path, teacher: Teacher, stre
 def test_between_its_turns_the_teacher_is_not_asked(folder: Path) -> None:
     words, asked = AutoTokenizer.from_pretrained(folder / "lm"), []
 
-    def judge(texts: Any) -> torch.Tensor:
+    def score(texts: Any) -> torch.Tensor:
         asked.append(len(texts))
         return torch.zeros(len(texts), 2)
 
-    steering = Steering(words, judge, torch.tensor([0]), candidates=4, strength=1.0, every=3, prompt=1)
+    steering = Steering(words, score, torch.tensor([0]), candidates=4, strength=1.0, every=3, prompt=1)
     scores = torch.randn(1, len(words))
     for length in range(1, 9):
         out = steering(torch.full((1, length), 7), scores)
         assert torch.equal(out, scores) is ((length - 1) % 3 != 0)
     assert asked == [4, 4, 4]
-    unsteered = Steering(words, judge, torch.tensor([0]), candidates=4, strength=0.0, every=1, prompt=1)
+    unsteered = Steering(words, score, torch.tensor([0]), candidates=4, strength=0.0, every=1, prompt=1)
     assert unsteered(torch.full((1, 2), 7), scores) is scores
 
 

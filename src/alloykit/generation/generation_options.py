@@ -21,38 +21,38 @@ class LanguageModel(ModelSpec):
 
 
 class GenerationOptions(Block):
-    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
+    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). Values that the paper does not give are ours."""
 
     language_model: LanguageModel
     """The causal language model that writes the texts."""
     per_class: int = Field(200, gt=0)
-    """Texts for each class of each teacher (lost in the paper)."""
+    """Texts for each class of each teacher (not given in the paper)."""
     steer: Literal["teacher", "prompt", "none"] = "teacher"
-    """teacher: Eq. 1, weighted decoding; prompt: the language model follows `prompt` (Appendix B.2); none: it writes what it likes."""
+    """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); none: it is not steered."""
     candidates: int = Field(200, gt=1)
-    """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
+    """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
     top_k: Count | list[Count] = 40
-    """k < m: sampled from so many of them after weighing (lost in the paper), 0: from all; or several of which one is drawn for every batch."""
+    """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which one value is drawn for every batch."""
     top_p: Share | list[Share] = 0.9
-    """Nucleus (the paper: 0.9), or several of which one is drawn for every batch."""
+    """Nucleus sampling (the paper: 0.9); or a list, of which one value is drawn for every batch."""
     strength: float = Field(1.0, ge=0)
-    """γ of Eq. 1 (lost in the paper)."""
+    """γ of Eq. 1 (not given in the paper)."""
     every: int = Field(1, gt=0)
-    """The teacher reads at every n-th token only; between, the language model goes on alone (the paper: at every token)."""
+    """The teacher reads only at every n-th token; at the others the language model is not steered (the paper: at every token)."""
     min_tokens: int = Field(8, gt=0)
     """Fewest tokens of a text."""
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
     temperature: Positive | list[Positive] = 1.0
-    """Of the distribution that is sampled from, after weighing; a list: one of them is drawn for every batch (Appendix B.2 varies it)."""
+    """Of the distribution that is sampled from, after weighting; or a list, of which one value is drawn for every batch (Appendix B.2 varies it)."""
     prompt: str = ""
-    """What every text begins with, not kept in it; "{label}" stands for the class (the paper's: Table 6)."""
+    """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6)."""
     batch_size: int = Field(16, gt=0)
     """Texts written at once; the teacher reads batch_size × candidates continuations together."""
     attempts: int = Field(4, gt=0)
-    """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
+    """At most this many times `per_class` texts are written, to replace duplicates and empty texts."""
     seed: Seed = 0
-    """Seed of what is sampled."""
+    """Seed of the sampling."""
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:
@@ -74,5 +74,5 @@ Value = TypeVar("Value", int, float)
 
 
 def as_list(value: Value | list[Value]) -> list[Value]:
-    """An option that may be a list, as one."""
+    """The value of an option as a list, also if it is a single value."""
     return value if isinstance(value, list) else [value]

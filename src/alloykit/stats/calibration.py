@@ -1,7 +1,7 @@
-"""Make confidences of different teachers comparable, from the unlabelled pool alone (ours).
+"""Make the confidences of different teachers comparable, with the unlabelled pool only (ours).
 
-Normalised entropy is not comparable across very different label counts: with 0.9 on the top class c is .53 for two
-classes and .82 for fifty. Both calibrations are fitted per teacher on its confidences over the pool.
+Normalised entropy is not comparable between very different numbers of labels: with probability 0.9 for the top class, c is .53
+for two classes and .82 for fifty. Both calibrations are fitted per teacher on its confidences over the pool.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ def percentile_confidence(confidence: Tensor, quantiles: Tensor) -> Tensor:
 
 
 def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
-    """Two Gaussians of one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
+    """Two Gaussians with one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
 
     With a shared variance the posterior of the more confident component is σ(a · logit(c) + b), which is monotone in c.
-    Where the pool shows no two components (no spread at all), a = 1 and b = 0: the confidence itself.
+    If all confidences of the pool are equal, a = 1 and b = 0, which gives the confidence itself.
     """
     from sklearn.mixture import GaussianMixture
 
