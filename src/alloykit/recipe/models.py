@@ -1,4 +1,4 @@
-"""The recipe: one YAML file that says everything about a run. Unknown keys are errors with a suggestion."""
+"""The recipe: one YAML file that describes a whole run. An unknown key is an error with a suggestion."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GENERATE = "generate"
 
 
 class InMemory(Block):
-    """Stands in the resolved recipe for texts that came from Python, not from a file."""
+    """In the recipe of a run folder: texts that came from Python, not from a file."""
 
     in_memory: str
     """Fingerprint of the texts."""
@@ -36,7 +36,7 @@ class LabelOptions(Block):
     aliases: dict[str, str] = Field(default_factory=dict)
     """Label → the name to use instead, before labels are joined by name."""
     keep_apart: bool | list[str] = False
-    """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
+    """Equal label names of different teachers that are not one class: true for all of them, or a list. They become teacher/label."""
 
 
 class InferenceOptions(Block):
@@ -47,11 +47,11 @@ class InferenceOptions(Block):
     tokens_per_batch: int | None = Field(None, gt=0)
     """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """What teachers compute in; auto: bfloat16 on a GPU and on CPUs that multiply in it natively, else float32."""
+    """The number format of the teachers; auto: bfloat16 on a GPU and on CPUs with native bfloat16, else float32."""
     int8: bool = False
-    """Teachers' linear layers in 8 bits: twice as fast as float32 on a CPU, another label on up to 1.5 % of our test texts."""
+    """Compute the teachers' linear layers in 8 bits: twice as fast as float32 on a CPU; the label differed on up to 1.5 % of our test texts."""
     compile: bool = False
-    """Teachers through torch.compile: worth its first minute on a GPU and many texts."""
+    """Compile the teachers with torch.compile. This takes about a minute, and is worth it on a GPU with many texts."""
 
     @model_validator(mode="after")
     def _one_format(self) -> InferenceOptions:
@@ -76,7 +76,7 @@ class EvaluateBlock(DataBlock):
     """Labelled texts to test on."""
 
     oracle: PathText | None = None
-    """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
+    """The folder of a classifier trained on all labels; the distance between its probabilities and the supervision is measured."""
 
 
 class ReportOptions(Block):
@@ -96,7 +96,7 @@ class Recipe(Block):
     generation: GenerationOptions | None = None
     """How texts are written, with `texts: generate`."""
     student: StudentSpec | None = None
-    """The encoder that the student begins as. Methods without a student need none."""
+    """The encoder that becomes the student. Methods without a student need none."""
     method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
     labels: LabelOptions = LabelOptions()
@@ -124,7 +124,7 @@ class Recipe(Block):
         return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
     @model_validator(mode="after")
-    def _generates(self) -> Recipe:
+    def _check_generation(self) -> Recipe:
         if self.texts == GENERATE and self.generation is None:
             raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
         return self
@@ -132,7 +132,7 @@ class Recipe(Block):
     @field_validator("method", mode="before")
     @classmethod
     def _complete_method(cls, value: Any) -> Any:
-        """Write out every default, so that the resolved recipe says what ran."""
+        """Write out every default, so that the recipe in the run folder is complete."""
         if isinstance(value, str):
             value = {"name": value}
         if not isinstance(value, Mapping) or "name" not in value:
@@ -147,7 +147,7 @@ class Recipe(Block):
 
 
 class _LabelledTexts(Block):
-    """What every recipe has that makes teachers."""
+    """The common keys of the recipes that train teachers."""
 
     data: TextsOptions | InMemory
     """Labelled texts to learn from."""
@@ -170,11 +170,11 @@ class _LabelledTexts(Block):
     @field_validator("training", mode="before")
     @classmethod
     def _defaults(cls, value: Any) -> Any:
-        """What the recipe leaves out is this kind's default, not `training:`'s own."""
-        own = cls.model_fields["training"].default.model_dump(exclude_unset=True)
+        """Missing keys get the defaults of this kind of recipe, which may differ from those of `TrainingOptions`."""
+        defaults = cls.model_fields["training"].default.model_dump(exclude_unset=True)
         if isinstance(value, TrainingOptions):
             value = value.model_dump(exclude_unset=True)
-        return {**own, **value} if isinstance(value, Mapping) else value
+        return {**defaults, **value} if isinstance(value, Mapping) else value
 
 
 class TeachRecipe(_LabelledTexts):
@@ -202,7 +202,7 @@ class TogetherRecipe(_LabelledTexts):
     def _check(self) -> TogetherRecipe:
         if self.training.select == "labelled":
             raise ValueError(
-                "training.select: 'labelled' is for one model; here the loss of all is what selects. Leave it out"
+                "training.select: 'labelled' is for one model; here the checkpoint is selected by the loss of all models. Leave it out"
             )
         if any(spec.head == "pooled" for spec in self.models):
             raise ValueError("models: leave `head` out; all get one pooled head together")
@@ -231,11 +231,11 @@ class GenerateRecipe(Block):
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
-    """The folder for the texts."""
+    """The folder that gets the texts."""
 
 
 class DistillRecipe(Recipe):
-    """`distill`: teachers that know the same labels, and labelled texts, in; one student out."""
+    """`distill`: teachers with the same labels and labelled texts in, one student out."""
 
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
@@ -245,7 +245,7 @@ Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, Gener
 
 
 def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = None) -> Kind:
-    """Read and check a recipe file. AlloyError lists everything that is wrong with it.
+    """Read and check a recipe file. The AlloyError lists all problems.
 
     overrides: changes of its values, "training.epochs=5" (`alloykit.recipe.overrides`).
     """
@@ -268,7 +268,7 @@ def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = 
 
 
 def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:
-    """Check a recipe given as a dictionary. AlloyError lists everything that is wrong with it."""
+    """Check a recipe that is given as a dictionary. The AlloyError lists all problems."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
@@ -281,5 +281,5 @@ def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe
 
 
 def dump(recipe: BaseModel) -> str:
-    """The recipe as YAML, every default written out."""
+    """The recipe as YAML, with every default written out."""
     return yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)
