@@ -124,7 +124,7 @@ def test_one_long_text_for_many_rows_of_parquet_is_one_string(tmp_path) -> None:
     path, text = tmp_path / "a.parquet", "a" * TEXT
     pq.write_table(pa.table({"text": pa.array([text] * 3000), "label": pa.array([0, 1, None] * 1000)}), path)
     tracemalloc.start()
-    rows = list(readers.file_part(path, ["text", "label"]).rows)
+    rows = list(readers.read_file(path, ["text", "label"]).rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [tuple(row) for row in rows] == [(text, n) for n in (0, 1, None)] * 1000
@@ -138,7 +138,7 @@ def test_missing_texts_of_parquet_stay_missing(tmp_path) -> None:
         (pa.array(values), pa.array(values).dictionary_encode(), pa.array([None] * 5, pa.string()))
     ):
         pq.write_table(pa.table({"text": array}), path := tmp_path / f"{n}.parquet")
-        assert [row[0] for row in readers.file_part(path, ["text"]).rows] == array.to_pylist()
+        assert [row[0] for row in readers.read_file(path, ["text"]).rows] == array.to_pylist()
 
 
 @pytest.mark.parametrize("kind", ["list", "struct", "bytes"])

@@ -89,9 +89,9 @@ def online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.M
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(source, "SECONDS", 1.0)
-    source._downloaded.cache_clear()
+    source._download.cache_clear()
     yield monkeypatch
-    source._downloaded.cache_clear()
+    source._download.cache_clear()
 
 
 def refused(model: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:
