@@ -26,7 +26,7 @@ from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
-from alloykit.stages.run_folder import RunFolder, note_inputs
+from alloykit.stages.run_folder import RunFolder, record_inputs
 
 BILLING = ("refund", "charge", "invoice")
 
@@ -207,10 +207,10 @@ def test_passes_drawn_in_another_way(folder: Path) -> None:
     """The sampler is known only after the sweep: the run is refused then."""
     run = RunFolder(folder / "run")
     knowledge = json.loads((run.folder / "inputs.json").read_text())["cache"]
-    note_inputs(run, {"cache": knowledge})
+    record_inputs(run, {"cache": knowledge})
     knowledge["billing"]["sampling"]["sampler"] = "other"
     with pytest.raises(AlloyError, match=r"cache.billing.sampling.sampler: was 'bytes', now 'other'"):
-        note_inputs(run, {"cache": knowledge})
+        record_inputs(run, {"cache": knowledge})
 
 
 def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:

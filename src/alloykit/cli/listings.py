@@ -1,4 +1,4 @@
-"""What `plan` and `methods` print."""
+"""The output of `plan` and `methods`."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def method_details(name: str) -> dict[str, Any]:
 
 
 def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
-    """What `method_table` or `method_details` found, as a table for the terminal."""
+    """The result of `method_table` or `method_details` as a table for the terminal."""
     if isinstance(shown, list):
         default = Recipe.model_fields["method"].default["name"]
         out = Table(title=f"alloykit methods NAME shows a method's options; without `method:`, it is {default}")
@@ -116,7 +116,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
 
 
 def _generation_lines(generation: dict[str, Any]) -> list[str]:
-    """Of texts that are still to be written."""
+    """The lines about texts that must still be generated."""
     lines = []
     for name, texts in generation["texts"].items():
         reads = texts * generation["reads_each"]

@@ -298,7 +298,7 @@ def schema(
 
 
 def _show(run: Any) -> None:
-    """A finished run: its scores, and where things are."""
+    """Print the scores of a finished run, and where its files are."""
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
@@ -325,7 +325,7 @@ def main() -> None:
     terminal.open_streams()
     set_quiet(False)
     with exit_codes(), noted_interrupts():
-        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` sees what was raised
+        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
         if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt
     sys.exit(code)

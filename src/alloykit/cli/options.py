@@ -74,7 +74,7 @@ def _placeholder(text: str, **_: Any) -> str:
 
 
 def set_verbosity(verbose: bool, quiet: bool) -> None:
-    """Take up what `-v` and `-q` say. BadParameter for both at once."""
+    """Apply `-v` and `-q`. BadParameter for both at once."""
     if verbose and quiet:
         raise typer.BadParameter("give --verbose or --quiet, not both")
     if verbose:

@@ -1,4 +1,4 @@
-"""Answer a file of texts: one JSON line for every input row, in order."""
+"""Label a file of texts: one JSON line for every input row, in order."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ def predict(
     """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
-    or a list of texts. A row that holds no usable text gets label null and says so in `error`. Probabilities are calibrated by
-    the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
+    or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
+    the student's temperature. trust_remote_code: run code that comes with the model. AlloyError.
     """
     folder, source = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder

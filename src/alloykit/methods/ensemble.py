@@ -28,7 +28,7 @@ def ensemble_logits(rows: Rows, space: LabelSpace) -> Tensor:
 
 
 def scale_warnings(context: Context) -> list[str]:
-    """A caution where one teacher's logits are likely to drown out another's (Li et al. 2021, §4.4, say the same)."""
+    """A warning if one teacher's logits are probably much larger than another's (see also Li et al. 2021, §4.4)."""
     unequal = unequal_counts(context.space)
     if unequal is None:
         return []

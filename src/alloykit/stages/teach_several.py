@@ -1,4 +1,4 @@
-"""Fine-tune several encoders under one head, so that their states agree (MT-BERT §2.1)."""
+"""Co-finetune several encoders under one head, so that their states are aligned (MT-BERT §2.1)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from alloykit.training.student import build_student
 
 def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
     """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
-    check_folder(folder, recipe, recipe.models)  # again: another process may have been here before
+    check_folder(folder, recipe, recipe.models)  # checked again: another process may have finished before
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
@@ -79,6 +79,6 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
         write_json(place / "metrics.json", about | {"texts": len(positions)})
-        say(f"teacher {place.name}: " + (f"{accuracy:.1%} right on held-out texts" if accuracy else "saved"))
+        say(f"teacher {place.name}: " + (f"accuracy {accuracy:.1%} on held-out texts" if accuracy else "saved"))
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders

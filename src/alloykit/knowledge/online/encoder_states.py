@@ -1,4 +1,4 @@
-"""What a frozen encoder, which is no teacher, makes of each text: its last state at [CLS] (RL-KD's R(x))."""
+"""The last state at [CLS] of each text, from a frozen encoder that is not a teacher (RL-KD's R(x))."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from alloykit.progress import bar
 
 @dataclass(frozen=True)
 class WithTextStates:
-    """A source whose rows have text states too. `states`: [n, d] float16, in the order of the source."""
+    """A source whose rows also have text states. `states`: [n, d] float16, in the order of the source."""
 
     source: Source
     states: Tensor
@@ -36,7 +36,7 @@ class WithTextStates:
 
 
 def text_states(model: str, texts: Texts, path: Path, *, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
-    """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that is none."""
+    """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that cannot be loaded."""
     made_of = {
         "encoder": model_identity(model, None),
         "texts": texts.fingerprint(),

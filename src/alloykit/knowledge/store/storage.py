@@ -11,7 +11,7 @@ from alloykit.files import file_errors, write_atomic
 
 
 class Storage:
-    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`). AlloyError for what cannot be read or written."""
+    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`). AlloyError if a file cannot be read or written."""
 
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
@@ -43,7 +43,7 @@ class Storage:
         return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
 
     def write(self, name: str, data: bytes) -> None:
-        """All of it or nothing: written under another name, synced, renamed."""
+        """Write a file atomically: under another name, synced, then renamed."""
         if self.is_local:
             write_atomic(Path(self.path(name)), data)
             return

@@ -24,8 +24,8 @@ def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advan
 def plain_and_pooled(
     teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
 ) -> tuple[Tensor, Tensor]:
-    """The same, and of the same pass the mean of a text's token states per layer (1 is the first above the embeddings),
-    [layers, n, d_i] float16."""
+    """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
+    [n, C_i] float32 and [layers, n, d_i] float16."""
     classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
     lean = (
         nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean

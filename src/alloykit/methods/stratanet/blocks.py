@@ -1,4 +1,4 @@
-"""StrataNet's parts that stand alone: blocks of layers, confidence of every block, and whether the amalgam collapses."""
+"""Independent parts of StrataNet: blocks of layers, the confidence of every block, and signs of collapsed states."""
 
 from __future__ import annotations
 
