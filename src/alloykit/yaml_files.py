@@ -111,14 +111,14 @@ def _check_characters(node: ScalarNode) -> None:
         raise _Refused("a NUL character", node)
 
 
-def parse_yaml(text: str, source: str) -> Any:
+def parse_yaml(text: str, name: str) -> Any:
     """The values of a YAML document: None, bool, int, float, str, list and dict, as a tree of at most MAX_VALUES.
 
-    source: its name in messages. AlloyError, with line and column, for invalid YAML, tags for other types, repeated keys,
+    name: of the text, in messages. AlloyError, with line and column, for invalid YAML, tags for other types, repeated keys,
     aliases that multiply values beyond the limit, too many levels, and characters that are not text.
     """
     if len(text) > MAX_BYTES:
-        raise AlloyError(expected=f"at most {MAX_BYTES:,} characters of YAML in {source}", got=f"{len(text):,}")
+        raise AlloyError(expected=f"at most {MAX_BYTES:,} characters of YAML in {name}", got=f"{len(text):,}")
     try:
         loader = _Loader(text)
         try:
@@ -134,7 +134,7 @@ def parse_yaml(text: str, source: str) -> Any:
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         hint = "Check indentation, brackets and colons." if not isinstance(error, _Refused | ConstructorError) else ""
-        raise AlloyError(expected=f"YAML in {source}", got=f"{problem}{where}", hint=hint) from error
+        raise AlloyError(expected=f"YAML in {name}", got=f"{problem}{where}", hint=hint) from error
 
 
 def read_yaml(path: Path) -> Any:

@@ -8,7 +8,7 @@ from alloykit.methods.protocol import Context, Method, Needs, Supervision, unifo
 from alloykit.outputs import Rows
 
 
-class Oracle(Method):
+class OracleRouting(Method):
     """T(x) = mean over the teachers that know y of Pad_i(p_i(x)). The label selects the teachers, not the target."""
 
     name = "oracle"

@@ -25,7 +25,7 @@ from alloykit.methods.ensembles import (
 )
 from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka.method import Muka
-from alloykit.methods.oracle_routing import Oracle
+from alloykit.methods.oracle_routing import OracleRouting
 from alloykit.methods.pkd import PKD
 from alloykit.methods.protocol import Method
 from alloykit.methods.pseudo_label import PseudoLabel
@@ -47,7 +47,7 @@ BUILT_IN: tuple[type[Method], ...] = (
     DFA,
     CFL,
     PseudoLabel,
-    Oracle,
+    OracleRouting,
     Supervised,
     TeacherAlone,
     Ensemble,

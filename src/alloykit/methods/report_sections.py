@@ -52,7 +52,7 @@ class Table(Part):
 
 
 class Series(Part):
-    """Lines over the same points, as a picture with its numbers. percent: the values are shares."""
+    """Lines over the same points, as a figure with its numbers. percent: the values are shares."""
 
     kind: Literal["series"] = "series"
     caption: Words

@@ -267,14 +267,14 @@ def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = 
     return parse(values, kind, f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path))
 
 
-def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:
-    """Check a recipe that is given as a dictionary. The AlloyError lists all problems."""
+def parse(values: Mapping[str, Any], kind: type[Kind], name: str = "the recipe") -> Kind:
+    """Check a recipe that is given as a dictionary. name: of the recipe, in messages. The AlloyError lists all problems."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         lines = explain(error, kind)
         raise AlloyError(
-            expected=f"a valid recipe in {source}",
+            expected=f"a valid recipe in {name}",
             got=listed(lines),
             hint="`alloykit schema` lists the keys, `alloykit methods NAME` those of a method.",
         ) from error
