@@ -120,7 +120,7 @@ def test_a_shared_head_over_each_encoders_tokens_the_encoders(models: dict[str, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"training": {"select": "labelled"}}, "the loss of all is what selects"),
+        ({"training": {"select": "labelled"}}, "selected by the loss of all models"),
         ({"names": ["a", "a"]}, "one different name"),
         ({"names": ["a", "../b"]}, "plain folder names"),
         ({"models": ["one"]}, "models"),

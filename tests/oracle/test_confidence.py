@@ -71,20 +71,22 @@ def test_percentile_counts_the_less_confident_share(seed, n):
     asked = torch.cat([pool[:10], uniform(10, seed + 1), torch.tensor([-1.0, 2.0], dtype=torch.float64)])
     wanted = torch.tensor([loops.percentile(c, pool.tolist()) for c in asked.tolist()], dtype=torch.float64)
     # Linear interpolation between order statistics moves a share by less than one rank; the grid by 1/1000.
-    torch.testing.assert_close(calibration.percentile(asked, quantiles), wanted, rtol=0, atol=1 / n + 2e-3)
+    torch.testing.assert_close(calibration.percentile_confidence(asked, quantiles), wanted, rtol=0, atol=1 / n + 2e-3)
 
 
 def test_percentile_of_the_pool_is_uniform_and_ties_count_half():
     pool = uniform(2000) ** 4  # far from uniform before
-    shares = calibration.percentile(pool, calibration.fit_percentile(pool)).sort().values
+    shares = calibration.percentile_confidence(pool, calibration.fit_percentile(pool)).sort().values
     torch.testing.assert_close(shares, torch.linspace(0, 1, 2000, dtype=torch.float64), rtol=0, atol=3e-3)
     mixed = torch.tensor([1.0] * 300 + [0.5] * 700, dtype=torch.float64)
-    found = calibration.percentile(
+    found = calibration.percentile_confidence(
         torch.tensor([0.2, 0.5, 0.7, 1.0, 1.1], dtype=torch.float64), calibration.fit_percentile(mixed)
     )
     torch.testing.assert_close(found, torch.tensor([0, 0.35, 0.7, 0.85, 1.0], dtype=torch.float64), rtol=0, atol=2e-3)
     same = calibration.fit_percentile(torch.full((50,), 0.4, dtype=torch.float64))
-    assert calibration.percentile(torch.tensor([0.4], dtype=torch.float64), same).item() == pytest.approx(0.5)
+    assert calibration.percentile_confidence(torch.tensor([0.4], dtype=torch.float64), same).item() == pytest.approx(
+        0.5
+    )
 
 
 def two_clusters(n=4000, low=-1.0, high=3.0, sigma=0.7, share=0.3, seed=3):
@@ -114,7 +116,7 @@ def test_mixture_is_the_posterior_of_the_surer_cluster():
 @pytest.mark.parametrize("kind", ["percentile", "mixture"])
 def test_calibration_is_monotone_and_bounded(kind):
     pool, _ = two_clusters(500)
-    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, kind)
+    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, f"{kind}_confidence")
     found = apply(torch.linspace(0, 1, 501, dtype=torch.float64), fit(pool))
     assert found.min() >= 0
     assert found.max() <= 1
@@ -133,7 +135,7 @@ def test_mixture_without_spread_keeps_the_confidence():
 @pytest.mark.parametrize("kind", ["percentile", "mixture"])
 def test_saturated_pools_stay_finite(kind):
     pool = torch.tensor([1.0] * 60 + [0.0] * 40)
-    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, kind)
+    fit, apply = getattr(calibration, f"fit_{kind}"), getattr(calibration, f"{kind}_confidence")
     found = apply(torch.tensor([0.0, 0.5, 1.0, 1 + 1e-7]), fit(pool))
     assert torch.isfinite(found).all()
     assert found[0] < found[2]

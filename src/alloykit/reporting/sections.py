@@ -46,16 +46,16 @@ class PageSection:
 def page_sections(run: Mapping[str, Any], templates: Environment) -> list[PageSection]:
     """Every section of a run's page that has something to show. run: as `page.load` gives it."""
     values = _values(run)
-    told = method_sections(run)
+    of_method = method_sections(run)
     found = []
     for identifier, heading in OUTLINE.items():
-        own = [section for section in told if section.title == heading]
+        own = [section for section in of_method if section.title == heading]
         content = templates.get_template(f"sections/{identifier}.html.j2").render(values).strip()
         content += "".join(_rendered(section, templates) for section in own)
         if content:
             found.append(PageSection(identifier, heading, Markup(content)))
         if identifier == "routing":
-            others = [section for section in told if section.title not in OUTLINE.values()]
+            others = [section for section in of_method if section.title not in OUTLINE.values()]
             found += [
                 PageSection(f"method-{i}", section.title, Markup(_rendered(section, templates)))
                 for i, section in enumerate(others)

@@ -51,8 +51,8 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
     for warning in warnings:
         say(f"warning: {warning}")
-    told = metrics["warnings"]
-    new = {"evaluation": result, "warnings": told + [w for w in warnings if w not in told]}
+    earlier = metrics["warnings"]
+    new = {"evaluation": result, "warnings": earlier + [w for w in warnings if w not in earlier]}
     write_json(run.folder / METRICS, metrics | new)
     return result
 
