@@ -186,7 +186,7 @@ def test_methods_lists_all_of_them_and_shows_one(call: Call) -> None:
     from alloykit.methods.registry import methods
 
     table, as_json = call("methods"), call("methods", "--json")
-    assert "without `method:`, it is alloy" in " ".join(table.out.split())
+    assert "The default is alloy." in " ".join(table.out.split())
     assert table.code == as_json.code == 0
     listed = {row["name"]: row for row in json.loads(as_json.out)}
     assert set(listed) == set(methods())
