@@ -48,7 +48,7 @@ def test_the_installed_command_is_this_one() -> None:
     script = Path(sys.executable).with_name("alloykit")
     done = subprocess.run([script, "demo", "--help"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0
-    assert "embedded example" in done.stdout
+    assert "three teams" in done.stdout
 
 
 @pytest.mark.parametrize(
