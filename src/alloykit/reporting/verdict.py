@@ -93,8 +93,10 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     ]
     if best is not None:
         points.append(_difference(found, best))
+        if best != "ensemble" and "ensemble" in found["significance"] and "ensemble" in scores:
+            points.append(_against_the_ensemble(found))
         if judged == "student":
-            points.append("The interval and p are about this one training. Another seed gives another student.")
+            points.append("The intervals and p are about this one training. Another seed gives another student.")
     if accuracy < 0.5:
         points.append("It gives more wrong answers than correct ones.")
     losses = _training(found) + _routing(found)
@@ -128,6 +130,15 @@ def _difference(found: Mapping[str, Any], best: str) -> str:
         f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}. Difference: "
         f"{points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
         f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
+    )
+
+
+def _against_the_ensemble(found: Mapping[str, Any]) -> str:
+    """The comparison with what users of several teachers have without a student."""
+    gain, accuracy = found["significance"]["ensemble"], percent(found["scores"]["ensemble"]["accuracy"])
+    return (
+        f"The ensemble ({EXPLAINED['ensemble']}) has {accuracy}. Difference: {points_of(gain['difference'])} points "
+        f"(95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p_holm'])})."
     )
 
 
