@@ -6,6 +6,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -191,6 +192,12 @@ def fill(app: Any, docname: str, source: list[str]) -> None:
     source[0] = MARK.sub(lambda mark: GENERATED[mark[1]](), source[0])
 
 
+def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages with a mark: Sphinx writes them at every build, since the code may have changed and not the page."""
+    return [name for name in env.found_docs if MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
+
+
 def setup(app: Any) -> dict[str, bool]:
+    app.connect("env-get-outdated", outdated)
     app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

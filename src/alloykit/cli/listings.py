@@ -68,7 +68,7 @@ def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
     """The result of `method_table` or `method_details` as a table for the terminal."""
     if isinstance(shown, list):
         default = Recipe.model_fields["method"].default["name"]
-        out = Table(title=f"alloykit methods NAME shows a method's options; without `method:`, it is {default}")
+        out = Table(title=f"The default is {default}. `alloykit methods NAME` shows the options of a method.")
         for heading in ("name", "what it is", "reference", "needs"):
             out.add_column(heading, no_wrap=heading == "name")
         for row in shown:
@@ -86,7 +86,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     """A plan as lines of text."""
     if "texts" not in plan:
         known = f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"
-        then = f"then: method {plan['method']['name']}; plan again once the texts are there"
+        then = f"then: method {plan['method']['name']}; run plan again when the texts are written"
         return [known, *_generation_lines(plan["generation"]), then, f"output: {plan['output']}"]
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
     lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
@@ -105,7 +105,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]
-        rule = " (set them in `training:` for others)" if how["by_rule"] else ""
+        rule = " (chosen by alloykit; set others in `training:`)" if how["by_rule"] else ""
         lines.append(f"student: {plan['student_steps']:,} steps{about}")
         lines.append(f"  {how['epochs']:g} epochs, learning rate {how['learning_rate']:g}{rule}")
     if plan["seconds"]:

@@ -48,7 +48,7 @@ def render(run: Mapping[str, Any]) -> str:
     """The page of one run as HTML. run: as `load` gives it."""
     made = environment()
     sections = page_sections(run, made)
-    return made.get_template("page.html.j2").render(title=f"{run['name']}: report", sections=sections)
+    return made.get_template("page.html.j2").render(title=f"Report: {run['name']}", sections=sections)
 
 
 def sentence(text: str) -> Markup:
