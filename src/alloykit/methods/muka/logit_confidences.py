@@ -32,7 +32,8 @@ def fit_logit_confidences(pool: Source, score: LogitScore) -> dict[str, Tensor]:
 def logit_confidences(rows: Rows, state: Mapping[str, Tensor], score: LogitScore) -> Tensor:
     """c_i, [B, N] float64, from 0 to 1."""
     e = _scores(rows, score)
-    return torch.special.ndtr((e - state["logit_mean"].to(e.device)) / state["logit_deviation"].to(e.device))
+    c: Tensor = torch.special.ndtr((e - state["logit_mean"].to(e.device)) / state["logit_deviation"].to(e.device))
+    return c
 
 
 def _scores(rows: Rows, score: LogitScore) -> Tensor:
