@@ -47,6 +47,8 @@ MUKA: list[dict[str, Any]] = [
     {"confidence": "mixture", "mode": "hard"},
     {"confidence": "density"},
     {"confidence": "density", "mode": "hard", "passes": 0},
+    {"confidence": "energy"},
+    {"confidence": "max_logit", "mode": "hard"},
     {"normalise": "batch"},
     {"normalise": "group"},
     {"normalise": "group", "confidence": "percentile", "mode": "hard"},
