@@ -88,17 +88,18 @@ def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, ru
 
 
 def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, which: str) -> Source:
-    """The same source, with the states that the method's own encoder gives of these texts; as it is where the method asks for none.
+    """The same source, with the states that the encoder which the method asks for gives of these texts; as it is where the method asks for none.
 
     `which`: a name for the texts, of the file that keeps the states."""
-    model = prepared.method.needs.text_states
-    if model is None:
+    wanted, encoder = prepared.method.needs.text_states, prepared.text_encoder
+    if wanted is None or encoder is None:
         return source
     options = prepared.sweep_options()
     states = text_states(
-        model,
+        encoder,
         texts,
         run.folder / f"text_states-{which}.safetensors",
+        pooling=wanted.pooling,
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
         device=options.device,
