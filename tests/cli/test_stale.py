@@ -15,13 +15,14 @@ import torch
 import toy
 import yaml
 
+from alloykit.blocks import ModelSpec
 from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
 from alloykit.methods.muka.method import Muka
-from alloykit.methods.protocol import Needs
+from alloykit.methods.protocol import Needs, TextStates
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
@@ -200,7 +201,7 @@ class AskingForStates(Muka):
 
     @property
     def needs(self) -> Needs:
-        return replace(super().needs, text_states=self.encoder)
+        return replace(super().needs, text_states=TextStates(self.encoder))
 
 
 def test_passes_drawn_in_another_way(folder: Path) -> None:
@@ -217,12 +218,12 @@ def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tm
     shutil.copytree(models["encoder"], tmp_path / "encoder")
     texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
     how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
-    first = text_states(str(tmp_path / "encoder"), texts, path, **how)
+    first = text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)
     written = path.stat().st_mtime_ns
-    assert torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+    assert torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
     assert path.stat().st_mtime_ns == written
     tiny.encoder(tmp_path / "encoder", seed=9)
-    assert not torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+    assert not torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "no record"])

@@ -17,6 +17,19 @@ State = Mapping[str, Tensor]
 
 
 @dataclass(frozen=True)
+class TextStates:
+    """States of each text by a frozen encoder that is no teacher. `encoder`: a model folder or hub id; None: the student's own pretrained
+    encoder with all its layers, and nothing where the recipe has no student. `pooling`: of the last layer, the state at [CLS] or the mean over the tokens."""
+
+    encoder: str | None
+    pooling: Literal["cls", "mean"] = "cls"
+
+    def describe(self) -> str:
+        which = "the [CLS] state" if self.pooling == "cls" else "the mean state"
+        return f"{which} of {self.encoder or 'the encoder of the student'}"
+
+
+@dataclass(frozen=True)
 class Needs:
     """What a method needs. It is checked before anything runs."""
 
@@ -28,7 +41,7 @@ class Needs:
     attention_scores: bool = False  # of those layers, likewise from teachers in memory
     phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
     generated_texts: bool = False  # texts with a known source teacher: generated for it, or labelled
-    text_states: str | None = None  # the encoder whose [CLS] states are needed; it is frozen and not a teacher
+    text_states: TextStates | None = None  # of a frozen encoder that is not a teacher
     labels: bool = False  # true labels of the training texts
     validation: bool = False  # the labelled texts of the recipe's `validation:`
     student_hidden_states: bool = False
@@ -42,7 +55,7 @@ class Needs:
         words += ["examples made for each phase (teachers stay in memory)"] if self.phase_data else []
         words += ["texts generated for each teacher (or labels)"] if self.generated_texts else []
         words += ["attention scores"] if self.attention_scores else []
-        words += [f"[CLS] of {self.text_states}"] if self.text_states else []
+        words += [self.text_states.describe()] if self.text_states else []
         words += ["labels"] if self.labels else []
         words += ["labelled validation texts"] if self.validation else []
         return ", ".join(words)

@@ -20,14 +20,14 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     recipe, method = prepared.recipe, prepared.method
     validation, generated = prepared.validation, prepared.generated
     student = recipe.student if method.phases() else None
-    encoder = method.needs.text_states
+    encoder = prepared.text_encoder
     return {
         "texts": prepared.texts.fingerprint(),
         "teachers": teachers_of(prepared),
         "student": None if student is None else model_identity(student.model, student.revision),
         "validation": None if validation is None else validation.fingerprint(),
         "generated": None if generated is None else generated.fingerprint(),
-        "text_states": None if encoder is None else model_identity(encoder, None),
+        "text_states": None if encoder is None else model_identity(encoder.model, encoder.revision),
         "compute_format": prepared.compute_format.name if method.needs.teachers else None,
     }
 

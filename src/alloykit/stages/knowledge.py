@@ -88,17 +88,18 @@ def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, ru
 
 
 def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, which: str) -> Source:
-    """The same source, with the states that the method's own encoder gives of these texts; unchanged if the method needs none.
+    """The same source, with the states of these texts from the encoder that the method asks for; unchanged if it asks for none.
 
     `which`: a name for the texts, used in the name of the file with the states."""
-    model = prepared.method.needs.text_states
-    if model is None:
+    wanted, encoder = prepared.method.needs.text_states, prepared.text_encoder
+    if wanted is None or encoder is None:
         return source
     options = prepared.sweep_options()
     states = text_states(
-        model,
+        encoder,
         texts,
         run.folder / f"text_states-{which}.safetensors",
+        pooling=wanted.pooling,
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
         device=options.device,

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -75,6 +76,19 @@ class Prepared:
         if not self.method.needs.pooled_states:
             return {}
         return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
+
+    @property
+    def text_encoder(self) -> ModelSpec | None:
+        """The frozen encoder whose states of the texts the method asks for; None where it asks for none, or for the student's of a recipe
+        without a student."""
+        wanted, student = self.method.needs.text_states, self.recipe.student
+        if wanted is None:
+            return None
+        if wanted.encoder is not None:
+            return ModelSpec(model=wanted.encoder)
+        if student is None:
+            return None
+        return ModelSpec(model=student.model, revision=student.revision, trust_remote_code=student.trust_remote_code)
 
     @property
     def compute_format(self) -> ComputeFormat:

@@ -31,7 +31,7 @@ from alloykit.methods.distillation import (
     teacher_losses,
     true_labels,
 )
-from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, SkippedStep, State, Step
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, SkippedStep, State, Step, TextStates
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 from alloykit.methods.rl_kd.policy import Policy, features, score_gradient, standardise
 from alloykit.outputs import Rows, Source, chunks, sample
@@ -86,7 +86,7 @@ class RLKD(Method):
     @property
     def needs(self) -> Needs:
         validation = self.options.reward == "reward3"
-        return Needs(labels=True, text_states=self.options.encoder, validation=validation)
+        return Needs(labels=True, text_states=TextStates(self.options.encoder), validation=validation)
 
     @property
     def batch_coupled(self) -> bool:
