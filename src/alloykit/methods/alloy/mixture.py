@@ -97,7 +97,7 @@ def initial_weights(energies: Tensor) -> Tensor:
 
 def initial_responsibilities(view: View, owners: Tensor) -> Tensor:
     """Eq. 3, [n, C]."""
-    r = view.answers.exp() * (initial_weights(view.energies) @ owners.double())
+    r: Tensor = view.answers.exp() * (initial_weights(view.energies) @ owners.double())
     return r / r.sum(-1, keepdim=True)
 
 
@@ -116,4 +116,5 @@ def _state_scores(view: View, means: Tensor, factor: Tensor, log_prior: Tensor) 
     """log π̃ + log N(z; μ_c, Σ) + log a, less what all labels have in common. [B, C]"""
     white = torch.linalg.solve_triangular(factor, view.z.T, upper=False).T
     centres = torch.linalg.solve_triangular(factor, means.T, upper=False).T
-    return log_prior + white @ centres.T - 0.5 * centres.square().sum(-1) + view.answers
+    found: Tensor = log_prior + white @ centres.T - 0.5 * centres.square().sum(-1) + view.answers
+    return found
