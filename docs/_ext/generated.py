@@ -141,7 +141,10 @@ def _type(annotation: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in inside)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_type(part) for part in inside if getattr(part, "__name__", "") not in HIDDEN))
+        members = [part.__origin__ if typing.get_origin(part) is typing.Annotated else part for part in inside]
+        return " or ".join(
+            dict.fromkeys(_type(part) for part in members if getattr(part, "__name__", "") not in HIDDEN)
+        )
     if origin in (list, tuple):
         return f"list of {_type(inside[0])}"
     if origin is dict:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from alloykit.names import shown
 
 MAX_INTEGER = 2**32 - 1  # the largest seed of numpy
 MAX_FLOAT, MIN_FLOAT = (
@@ -88,4 +91,8 @@ class ModelSpec(Block):
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        return {"model": str(value)} if isinstance(value, (str, Path)) else value
+        if isinstance(value, (str, Path)):
+            return {"model": str(value)}
+        if not isinstance(value, (Mapping, ModelSpec)):
+            raise ValueError(f"give a folder, a hub id or a block such as {{model: FOLDER}}, instead of {shown(value)}")
+        return value

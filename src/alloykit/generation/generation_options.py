@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
+Value = TypeVar("Value", int, float)
+
+
+def _how_many(value: Any) -> str:
+    return "several" if isinstance(value, list | tuple) else "one"
+
+
+OneOrSeveral = Annotated[
+    Annotated[Value, Tag("one")] | Annotated[list[Value], Tag("several")],
+    Discriminator(_how_many),
+]
 
 
 class LanguageModel(ModelSpec):
@@ -31,9 +42,9 @@ class GenerationOptions(Block):
     """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); none: it is not steered."""
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
-    top_k: Count | list[Count] = 40
+    top_k: OneOrSeveral[Count] = 40
     """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which one value is drawn for every batch."""
-    top_p: Share | list[Share] = 0.9
+    top_p: OneOrSeveral[Share] = 0.9
     """Nucleus sampling (the paper: 0.9); or a list, of which one value is drawn for every batch."""
     strength: float = Field(1.0, ge=0)
     """γ of Eq. 1 (not given in the paper)."""
@@ -43,7 +54,7 @@ class GenerationOptions(Block):
     """Fewest tokens of a text."""
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
-    temperature: Positive | list[Positive] = 1.0
+    temperature: OneOrSeveral[Positive] = 1.0
     """Of the distribution that is sampled from, after weighting; or a list, of which one value is drawn for every batch (Appendix B.2 varies it)."""
     prompt: str = ""
     """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6)."""
@@ -68,9 +79,6 @@ class GenerationOptions(Block):
                 'steer: prompt needs a prompt with "{label}" in it, for instance "Generate a {label} news article:"'
             )
         return self
-
-
-Value = TypeVar("Value", int, float)
 
 
 def as_list(value: Value | list[Value]) -> list[Value]:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
@@ -30,12 +30,51 @@ class InMemory(Block):
     """Fingerprint of the texts."""
 
 
+NO_TEXTS = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
+
+
+def _kind_of_source(value: Any) -> str | None:
+    if isinstance(value, InMemory) or (isinstance(value, Mapping) and "in_memory" in value):
+        return "in_memory"
+    return "named" if isinstance(value, str | Path | Mapping | TextsOptions) else None
+
+
+def _kind_of_texts(value: Any) -> str | None:
+    return GENERATE if isinstance(value, str) and value == GENERATE else _kind_of_source(value)
+
+
+def _all_or_names(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "names"
+    return "all" if value in (True, False, "true", "false") else None
+
+
+# Which member of a union a value is meant for is said by its tag, so that only that member's problems are listed.
+_Named = Annotated[TextsOptions, Tag("named")]
+_InMemory = Annotated[InMemory, Tag("in_memory")]
+TextsSource = Annotated[
+    _Named | _InMemory,
+    Discriminator(_kind_of_source, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
+]
+"""Texts in a file, a folder or a hub's data set, or in Python's memory."""
+TextsSourceOrGenerate = Annotated[
+    _Named | _InMemory | Annotated[Literal["generate"], Tag(GENERATE)],
+    Discriminator(_kind_of_texts, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
+]
+AllOrNames = Annotated[
+    Annotated[bool, Tag("all")] | Annotated[list[str], Tag("names")],
+    Discriminator(
+        _all_or_names, custom_error_type="no_names", custom_error_message="give true, false or a list of labels"
+    ),
+]
+
+
 class LabelOptions(Block):
     """How labels of different teachers are joined."""
 
     aliases: dict[str, str] = Field(default_factory=dict)
     """Label → the name to use instead, before labels are joined by name."""
-    keep_apart: bool | list[str] = False
+    keep_apart: AllOrNames = False
     """Equal label names of different teachers that are not one class: true for all of them, or a list. They become teacher/label."""
 
 
@@ -63,13 +102,8 @@ class InferenceOptions(Block):
 class DataBlock(Block):
     """Labelled texts."""
 
-    data: TextsOptions | InMemory
+    data: TextsSource
     """A file, a folder or a hub id, or a block that says how to read it. It needs a `label` column."""
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
 
 class EvaluateBlock(DataBlock):
@@ -91,7 +125,7 @@ class Recipe(Block):
 
     teachers: list[TeacherSpec] = Field(min_length=1)
     """The fine-tuned classifiers: folders or hub ids."""
-    texts: TextsOptions | InMemory | Literal["generate"]
+    texts: TextsSourceOrGenerate
     """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
     """How texts are written, with `texts: generate`."""
@@ -115,13 +149,6 @@ class Recipe(Block):
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
-
-    @field_validator("texts", mode="before")
-    @classmethod
-    def _texts_from_string(cls, value: Any) -> Any:
-        if value == GENERATE:
-            return value
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
     @model_validator(mode="after")
     def _check_generation(self) -> Recipe:
@@ -149,7 +176,7 @@ class Recipe(Block):
 class _LabelledTexts(Block):
     """The common keys of the recipes that train teachers."""
 
-    data: TextsOptions | InMemory
+    data: TextsSource
     """Labelled texts to learn from."""
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
@@ -161,11 +188,6 @@ class _LabelledTexts(Block):
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The new teacher's folder, or with `--together` the folder that holds one for each."""
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
     @field_validator("training", mode="before")
     @classmethod

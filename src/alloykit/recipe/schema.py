@@ -43,4 +43,5 @@ def _with_strings(value: Any) -> Any:
     if name in SHORT:
         rest = {key: item for key, item in value.items() if key != "$ref"}
         return {**rest, "anyOf": [{"type": "string"}, {"$ref": value["$ref"]}]}
-    return {key: _with_strings(item) for key, item in value.items()}
+    # A string may fit two members, as "generate" does, so that any of them will do.
+    return {"anyOf" if key == "oneOf" else key: _with_strings(item) for key, item in value.items()}
