@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 import torch
+from constructed_pools import Pool, right, routed
 
 from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
-from tests.oracle.constructed_pools import Pool, right, routed
 
 
 def test_the_most_confident_teacher_does_not_get_every_text() -> None:

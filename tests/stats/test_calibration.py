@@ -1,4 +1,4 @@
-"""Entropy, confidence (Eqs. 9, 13), the margin (Eq. 15) and both calibrations."""
+"""Both calibrations of confidences: percentile and mixture."""
 
 import math
 
@@ -9,58 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from alloykit.stats import calibration
-from alloykit.stats.entropy import confidence, entropy
-from alloykit.stats.margin import margin
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
-vectors = st.lists(st.floats(0.01, 1), min_size=2, max_size=8).map(lambda v: [a / sum(v) for a in v])
 
 
 def uniform(n, seed=0):
     return torch.rand(n, generator=torch.Generator().manual_seed(seed), dtype=torch.float64)
-
-
-@quick
-@given(vectors)
-def test_entropy_and_confidence_follow_the_formula(p):
-    found = torch.tensor([p], dtype=torch.float64)
-    assert entropy(found).item() == pytest.approx(loops.entropy(p), rel=1e-9, abs=1e-12)
-    assert confidence(found).item() == pytest.approx(loops.confidence(p), rel=1e-9, abs=1e-12)
-    assert -1e-12 <= confidence(found).item() <= 1
-
-
-def test_entropy_of_certain_and_uniform_answers():
-    p = torch.tensor([[1.0, 0.0, 0.0], [1 / 3] * 3])
-    torch.testing.assert_close(entropy(p), torch.tensor([0.0, math.log(3)], dtype=torch.float64), rtol=1e-6, atol=1e-6)
-    torch.testing.assert_close(confidence(p), torch.tensor([1.0, 0.0], dtype=torch.float64), rtol=1e-6, atol=1e-6)
-
-
-def test_normalised_entropy_is_not_comparable_between_label_counts():
-    """The numbers that the warnings print: 0.9 on the top class is .53 for two labels and .82 for fifty."""
-    assert confidence(torch.tensor([0.9, 0.1])).item() == pytest.approx(0.53, abs=0.005)
-    assert confidence(torch.tensor([0.9] + [0.1 / 49] * 49)).item() == pytest.approx(0.82, abs=0.005)
-
-
-@quick
-@given(
-    st.lists(st.floats(0, 1), min_size=1, max_size=5, unique=True).flatmap(
-        lambda c: st.tuples(st.just(c), st.lists(st.integers(0, 3), min_size=len(c), max_size=len(c)))
-    )
-)
-def test_margin_is_the_lead_over_the_best_teacher_that_disagrees(case):
-    c, tops = case
-    found = margin(torch.tensor([c], dtype=torch.float64), torch.tensor([tops]))
-    assert found.item() == pytest.approx(loops.margin(c, tops), abs=1e-12)
-
-
-def test_margin_by_hand():
-    c = torch.tensor([[0.9, 0.7, 0.2]], dtype=torch.float64).expand(4, 3)
-    tops = torch.tensor([[0, 1, 2], [0, 0, 2], [0, 0, 0], [0, 1, 0]])
-    torch.testing.assert_close(margin(c, tops), torch.tensor([0.2, 0.7, 0.9, 0.2], dtype=torch.float64))
-    assert margin(torch.tensor([[0.3]]), torch.tensor([[0]])).item() == 1
-    tied = torch.tensor([[0.8, 0.8]])
-    assert margin(tied, torch.tensor([[0, 1]])).item() == 0
-    assert margin(tied, torch.tensor([[1, 1]])).item() == pytest.approx(0.8)
 
 
 @quick

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 import torch
+from constructed_pools import Pool, right, routed
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
@@ -14,7 +15,6 @@ from alloykit.methods.alloy.report import why_not
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
-from tests.oracle.constructed_pools import Pool, right, routed
 
 
 def test_too_few_texts_fall_back_to_muka_and_say_so() -> None:
