@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/alloykit demo
 
 test: $(READY)
-	$(RUN_TESTS) -n 2
+	$(RUN_TESTS) -n 2 --dist worksteal
 
 # Python 3.11 too is the lowest: wheels of the lowest versions are made for it.
 test-lowest: $(LOWEST)/.installed

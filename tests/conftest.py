@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import csv
+import functools
 import gc
-import io
 import json
 import os
 import sys
@@ -20,14 +20,14 @@ import pytest
 import tiny
 import torch
 import toy
-from commandline import Call, Finished, Result, Taught, execute, write_recipe
+from commandline import Call, Finished, Result, Taught, execute, run_here, write_recipe
 from shared import once, whole_run
 
-from alloykit.cli import main as cli
-from alloykit.recipe.models import TeachRecipe, parse
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.reporting import compare, page
 
 torch.set_num_threads(1)
+os.fsync = lambda _: None  # the tests stop processes, never the machine: they need not wait for the disk
+page.environment = compare.environment = functools.cache(page.environment)  # templates are compiled once
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")
@@ -36,13 +36,15 @@ DRAWN = ("test_report.py",)  # compares pages with those of the finished run, wh
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders of tiny models: teachers `billing` (BERT) and `delivery` (RoBERTa), and `encoder`."""
-    root = tmp_path_factory.mktemp("models")
-    return {
-        "billing": tiny.classifier(root / "billing", BILLING, "bert", seed=1),
-        "delivery": tiny.classifier(root / "delivery", DELIVERY, "roberta", seed=2),
-        "encoder": tiny.encoder(root / "encoder", "bert", seed=3),
-    }
+    """Folders of tiny models: teachers `billing` (BERT) and `delivery` (RoBERTa), and `encoder`. Read them, or copy them."""
+
+    def make(root: Path) -> None:
+        tiny.classifier(root / "billing", BILLING, "bert", seed=1)
+        tiny.classifier(root / "delivery", DELIVERY, "roberta", seed=2)
+        tiny.encoder(root / "encoder", "bert", seed=3)
+
+    root = once(whole_run(tmp_path_factory), "models", make)
+    return {name: root / name for name in ("billing", "delivery", "encoder")}
 
 
 @pytest.fixture
@@ -71,21 +73,9 @@ def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
 
 
 @pytest.fixture
-def call(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Call:
+def call() -> Call:
     """Run `alloykit …` in this process; an exception that a user would see as a traceback fails the test."""
-
-    def run(*arguments: object, stdin: str | bytes = "") -> Result:
-        for name in ("HF_HUB_DISABLE_PROGRESS_BARS", "TRANSFORMERS_VERBOSITY"):  # main() sets them; restored afterwards
-            monkeypatch.setenv(name, os.environ.get(name, "1" if "BARS" in name else "error"))
-        monkeypatch.setattr(sys, "argv", ["alloykit", *map(str, arguments)])
-        data = stdin.encode() if isinstance(stdin, str) else stdin
-        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
-        capsys.readouterr()
-        with pytest.raises(SystemExit) as ended:
-            cli.main()
-        return Result(int(ended.value.code or 0), *capsys.readouterr())
-
-    return run
+    return run_here
 
 
 def _teaching(root: Path) -> dict[str, dict[str, Any]]:
@@ -105,14 +95,13 @@ def _teach(root: Path) -> None:
     tiny.encoder(root / "encoder", loudness=0.3)
     toy.labelled(root / "train.csv", 300)
     recipes = _teaching(root)
-    result = execute("teach", write_recipe(root, recipes["billing"], "billing.yaml"))
-    (root / "result.json").write_text(json.dumps(vars(result)))
-    teach_recipe(parse(recipes["delivery"], TeachRecipe))
+    first, _ = (run_here("teach", write_recipe(root, values, f"{name}.yaml")) for name, values in recipes.items())
+    (root / "result.json").write_text(json.dumps(vars(first)))
 
 
 @pytest.fixture(scope="session")
 def taught(tmp_path_factory: pytest.TempPathFactory) -> Taught:
-    """Two teachers of the toy problem: `billing` made by a real `alloykit teach`, `delivery` in this process."""
+    """Two teachers of the toy problem, each made by `alloykit teach`; what it said of `billing`."""
     root = once(whole_run(tmp_path_factory), "taught", _teach)
     teachers = {name: root / name for name in toy.TEAMS}
     said = Result(**json.loads((root / "result.json").read_text()))
@@ -146,6 +135,7 @@ def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them; and garbage collection, for
     which training asks several times, and which looks through all the imported modules each time."""
     if request.path.parent.name not in ("reporting", "browser") and request.path.name not in DRAWN:
+        monkeypatch.setattr("alloykit.reporting.figures.draw", lambda *_, **__: None)
         monkeypatch.setattr("alloykit.reporting.figures.inline", lambda *_: "<svg></svg>")
     gc.freeze()
     yield

@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from commandline import COMMAND, ENVIRONMENT, Call, execute
+from commandline import COMMAND, ENVIRONMENT, Call, Result, execute
 
 COMMANDS = ("demo", "amalgamate", "teach", "sweep", "plan", "evaluate", "predict", "methods")
 
@@ -67,10 +67,16 @@ def test_wrong_usage_that_nobody_can_be_told() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+def test_wrong_usage_in_a_process_of_its_own() -> None:
+    wrong_option(execute("plan", "--nope"))
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
-def test_wrong_usage_of_every_command_in_a_process_of_its_own(command: str) -> None:
-    """Answered before torch is imported, so this is quick."""
-    result = execute(command, "--nope")
+def test_wrong_usage_of_every_command(command: str, call: Call) -> None:
+    wrong_option(call(command, "--nope"))
+
+
+def wrong_option(result: Result) -> None:
     assert (result.code, result.out) == (2, "")
     assert "No such option" in result.err
     assert "--nope" in result.err

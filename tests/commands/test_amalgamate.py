@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import yaml
-from commandline import Call, Finished, execute, files_of, write_recipe
+from commandline import Call, Finished, files_of, write_recipe
 from toy import LABELS
 
 
@@ -51,8 +51,8 @@ def test_the_resolved_recipe_is_a_recipe_that_finds_everything_done(
     assert " steps in " not in result.err
 
 
-def test_amalgamate_refuses_in_a_process_of_its_own(recipe: dict[str, object], tmp_path: Path) -> None:
-    result = execute("amalgamate", write_recipe(tmp_path, recipe | {"trainig": {}}))
+def test_amalgamate_refuses(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
+    result = call("amalgamate", write_recipe(tmp_path, recipe | {"trainig": {}}))
     result.refused("trainig", "did you mean 'training'")
     assert result.err == result.message + "\n", "nothing but the message"
     assert not (tmp_path / "run").exists()

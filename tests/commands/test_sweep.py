@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from commandline import Call, execute, files_of, write_recipe
+from commandline import Call, files_of, write_recipe
 
 
 def test_sweep_in_parts_then_amalgamate_from_the_shared_knowledge(
     recipe: dict[str, object], tmp_path: Path, call: Call
 ) -> None:
     path, shared = write_recipe(tmp_path, recipe), tmp_path / "shared"
-    first = execute("sweep", path, "--part", "1/2", "--cache", shared)
+    first = call("sweep", path, "--part", "1/2", "--cache", shared)
     assert (first.code, first.out) == (0, ""), first.err
     assert f"cached outputs are in {shared}" in first.err
     assert call("sweep", path, "--part", "2/2", "--cache", shared).code == 0
