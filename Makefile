@@ -7,8 +7,8 @@ RUN_TESTS := $(BIN)/python -m pytest
 LOWEST := .venv-lowest
 # Quick tests that use every dependency: files of all kinds, the store, reports, statistics, and a student from recipe to answers.
 LOWEST_TESTS := tests/data tests/test_files.py tests/recipe tests/knowledge/test_store.py tests/evaluation/test_significance.py \
-	tests/oracle/test_mahalanobis.py tests/reporting/test_page.py tests/cli/test_predict.py \
-	tests/cli/test_output_lock.py tests/cli/test_commands.py::test_wrong_usage_ends_with_2
+	tests/stats/test_mahalanobis.py tests/reporting/test_page.py tests/commands/test_predict.py \
+	tests/stages/test_lock.py tests/cli/test_commands.py::test_wrong_usage_ends_with_2
 
 .PHONY: demo test test-lowest lint docs bench clean
 
@@ -16,7 +16,7 @@ demo: $(READY)
 	$(BIN)/alloykit demo
 
 test: $(READY)
-	$(RUN_TESTS) -n 2
+	$(RUN_TESTS) -n 2 --dist worksteal
 
 # Python 3.11 too is the lowest: wheels of the lowest versions are made for it.
 test-lowest: $(LOWEST)/.installed

@@ -1,12 +1,16 @@
-"""Shared fixtures: no network, few threads, two teachers of disjoint labels and a student encoder."""
+"""Shared fixtures: no network, few threads, tiny models, the command line in this process, and one finished run that everybody reads."""
 
 from __future__ import annotations
 
+import csv
+import functools
 import gc
+import json
 import os
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
@@ -15,30 +19,37 @@ sys.path.insert(0, str(Path(__file__).parent))
 import pytest
 import tiny
 import torch
+import toy
+from commandline import Call, Finished, Result, Taught, execute, run_here, write_recipe
+from shared import once, whole_run
+
+from alloykit.reporting import compare, page
 
 torch.set_num_threads(1)
+os.fsync = lambda _: None  # the tests stop processes, never the machine: they need not wait for the disk
+page.environment = compare.environment = functools.cache(page.environment)  # templates are compiled once
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")
-DRAWN = ("test_commands.py", "test_evaluate.py", "test_report.py")  # these write into the finished run that others read
+DRAWN = ("test_report.py",)  # compares pages with those of the finished run, which a process of its own drew
 
 
 @pytest.fixture(scope="session")
 def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    """Folders of tiny models: teachers `billing` (BERT) and `delivery` (RoBERTa), and `encoder`."""
-    root = tmp_path_factory.mktemp("models")
-    return {
-        "billing": tiny.classifier(root / "billing", BILLING, "bert", seed=1),
-        "delivery": tiny.classifier(root / "delivery", DELIVERY, "roberta", seed=2),
-        "encoder": tiny.encoder(root / "encoder", "bert", seed=3),
-    }
+    """Folders of tiny models: teachers `billing` (BERT) and `delivery` (RoBERTa), and `encoder`. Read them, or copy them."""
+
+    def make(root: Path) -> None:
+        tiny.classifier(root / "billing", BILLING, "bert", seed=1)
+        tiny.classifier(root / "delivery", DELIVERY, "roberta", seed=2)
+        tiny.encoder(root / "encoder", "bert", seed=3)
+
+    root = once(whole_run(tmp_path_factory), "models", make)
+    return {name: root / name for name in ("billing", "delivery", "encoder")}
 
 
 @pytest.fixture
 def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
     """A small recipe as a dictionary; its texts are in a csv file, its output does not exist yet."""
-    import csv
-
     texts = tmp_path / "texts.csv"
     with texts.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -59,6 +70,64 @@ def recipe(models: dict[str, Path], tmp_path: Path) -> dict[str, object]:
         "evaluate": {"data": {"path": str(test), "label": "label"}},
         "output": str(tmp_path / "run"),
     }
+
+
+@pytest.fixture
+def call() -> Call:
+    """Run `alloykit …` in this process; an exception that a user would see as a traceback fails the test."""
+    return run_here
+
+
+def _teaching(root: Path) -> dict[str, dict[str, Any]]:
+    return {
+        name: {
+            "model": {"model": str(root / "encoder"), "layers": 2},
+            "data": {"path": str(root / "train.csv"), "label": "label"},
+            "labels": list(labels),
+            "training": {"epochs": 8, "learning_rate": 0.01, "batch_size": 16, "max_length": 32},
+            "output": str(root / name),
+        }
+        for name, labels in toy.TEAMS.items()
+    }
+
+
+def _teach(root: Path) -> None:
+    tiny.encoder(root / "encoder", logit_scale=0.3)
+    toy.labelled(root / "train.csv", 300)
+    recipes = _teaching(root)
+    first, _ = (run_here("teach", write_recipe(root, values, f"{name}.yaml")) for name, values in recipes.items())
+    (root / "result.json").write_text(json.dumps(vars(first)))
+
+
+@pytest.fixture(scope="session")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Taught:
+    """Two teachers of the toy problem, each made by `alloykit teach`; what it said of `billing`."""
+    root = once(whole_run(tmp_path_factory), "taught", _teach)
+    teachers = {name: root / name for name in toy.TEAMS}
+    said = Result(**json.loads((root / "result.json").read_text()))
+    return Taught(root / "encoder", root / "train.csv", teachers, _teaching(root)["billing"], said)
+
+
+@pytest.fixture(scope="session")
+def finished(taught: Taught, tmp_path_factory: pytest.TempPathFactory) -> Finished:
+    """Both teachers, melted by a real `alloykit amalgamate`, which sees no label but those of the test texts."""
+
+    def amalgamate(root: Path) -> None:
+        recipe = {
+            "teachers": [str(path) for path in taught.teachers.values()],
+            "texts": str(taught.data),
+            "student": {"model": str(taught.encoder), "layers": 2},
+            "method": {"name": "muka", "passes": 4},
+            "training": {"epochs": 8, "learning_rate": 0.01, "batch_size": 16, "max_length": 32},
+            "evaluate": {"data": {"path": str(toy.labelled(root / "test.csv", 40, seed=5)), "label": "label"}},
+            "output": str(root / "run"),
+        }
+        result = execute("amalgamate", write_recipe(root, recipe))
+        (root / "result.json").write_text(json.dumps(vars(result)))
+
+    root = once(whole_run(tmp_path_factory), "finished", amalgamate)
+    said = Result(**json.loads((root / "result.json").read_text()))
+    return Finished(root / "run", root / "recipe.yaml", root / "test.csv", said)
 
 
 @pytest.fixture(autouse=True)

@@ -17,6 +17,7 @@ from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
+from benchmarks.speed.peak import peak
 
 WORDS = [f"word{i}" for i in range(500)]
 
@@ -41,12 +42,6 @@ def tiny_classifier(folder: Path, labels: list[str], seed: int) -> Path:
         mask_token="[MASK]", model_max_length=32,
     ).save_pretrained(folder)  # fmt: skip
     return folder
-
-
-def peak() -> float:
-    """MB, of this program since it began. (ru_maxrss would count the process that started it.)"""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return int(next(line for line in lines if line.startswith("VmHWM")).split()[1]) / 1024
 
 
 def main(texts: int, folder: Path) -> None:

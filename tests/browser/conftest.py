@@ -9,7 +9,8 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "reporting"))
 
-from toyruns import once, renamed
+from shared import whole_run
+from toyruns import renamed, toy_runs
 
 from alloykit.commands.report import report
 from alloykit.reporting import page
@@ -23,7 +24,7 @@ LONG = {
 
 @pytest.fixture(scope="session")
 def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
-    runs = once(tmp_path_factory.getbasetemp())
+    runs = toy_runs(whole_run(tmp_path_factory))
     folder = tmp_path_factory.mktemp("pages")
     long = page.load(runs.soft)
     long |= {"metrics": renamed(long["metrics"], LONG), "name": "runs/" + "name" * 30}

@@ -1,10 +1,9 @@
-"""Every command once as a real process: exit codes, what goes to which stream, and how fast help answers."""
+"""Help, wrong usage and lists of methods: exit codes, what goes to which stream, and how fast help answers."""
 
 from __future__ import annotations
 
 import json
 import os
-import re
 import resource
 import shlex
 import subprocess
@@ -12,9 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
-import yaml
-from commandline import COMMAND, ENVIRONMENT, Call, Finished, execute, files_of, write_recipe
-from toy import LABELS
+from commandline import COMMAND, ENVIRONMENT, Call, Result, execute
 
 COMMANDS = ("demo", "amalgamate", "teach", "sweep", "plan", "evaluate", "predict", "methods")
 
@@ -70,116 +67,20 @@ def test_wrong_usage_that_nobody_can_be_told() -> None:
     assert (done.returncode, done.stdout) == (2, b"")
 
 
+def test_wrong_usage_in_a_process_of_its_own() -> None:
+    wrong_option(execute("plan", "--nope"))
+
+
 @pytest.mark.parametrize("command", [c for c in COMMANDS if c != "demo"])
-def test_wrong_usage_of_every_command_in_a_process_of_its_own(command: str) -> None:
-    """Answered before torch is imported, so this is quick."""
-    result = execute(command, "--nope")
+def test_wrong_usage_of_every_command(command: str, call: Call) -> None:
+    wrong_option(call(command, "--nope"))
+
+
+def wrong_option(result: Result) -> None:
     assert (result.code, result.out) == (2, "")
     assert "No such option" in result.err
     assert "--nope" in result.err
     assert "Traceback" not in result.err
-
-
-def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
-    result = finished.result
-    assert result.code == 0, result.err
-    assert result.out.splitlines()[-2:] == [
-        f"student: {finished.folder / 'student'}",
-        f"report: {finished.folder / 'report.html'}",
-    ]
-    assert any("student" in line for line in result.out.splitlines()[:-1])
-    assert "sweep: 2 teachers × 300 texts × (1 plain + 4 Monte-Carlo passes)" in result.err
-    assert "Warning" not in result.err
-    assert "Loading weights" not in result.err
-    assert {p.name for p in finished.folder.iterdir()} >= {
-        "student", "metrics.json", "recipe.yaml", "environment.json", "cache", "training.json",
-    }  # fmt: skip
-
-
-def test_the_run_folder_says_what_made_it(finished: Finished) -> None:
-    recipe = yaml.safe_load((finished.folder / "recipe.yaml").read_text())
-    assert recipe["training"]["warmup"] == 0.1, "defaults are written out"
-    assert recipe["method"]["temperature"] == 0.2
-    assert [t["name"] for t in recipe["teachers"]] == ["billing", "delivery"]
-    metrics = json.loads((finished.folder / "metrics.json").read_text())
-    assert metrics["labels"] == list(LABELS)
-    assert metrics["texts"]["used"] == 300
-    environment = json.loads((finished.folder / "environment.json").read_text())
-    assert environment["packages"]["torch"].startswith("2.")
-
-
-def test_the_resolved_recipe_is_a_recipe_that_finds_everything_done(finished: Finished, call: Call) -> None:
-    student = files_of(finished.folder / "student")
-    result = call("amalgamate", finished.folder / "recipe.yaml")
-    assert result.code == 0, result.err
-    assert files_of(finished.folder / "student") == student
-    assert " steps in " not in result.err
-
-
-def test_amalgamate_refuses_in_a_process_of_its_own(recipe: dict[str, object], tmp_path: Path) -> None:
-    result = execute("amalgamate", write_recipe(tmp_path, recipe | {"trainig": {}}))
-    result.refused("trainig", "did you mean 'training'")
-    assert result.err == result.message + "\n", "nothing but the message"
-    assert not (tmp_path / "run").exists()
-
-
-def test_sweep_in_parts_then_amalgamate_from_the_shared_knowledge(
-    recipe: dict[str, object], tmp_path: Path, call: Call
-) -> None:
-    path, shared = write_recipe(tmp_path, recipe), tmp_path / "shared"
-    first = execute("sweep", path, "--part", "1/2", "--cache", shared)
-    assert (first.code, first.out) == (0, ""), first.err
-    assert f"cached outputs are in {shared}" in first.err
-    assert call("sweep", path, "--part", "2/2", "--cache", shared).code == 0
-    assert not (tmp_path / "run").exists()
-    before = files_of(shared)
-    del recipe["evaluate"]
-    result = call("amalgamate", write_recipe(tmp_path, recipe), "--cache", shared)
-    assert result.code == 0, result.err
-    assert "reads in" not in result.err, "no teacher read anything again"
-    assert files_of(shared) == before
-    assert not (tmp_path / "run" / "cache").exists()
-
-
-def test_plan_writes_nothing(recipe: dict[str, object], tmp_path: Path) -> None:
-    path = write_recipe(tmp_path, recipe)
-    before = files_of(tmp_path)
-    result = execute("plan", path, "--json", HF_HOME=str(tmp_path / "hub"))
-    assert result.code == 0, result.err
-    found = json.loads(result.out)
-    assert found["labels"] == list(LABELS)
-    assert found["texts"]["used"] == 80
-    assert [t["reads"] for t in found["teachers"]] == [80 * (1 + 4)] * 2
-    assert all(t["seconds"] > 0 and t["reads_per_second"] > 0 for t in found["teachers"])
-    assert 3 < found["teachers"][0]["tokens_each"] < 32
-    assert found["seconds"]["sweep"] == pytest.approx(sum(t["seconds"] for t in found["teachers"]), abs=0.002)
-    assert found["output"] == str(tmp_path / "run")
-    assert {n: f for n, f in files_of(tmp_path).items() if not n.startswith("hub")} == before
-    assert not (tmp_path / "run").exists()
-
-
-def test_plan_without_a_probe_loads_no_weights(
-    recipe: dict[str, object], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(
-        "alloykit.teachers.hugging_face.Teacher.load", lambda *_, **__: pytest.fail("weights were loaded")
-    )
-    monkeypatch.setattr("alloykit.stages.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
-    result = call("plan", write_recipe(tmp_path, recipe), "--no-probe")
-    assert result.code == 0
-    assert "about" not in result.out
-    assert "400 reads" in result.out
-
-
-def test_plan_in_words(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
-    recipe["texts"] = {"path": recipe["texts"], "limit": 20}
-    result = call("plan", write_recipe(tmp_path, recipe))
-    assert result.code == 0
-    assert "labels: 5: refund, charge, invoice, track, damaged" in result.out
-    assert "teacher delivery: track, damaged: 100 reads" in result.out
-    assert "texts: 20 (20 distinct)" in result.out
-    assert re.search(r"in all about \d+ s \(from a probe of \d+ s on this machine\)", result.out)
-    assert not (tmp_path / "run").exists()
 
 
 def test_methods_lists_all_of_them_and_shows_one(call: Call) -> None:

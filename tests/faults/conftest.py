@@ -10,27 +10,29 @@ import pytest
 import tiny
 import yaml
 from interrupted import Reference, amalgamate, result_of, without_saving
+from shared import once, whole_run
 
 
 def recipe_for(models: dict[str, Path], folder: Path) -> dict[str, Any]:
     texts = folder / "texts.txt"
-    texts.write_text("\n".join(tiny.texts(600)), encoding="utf-8")
+    texts.write_text("\n".join(tiny.texts(450)), encoding="utf-8")
     return {
         "teachers": [str(models["billing"]), str(models["delivery"])],
         "texts": str(texts),
         "student": {"model": str(models["encoder"]), "layers": 2},
         "method": {"name": "muka", "passes": 8},
         "training": {"epochs": 2.3, "learning_rate": 1e-3, "batch_size": 16, "max_length": 32, "check_every": 5},
-        "inference": {"tokens_per_batch": 256},
+        "inference": {"tokens_per_batch": 1024},
         "output": str(folder / "run"),
     }
 
 
 @pytest.fixture(scope="session")
 def reference(models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Reference:
-    folder = tmp_path_factory.mktemp("reference")
-    values = recipe_for(models, folder)
-    amalgamate(values)
+    def make(folder: Path) -> None:
+        amalgamate(recipe_for(models, folder))
+
+    folder = once(whole_run(tmp_path_factory), "reference", make)
     return Reference(folder / "run", result_of(folder / "run"))
 
 
@@ -45,8 +47,11 @@ def recipe_file(models: dict[str, Path], tmp_path: Path) -> Path:
 @pytest.fixture(scope="session")
 def unsaved(models: dict[str, Path], reference: Reference, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run that died after the last step of training, before the student was saved. Copy it."""
-    folder = tmp_path_factory.mktemp("unsaved")
-    shutil.copytree(reference.folder / "cache", folder / "run" / "cache")
-    without_saving(recipe_for(models, folder))
-    assert not (folder / "run" / "student").exists()
-    return folder / "run"
+
+    def make(folder: Path) -> None:
+        shutil.copytree(reference.folder / "cache", folder / "run" / "cache")
+        without_saving(recipe_for(models, folder))
+
+    run = once(whole_run(tmp_path_factory), "unsaved", make) / "run"
+    assert not (run / "student").exists()
+    return run

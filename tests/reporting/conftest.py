@@ -8,14 +8,15 @@ from collections.abc import Callable
 
 import pytest
 from htmltree import Node, parse
-from toyruns import ODD, Runs, once
+from shared import whole_run
+from toyruns import ODD, Runs, toy_runs
 
 from alloykit.commands.report import report
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
-    return once(tmp_path_factory.getbasetemp())
+    return toy_runs(whole_run(tmp_path_factory))
 
 
 @pytest.fixture(scope="session")

@@ -18,9 +18,8 @@ from alloykit.reporting import page
 
 @pytest.fixture(scope="module")
 def fitted(runs: toyruns.Runs) -> Path:
-    return toyruns.run(
-        runs.root, "alloy", method={"name": "alloy", "texts_per_label": 8, "min_texts": 8}, report={"show_texts": True}
-    )
+    method = {"name": "alloy", "texts_per_label": 8, "min_texts": 8}
+    return runs.another("alloy", method=method, report={"show_texts": True})
 
 
 def parts(folder: Path, kind: str) -> list[dict[str, Any]]:
@@ -67,7 +66,7 @@ def test_the_page_shows_them(fitted: Path) -> None:
 
 
 def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:
-    folder = toyruns.run(runs.root, "alloy-small", method={"name": "alloy", "texts_per_label": 1000}, evaluate=None)
+    folder = runs.another("alloy-small", method={"name": "alloy", "texts_per_label": 1000}, evaluate=None)
     metrics = json.loads((folder / "metrics.json").read_text(encoding="utf-8"))
     assert any("too few to fit the mixture" in line for line in metrics["warnings"])
     assert metrics["fit"]["sections"] == []

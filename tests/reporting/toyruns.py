@@ -1,11 +1,9 @@
-"""Small runs of one toy problem, made once per process: three that belong together, and odd ones on demand."""
+"""Small runs of one toy problem, made once for all processes: three that belong together, and odd ones on demand."""
 
 from __future__ import annotations
 
-import functools
 import gc
 import shutil
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,11 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import tiny
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "cli"))
-
 import toy
 from commandline import write_csv
+from shared import once
 
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.amalgamation import run_recipe
@@ -48,14 +44,19 @@ class Runs:
 
     def odd(self, name: str) -> Path:
         """One of `ODD`, made when somebody asks for it."""
-        return _odd(self.root, name)
+        return once(self.root / "odd", name, lambda folder: _run(self.root, folder, **_changes(self.root, name)))
+
+    def another(self, name: str, **changed: Any) -> Path:
+        """A run with other blocks in its recipe, made when somebody asks for it."""
+        return once(self.root / "odd", name, lambda folder: _run(self.root, folder, **changed))
 
 
-@functools.cache
-def once(folder: Path) -> Runs:
-    """Teachers that have learned a little, and three students of one layer."""
-    root = folder / "toyruns"
-    root.mkdir()
+def toy_runs(folder: Path) -> Runs:
+    """Teachers that have learned a little, and three students of one layer. folder: that of the whole test run."""
+    return Runs(once(folder, "toyruns", _make), [text for text, _ in toy.examples(160)])
+
+
+def _make(root: Path) -> None:
     tiny.encoder(root / "encoder", logit_scale=0.3)
     toy.labelled(root / "train.csv", 160)
     toy.labelled(root / "test.csv", 60, seed=9)
@@ -69,13 +70,12 @@ def once(folder: Path) -> Runs:
         }
         with quick():
             teach_recipe(parse(values, TeachRecipe))
-    run(root, "soft", method={"name": "muka", "passes": 2}, report={"show_texts": True})
-    run(root, "vanilla")
-    run(root, "untested", method={"name": "muka", "passes": 2}, evaluate=None)
-    return Runs(root, [text for text, _ in toy.examples(160)])
+    _run(root, root / "soft", method={"name": "muka", "passes": 2}, report={"show_texts": True})
+    _run(root, root / "vanilla")
+    _run(root, root / "untested", method={"name": "muka", "passes": 2}, evaluate=None)
 
 
-def run(root: Path, name: str, **changed: Any) -> Path:
+def _run(root: Path, folder: Path, **changed: Any) -> None:
     recipe = {
         "teachers": [str(root / team) for team in toy.TEAMS],
         "texts": str(root / "train.csv"),
@@ -83,11 +83,11 @@ def run(root: Path, name: str, **changed: Any) -> Path:
         "method": "vanilla_kd",
         "training": TRAINING,
         "evaluate": {"data": {"path": str(root / "test.csv"), "label": "label"}},
-        "output": str(root / name),
+        "output": str(folder),
     }
     recipe = {key: value for key, value in (recipe | changed).items() if value is not None}
     with quick():
-        return run_recipe(parse(recipe, Recipe), cache=root / "knowledge").folder
+        run_recipe(parse(recipe, Recipe), cache=root / "knowledge")
 
 
 @contextmanager
@@ -108,8 +108,8 @@ def tested_on(root: Path, name: str, *arguments: Any) -> dict[str, Any]:
 ODD = ("one teacher", "uhc", "supervised", "ensemble", "thirty")
 
 
-@functools.cache
-def _odd(root: Path, name: str) -> Path:
+def _changes(root: Path, name: str) -> dict[str, Any]:
+    """The blocks of an odd run's recipe; the files that they name are written."""
     changed: dict[str, Any] = {"training": TRAINING | {"epochs": 0.5}}
     if name == "one teacher":
         changed |= {"teachers": [str(root / "billing")], "evaluate": tested_on(root, name, 30, 4, toy.TEAMS["billing"])}
@@ -125,7 +125,7 @@ def _odd(root: Path, name: str) -> Path:
         texts = [(text, THIRTY[n % 30]) for n, text in enumerate(tiny.texts(60, seed=5))]
         write_csv(root / f"{name}.csv", texts, ("text", "label"))
         changed["evaluate"] = tested_on(root, name)
-    return run(root, name, **changed)
+    return changed
 
 
 KEPT = ("recipe.yaml", "metrics.json", "training.json", "environment.json", "answers.safetensors")

@@ -1,9 +1,4 @@
-"""Lets these tests use the random knowledge of the contract tests, and gives them a student encoder without dropout."""
-
-import sys
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1] / "contract"))
+"""A student encoder without dropout."""
 
 import pytest
 import tiny

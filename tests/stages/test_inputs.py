@@ -11,16 +11,12 @@ from typing import Any
 
 import pytest
 import tiny
-import torch
 import toy
 import yaml
 
-from alloykit.blocks import ModelSpec
 from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.knowledge.online.encoder_states import text_states
-from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs, TextStates
 from alloykit.recipe.models import Recipe, parse
@@ -212,44 +208,6 @@ def test_passes_drawn_in_another_way(folder: Path) -> None:
     knowledge["billing"]["sampling"]["sampler"] = "other"
     with pytest.raises(AlloyError, match=r"cache.billing.sampling.sampler: was 'bytes', now 'other'"):
         record_inputs(run, {"cache": knowledge})
-
-
-def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:
-    shutil.copytree(models["encoder"], tmp_path / "encoder")
-    texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
-    how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
-    first = text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)
-    written = path.stat().st_mtime_ns
-    assert torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
-    assert path.stat().st_mtime_ns == written
-    tiny.encoder(tmp_path / "encoder", seed=9)
-    assert not torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
-
-
-@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "no record"])
-def test_damaged_tensors_are_computed_anew(damage: str, tmp_path: Path) -> None:
-    path, calls = tmp_path / "t.safetensors", []
-
-    def compute() -> dict[str, torch.Tensor]:
-        calls.append(1)
-        return {"a": torch.arange(4.0)}
-
-    for _ in range(2):
-        assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
-    assert len(calls) == 1
-    data = bytearray(path.read_bytes())
-    data[-2] ^= 1
-    new = {"flip": bytes(data), "cut": bytes(data[:-4]), "empty": b"", "no record": b""}[damage]
-    path.write_bytes(new)
-    if damage == "no record":
-        import safetensors.torch
-
-        safetensors.torch.save_file({"a": torch.zeros(4)}, path)
-    assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
-    assert len(calls) == 2
-    found = read_tensors(path)
-    assert found is not None
-    assert found[0] == {"of": ["x", 1]}
 
 
 def test_a_folder_in_place_of_the_state(folder: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 import subprocess
@@ -12,7 +13,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
+
+from alloykit.cli import main as cli
 
 COMMAND = [sys.executable, "-c", "from alloykit.cli.main import main; main()"]
 ENVIRONMENT = {"HF_HUB_OFFLINE": "1", "OMP_NUM_THREADS": "1", "COLUMNS": "140"}
@@ -54,6 +58,23 @@ def execute(*arguments: object, stdin: bytes = b"", **environment: str) -> Resul
         input=stdin, capture_output=True, timeout=120, env=os.environ | ENVIRONMENT | environment, check=False,
     )  # fmt: skip
     return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+
+def run_here(*arguments: object, stdin: str | bytes = "") -> Result:
+    """Run `alloykit …` in this process; an exception that a user would see as a traceback comes through."""
+    data = stdin.encode() if isinstance(stdin, str) else stdin
+    told = [io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="", write_through=True) for _ in range(2)]
+    with pytest.MonkeyPatch.context() as patch:
+        for name in ("HF_HUB_DISABLE_PROGRESS_BARS", "TRANSFORMERS_VERBOSITY"):  # main() sets them; restored afterwards
+            patch.setenv(name, os.environ.get(name, "1" if "BARS" in name else "error"))
+        patch.setattr(sys, "argv", ["alloykit", *map(str, arguments)])
+        patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
+        patch.setattr(sys, "stdout", told[0])
+        patch.setattr(sys, "stderr", told[1])
+        with pytest.raises(SystemExit) as ended:
+            cli.main()
+    out, err = (stream.buffer.getvalue().decode() for stream in told)  # type: ignore[attr-defined]
+    return Result(int(ended.value.code or 0), out, err)
 
 
 def write_recipe(folder: Path, values: Any, name: str = "recipe.yaml") -> Path:

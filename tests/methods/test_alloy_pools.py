@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 import torch
+from constructed_pools import BY_ENERGY, Pool, right, routed
 
 from alloykit.methods.alloy.acceptance import ACCEPTED
-from tests.oracle.constructed_pools import BY_ENERGY, Pool, right, routed
 
 
 def test_the_most_confident_teacher_does_not_get_every_text() -> None:

@@ -119,3 +119,27 @@ def weighted_sum(w: Vector, ps: Sequence[Vector], label_sets: Sequence[Sequence[
     names = union(label_sets)
     padded = [pad(p, labels, names) for p, labels in zip(ps, label_sets, strict=True)]
     return [sum(w[i] * padded[i][c] for i in range(len(w))) for c in range(len(names))]
+
+
+def mmd2(x: Sequence[Vector], y: Sequence[Vector]) -> float:
+    """CFL: the squared distance of two sets of points, of length one, under a sum of five Gaussian kernels."""
+
+    def unit(rows: Sequence[Vector]) -> list[list[float]]:
+        return [[v / math.sqrt(sum(w * w for w in row)) for v in row] for row in rows]
+
+    def distance(a: Vector, b: Vector) -> float:
+        return math.fsum((p - q) ** 2 for p, q in zip(a, b, strict=True))
+
+    def mean(values: list[float]) -> float:
+        return sum(values) / len(values)
+
+    x, y = unit(x), unit(y)
+    xx = [distance(a, b) for a in x for b in x]
+    yy = [distance(a, b) for a in y for b in y]
+    xy = [distance(a, b) for a in x for b in y]
+    sigma2 = (mean(xx) + mean(yy) + 2 * mean(xy)) / 4
+    total = 0.0
+    for scale in (0.25, 0.5, 1, 2, 4):
+        k = [mean([math.exp(-d / (2 * scale * sigma2)) for d in ds]) for ds in (xx, yy, xy)]
+        total += k[0] + k[1] - 2 * k[2]
+    return total

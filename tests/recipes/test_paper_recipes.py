@@ -147,7 +147,7 @@ def test_muka_on_stand_ins(path: Path, tmp_path: Path) -> None:
         union = [f"teacher{i + 1}/{y}" if y in shared else y for i, known in enumerate(labels) for y in known]
     values["texts"] = table(tmp_path / "texts.csv", [None] * 60)
     values["evaluate"]["data"] = {"path": table(tmp_path / "test.csv", union), "label": "label"}
-    found = plan_recipe(parse(values, Recipe))
+    found = plan_recipe(parse(values, Recipe), probe=False)
     assert found["labels"] == union
     assert [t["reads"] for t in found["teachers"]] == [60 * (1 + 16)] * len(labels)
     assert found["student_steps"] > 0
@@ -169,7 +169,7 @@ def test_distillation_on_stand_ins(path: Path, tmp_path: Path) -> None:
     values["texts"] = block(tmp_path / "train.csv", labels[0] * 20, pair)
     for key in ("validation", "evaluate"):
         values[key]["data"] = block(tmp_path / f"{key}.csv", labels[0] * 4, pair)
-    found = plan_recipe(parse(values, DistillRecipe))
+    found = plan_recipe(parse(values, DistillRecipe), probe=False)
     assert found["labels"] == labels[0]
     assert found["texts"]["used"] == 20 * len(labels[0])
     assert found["student_steps"] > 0
@@ -194,7 +194,7 @@ def test_stratanet_on_stand_ins(path: Path, tmp_path: Path) -> None:
     stood_in(values, labels, tmp_path)
     values["student"] |= {"layers": 2}
     values["evaluate"]["data"] = block(tmp_path / "test.csv", [y for known in labels for y in known], pair=False)
-    found = plan_recipe(parse(values, Recipe))
+    found = plan_recipe(parse(values, Recipe), probe=False)
     assert found["labels"] == [label for known in labels for label in known]
     assert found["generation"]["texts"] == {f"teacher{i + 1}": 1000 * len(known) for i, known in enumerate(labels)}
     assert found["generation"]["reads_each"] == 128 * 200

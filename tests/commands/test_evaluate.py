@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from commandline import Call, Finished, Taught, collect, execute, write_csv
+from commandline import Call, Finished, Taught, collect, write_csv
 from sklearn.metrics import accuracy_score, f1_score
 from toy import TEAMS, examples
 
@@ -84,9 +84,9 @@ def test_other_data_with_other_columns(run: Path, tmp_path: Path, call: Call) ->
     assert "–" in table.out
 
 
-def test_the_same_numbers_as_at_the_end_of_the_run(finished: Finished, run: Path) -> None:
+def test_the_same_numbers_as_at_the_end_of_the_run(finished: Finished, run: Path, call: Call) -> None:
     before = json.loads((run / "metrics.json").read_text())
-    result = execute("evaluate", run)
+    result = call("evaluate", run)
     assert result.code == 0, result.err
     assert result.out.strip() == "\n".join(finished.result.out.splitlines()[:-2]).strip()
     assert json.loads((run / "metrics.json").read_text()) == before

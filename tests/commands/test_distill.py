@@ -41,7 +41,8 @@ def teachers(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 def test_every_method_of_one_task_makes_a_plain_classifier(
     name: str, pairs: bool, teachers: list[Path], models: dict[str, Path], tmp_path: Path
 ) -> None:
-    run = alloykit.distill(**arguments(teachers, models, tmp_path, {"name": name}, pairs=pairs))
+    values = arguments(teachers, models, tmp_path, {"name": name}, pairs=pairs)
+    run = alloykit.distill(**values, cache=teachers[0].parent / "cache")  # every method reads the same outputs
     model, report = AutoModelForSequenceClassification.from_pretrained(run.student, output_loading_info=True)
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
@@ -111,7 +112,8 @@ def test_killed_and_started_again_it_gives_the_same_student(
 ) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "b").mkdir()
-    whole = alloykit.distill(**arguments(teachers, models, tmp_path / "a", method))
+    cache = teachers[0].parent / "cache"
+    whole = alloykit.distill(**arguments(teachers, models, tmp_path / "a", method), cache=cache)
     from alloykit.training.phase_trainer import PhaseTrainer
 
     real, steps = PhaseTrainer.training_step, []
@@ -124,8 +126,8 @@ def test_killed_and_started_again_it_gives_the_same_student(
 
     monkeypatch.setattr(PhaseTrainer, "training_step", step)
     with pytest.raises(KeyboardInterrupt):
-        alloykit.distill(**arguments(teachers, models, tmp_path / "b", method))
-    cut = alloykit.distill(**arguments(teachers, models, tmp_path / "b", method))
+        alloykit.distill(**arguments(teachers, models, tmp_path / "b", method), cache=cache)
+    cut = alloykit.distill(**arguments(teachers, models, tmp_path / "b", method), cache=cache)
     one, other = (AutoModelForSequenceClassification.from_pretrained(run.student).state_dict() for run in (whole, cut))
     assert all(torch.equal(one[key], other[key]) for key in one)
     assert whole.training["report"] == cut.training["report"]

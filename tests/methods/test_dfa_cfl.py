@@ -1,17 +1,15 @@
-"""DFA, CFL and their losses against plain loops over lists of floats."""
+"""DFA and CFL against plain loops over lists of floats."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
+import loops
 import pytest
 import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.losses.hidden import masked_mean, masked_mse
-from alloykit.losses.mmd import mmd2
 from alloykit.methods.protocol import Context, LossInputs, ModelShape, Phase, StudentOutput
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
@@ -20,77 +18,6 @@ B, L = 3, 4
 SPACE = LabelSpace.union([("a", "b"), ("c", "d", "e")])
 STUDENT, TEACHERS = ModelShape(8, 2), (ModelShape(6, 3), ModelShape(5, 1))
 Lists = list[list[float]]
-
-
-def loop_mmd2(x: Lists, y: Lists) -> float:
-    def unit(rows: Lists) -> Lists:
-        return [[v / math.sqrt(sum(w * w for w in row)) for v in row] for row in rows]
-
-    def distance(a: list[float], b: list[float]) -> float:
-        return sum((p - q) ** 2 for p, q in zip(a, b, strict=True))
-
-    def mean(values: list[float]) -> float:
-        return sum(values) / len(values)
-
-    x, y = unit(x), unit(y)
-    xx = [distance(a, b) for a in x for b in x]
-    yy = [distance(a, b) for a in y for b in y]
-    xy = [distance(a, b) for a in x for b in y]
-    sigma2 = (mean(xx) + mean(yy) + 2 * mean(xy)) / 4
-    total = 0.0
-    for scale in (0.25, 0.5, 1, 2, 4):
-        k = [mean([math.exp(-d / (2 * scale * sigma2)) for d in ds]) for ds in (xx, yy, xy)]
-        total += k[0] + k[1] - 2 * k[2]
-    return total
-
-
-def test_mmd() -> None:
-    g = torch.Generator().manual_seed(0)
-    for n, m in ((3, 3), (5, 2), (1, 1)):
-        x, y = torch.randn(n, 4, generator=g).double(), 1 + torch.randn(m, 4, generator=g).double()
-        assert float(mmd2(x, y)) == pytest.approx(loop_mmd2(x.tolist(), y.tolist()), rel=1e-9)
-    assert float(mmd2(x, x)) == pytest.approx(0.0, abs=1e-12)
-
-
-def test_mmd_gradient_with_the_kernels_width_held() -> None:
-    g = torch.Generator().manual_seed(1)
-    x, y = torch.randn(4, 3, generator=g).double().requires_grad_(), torch.randn(5, 3, generator=g).double()
-    mmd2(x, y).backward()
-    assert x.grad is not None
-    step = 1e-6
-    with torch.no_grad():
-        u, v = (torch.nn.functional.normalize(t, dim=-1) for t in (x, y))
-        sigma2 = (
-            torch.cdist(u, u).square().mean()
-            + torch.cdist(v, v).square().mean()
-            + 2 * torch.cdist(u, v).square().mean()
-        ) / 4
-
-    def held(t: Tensor) -> float:
-        u = torch.nn.functional.normalize(t, dim=-1)
-        k = [torch.cdist(a, b).square() for a, b in ((u, u), (v, v), (u, v))]
-        return float(
-            sum(
-                sum(w * torch.exp(-d / (2 * s * sigma2)).mean() for d, w in zip(k, (1, 1, -2), strict=True))
-                for s in (0.25, 0.5, 1, 2, 4)
-            )
-        )
-
-    for i in range(4):
-        for j in range(3):
-            up, down = x.detach().clone(), x.detach().clone()
-            up[i, j] += step
-            down[i, j] -= step
-            assert float(x.grad[i, j]) == pytest.approx((held(up) - held(down)) / (2 * step), abs=1e-5)
-
-
-def test_masked_means() -> None:
-    g = torch.Generator().manual_seed(0)
-    a, b = torch.randn(2, 3, 4, generator=g).double(), torch.randn(2, 3, 4, generator=g).double()
-    mask = torch.tensor([[1, 0, 1], [0, 0, 0]])
-    expected = sum(float((a[0, t, d] - b[0, t, d]) ** 2) for t in (0, 2) for d in range(4)) / 8
-    assert masked_mse(a, b, mask).tolist() == pytest.approx([expected, 0.0])
-    assert masked_mean(a, mask)[0].tolist() == pytest.approx([float(a[0, 0, d] + a[0, 2, d]) / 2 for d in range(4)])
 
 
 def inputs(name: str, **options: object) -> tuple[LossInputs, dict[str, Tensor]]:
@@ -217,7 +144,7 @@ def test_cfl(features: str) -> None:
                 back = two_layers(blocks["decode"][i], h)
                 rebuild[b] += sum((p - q) ** 2 for p, q in zip(back, pair[1], strict=True)) / len(back) / count
         assert len(own) == B, "one point per text"
-        follow += loop_mmd2(own, theirs)
+        follow += loops.mmd2(own, theirs)
     assert terms["features"].item() == pytest.approx(0.3 * follow, rel=1e-9)
     assert terms["reconstruction"].tolist() == pytest.approx([0.3 * r for r in rebuild], rel=1e-9)
 

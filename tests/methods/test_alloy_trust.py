@@ -6,12 +6,12 @@ from dataclasses import replace
 
 import pytest
 import torch
+from constructed_pools import BY_ENERGY, Pool, routed
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows
-from tests.oracle.constructed_pools import BY_ENERGY, Pool, routed
 
 
 def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,30 +22,60 @@ from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.stages.lock import locked
 
 HOLD = """
-import sys
+import json, sys
 from pathlib import Path
 from alloykit.stages.lock import locked
 sys.argv = ["alloykit", "amalgamate", "a recipe.yaml"]
-with locked(Path(OUTPUT), PART):
-    print("locked", flush=True)
-    sys.stdin.read()
+for line in sys.stdin:
+    output, part = json.loads(line)
+    with locked(Path(output), tuple(part)):
+        print("locked", flush=True)
+        sys.stdin.readline()
+    print("unlocked", flush=True)
 """
+Process = subprocess.Popen[str]
+Another = Callable[..., AbstractContextManager[Process]]
 
 
 @contextmanager
-def another_process(output: Path, part: tuple[int, int] = (0, 1)) -> Iterator[subprocess.Popen[str]]:
-    """A real process that has the folder's lock until its standard input is closed."""
-    code = HOLD.replace("OUTPUT", repr(str(output))).replace("PART", repr(part))
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
+def started() -> Iterator[Process]:
+    """A real process that locks the folders that it is told, one after another."""
+    process = subprocess.Popen([sys.executable, "-c", HOLD], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    yield process
+    process.communicate()
+
+
+@pytest.fixture(scope="module")
+def process() -> Iterator[Process]:
+    with started() as one:
+        yield one
+
+
+@contextmanager
+def holding(process: Process, output: Path, part: tuple[int, int] = (0, 1)) -> Iterator[Process]:
+    """The process has the folder's lock."""
+
+    def tell(line: str) -> str:
+        assert process.stdin is not None
         assert process.stdout is not None
-        assert process.stdout.readline() == "locked\n"
+        process.stdin.write(line + "\n")
+        process.stdin.flush()
+        return process.stdout.readline()
+
+    assert tell(json.dumps([str(output), part])) == "locked\n"
+    try:
         yield process
     finally:
-        process.communicate()
+        if process.poll() is None:
+            assert tell("") == "unlocked\n"
 
 
-def test_the_second_is_told_who_is_there(tmp_path: Path) -> None:
+@pytest.fixture
+def another_process(process: Process) -> Another:
+    return partial(holding, process)
+
+
+def test_the_second_is_told_who_is_there(another_process: Another, tmp_path: Path) -> None:
     with another_process(tmp_path / "run") as first, pytest.raises(AlloyError) as refused, locked(tmp_path / "run"):
         pass
     message = str(refused.value)
@@ -58,7 +90,13 @@ def test_the_second_is_told_who_is_there(tmp_path: Path) -> None:
     "command", ["amalgamate", "distill", "sweep", "teach", "teach --together", "generate", "evaluate", "report"]
 )
 def test_every_command_that_writes_there_is_refused(
-    command: str, recipe: dict[str, Any], models: dict[str, Path], finished: Finished, tmp_path: Path, call: Call
+    command: str,
+    recipe: dict[str, Any],
+    models: dict[str, Path],
+    finished: Finished,
+    tmp_path: Path,
+    call: Call,
+    another_process: Another,
 ) -> None:
     output, encoder = tmp_path / "run", str(models["encoder"])
     data, training = recipe["evaluate"]["data"], {"epochs": 1}
@@ -83,7 +121,7 @@ def test_every_command_that_writes_there_is_refused(
 
 
 def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
-    with another_process(tmp_path) as first:
+    with started() as own, holding(own, tmp_path) as first:
         os.kill(first.pid, signal.SIGKILL)
         first.wait()
         assert (tmp_path / ".alloykit.lock").exists()
@@ -93,7 +131,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
         assert not (tmp_path / ".alloykit.json").exists()
 
 
-def test_parts_of_a_sweep_share_the_folder(tmp_path: Path) -> None:
+def test_parts_of_a_sweep_share_the_folder(another_process: Another, tmp_path: Path) -> None:
     with another_process(tmp_path, (0, 3)) as first:
         with locked(tmp_path, (1, 3)):
             pass
@@ -129,7 +167,7 @@ def test_something_else_in_the_place_of_the_lock(kind: str, tmp_path: Path) -> N
     assert not (tmp_path / "elsewhere").exists()
 
 
-def test_what_the_holder_says_of_itself_may_be_damaged(tmp_path: Path) -> None:
+def test_what_the_holder_says_of_itself_may_be_damaged(another_process: Another, tmp_path: Path) -> None:
     with another_process(tmp_path):
         (tmp_path / ".alloykit.json").write_text('{"pid": "x"')
         with pytest.raises(AlloyError, match="got another process"), locked(tmp_path):

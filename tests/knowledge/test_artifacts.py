@@ -1,0 +1,53 @@
+"""Tensors that were computed once are taken again only if they are whole and made of the same."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.torch
+import tiny
+import torch
+
+from alloykit.blocks import ModelSpec
+from alloykit.data import load_texts
+from alloykit.knowledge.online.encoder_states import text_states
+from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
+
+
+def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:
+    shutil.copytree(models["encoder"], tmp_path / "encoder")
+    texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
+    how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
+    first = text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)
+    written = path.stat().st_mtime_ns
+    assert torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
+    assert path.stat().st_mtime_ns == written
+    tiny.encoder(tmp_path / "encoder", seed=9)
+    assert not torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
+
+
+@pytest.mark.parametrize("damage", ["flip", "cut", "empty", "no record"])
+def test_damaged_tensors_are_computed_anew(damage: str, tmp_path: Path) -> None:
+    path, calls = tmp_path / "t.safetensors", []
+
+    def compute() -> dict[str, torch.Tensor]:
+        calls.append(1)
+        return {"a": torch.arange(4.0)}
+
+    for _ in range(2):
+        assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
+    assert len(calls) == 1
+    data = bytearray(path.read_bytes())
+    data[-2] ^= 1
+    new = {"flip": bytes(data), "cut": bytes(data[:-4]), "empty": b"", "no record": b""}[damage]
+    path.write_bytes(new)
+    if damage == "no record":
+        safetensors.torch.save_file({"a": torch.zeros(4)}, path)
+    assert cached_tensors(path, {"of": ("x", 1)}, compute)["a"].tolist() == [0, 1, 2, 3]
+    assert len(calls) == 2
+    found = read_tensors(path)
+    assert found is not None
+    assert found[0] == {"of": ["x", 1]}
