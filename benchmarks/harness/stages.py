@@ -15,12 +15,13 @@ from transformers import AutoTokenizer
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.outputs import Source
 from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
 from alloykit.stages.generated_texts import write_texts
+from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
@@ -267,13 +268,15 @@ class Stages:
         routing = {"name": "routing", "of": {"name": "muka", "passes": passes}}
         return prepare(self.recipe(pool, method or routing, self.folder / "unused"), texts)
 
-    def outputs(
-        self, pool: str, texts: Texts, method: dict[str, Any] | None = None
-    ) -> tuple[Prepared, StoredKnowledge]:
-        """The teachers' stored outputs for texts that `ready` has swept, with labels where the texts have them."""
+    def outputs(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> tuple[Prepared, Source]:
+        """The teachers' stored outputs for texts that `ready` has swept, with labels where the texts have them, and with the states of
+        the method's encoder if it asks for them."""
         prepared = self.prepared(pool, texts, method)
         labels = prepared.labels(texts) if texts.has_labels else None
-        return prepared, stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
+        source = stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
+        folder = self.folder / "text-states"
+        folder.mkdir(parents=True, exist_ok=True)
+        return prepared, with_text_states(prepared, source, texts, folder, texts.fingerprint()[:16])
 
     def texts_of(self, path: Path, *, want_labels: bool) -> Texts:
         """The texts of a part; with `want_labels` only those that have a label."""

@@ -36,7 +36,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     layers = prepared.pooled_layers if method.single_target else {}
     source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     if method.single_target:
-        source = with_text_states(prepared, source, data, run, "evaluate")
+        source = with_text_states(prepared, source, data, run.folder, "evaluate")
     warnings: list[str] = []
     answers = attempt(
         method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings

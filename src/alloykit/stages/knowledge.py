@@ -50,7 +50,7 @@ def gather(prepared: Prepared, run: RunFolder, cache: str | Path | None = None) 
     record_inputs(run, {"cache": made_of})
     validation = _validation(prepared, store, run)
     generated = _generated_source(prepared, store, run)
-    pool = with_text_states(prepared, source, prepared.texts, run, "texts")
+    pool = with_text_states(prepared, source, prepared.texts, run.folder, "texts")
     return Knowledge(store, source, pool, validation, generated, made_of)
 
 
@@ -84,13 +84,13 @@ def _generated_source(prepared: Prepared, store: Store, run: RunFolder) -> Sourc
 
 def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, run: RunFolder, which: str) -> Source:
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run, which)
+    return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run.folder, which)
 
 
-def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, which: str) -> Source:
+def with_text_states(prepared: Prepared, source: Source, texts: Texts, folder: Path, which: str) -> Source:
     """The same source, with the states of these texts from the encoder that the method asks for; unchanged if it asks for none.
 
-    `which`: a name for the texts, used in the name of the file with the states."""
+    folder: where the file with the states is. which: a name for the texts, used in the name of that file."""
     wanted, encoder = prepared.method.needs.text_states, prepared.text_encoder
     if wanted is None or encoder is None:
         return source
@@ -98,7 +98,7 @@ def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunF
     states = text_states(
         encoder,
         texts,
-        run.folder / f"text_states-{which}.safetensors",
+        folder / f"text_states-{which}.safetensors",
         pooling=wanted.pooling,
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
