@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.files import write_atomic
 from alloykit.training import schedule
-from benchmarks.defaults import choice, grid
+from benchmarks.defaults import choice, grid, sizes
 from benchmarks.defaults.study import DEFAULT, Cell, Study
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST
 from benchmarks.harness.results import RESULTS, load
@@ -30,6 +30,7 @@ def write() -> None:
         *_setting(),
         *_choice(),
         *_grid(),
+        *_sizes(),
         *_checkpoints(),
     ]
     write_atomic(RESULTS / "defaults.md", "\n".join(lines).rstrip() + "\n")
@@ -105,6 +106,20 @@ def _choice() -> list[str]:
         "was not yet there, so rates and epochs are explicit. Students at 6e-4 with 8 and 24 epochs are trained as the default would.",
         "",
         *rows(["set", "texts", "layers", "seed", "rate", "epochs", *SHOWN], body),
+    ]
+
+
+def _sizes() -> list[str]:
+    cells = cells_of(sizes.TABLE)
+    return [
+        "## Many texts, and a deeper encoder",
+        "",
+        "`python -m benchmarks defaults sizes`. One seed. The method is a later version than in the other tables, so routing differs.",
+        "",
+        *rows(
+            ["set", "texts", "layers", "seed", "rate", "epochs", *SHOWN],
+            [_row(cell, cells, sizes.TABLE) for cell in sizes.TABLE.cells],
+        ),
     ]
 
 
