@@ -209,7 +209,9 @@ def _about_student(student: Mapping[str, Any]) -> str:
 
 def _about_evaluation(label: str | None) -> str:
     column = f"The texts have a column '{label}', which is not read. " if label is not None else ""
-    return f"{column}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
+    return (
+        f"{column}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
+    )
 
 
 def _comment(text: str, indent: str = "") -> str:
