@@ -161,7 +161,7 @@ def write_output(path: Path, content: bytes | str) -> None:
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind. AlloyError."""
-    temporary = path.with_name(f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp")
+    temporary = path.parent / _temporary_name()
     try:
         with writing(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -173,6 +173,12 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def temporary_path(folder: Path) -> Path:
+    """A new name in a folder. A file of this name, too, is removed by the next process here if this one is killed before it removes it."""
+    _remove_left_over(folder)
+    return folder / _temporary_name()
 
 
 def is_stream(path: Path) -> bool:
@@ -190,6 +196,10 @@ def is_stream(path: Path) -> bool:
 def is_left_over(name: str) -> bool:
     """Whether a file of this name is one of ours that a killed process may have left half-written."""
     return _LEFT_OVER.fullmatch(name) is not None
+
+
+def _temporary_name() -> str:
+    return f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp"
 
 
 @cache
