@@ -164,7 +164,7 @@ def write_output(path: Path, content: bytes | str) -> None:
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it. On any error the temporary file is removed. AlloyError."""
-    temporary = path.with_name(f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp")
+    temporary = path.parent / _temporary_name()
     try:
         with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -176,6 +176,12 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def temporary_path(folder: Path) -> Path:
+    """A new name in a folder. A file of this name, too, is removed by the next process here if this one is killed before it removes it."""
+    _remove_left_over(folder)
+    return folder / _temporary_name()
 
 
 def is_stream(path: Path) -> bool:
@@ -193,6 +199,10 @@ def is_stream(path: Path) -> bool:
 def is_left_over(name: str) -> bool:
     """Whether this is the name of a temporary file of alloykit, which a killed process may have left."""
     return _LEFT_OVER.fullmatch(name) is not None
+
+
+def _temporary_name() -> str:
+    return f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp"
 
 
 @cache

@@ -101,6 +101,9 @@ def test_quiet_and_verbose_exclude_each_other(call: Call) -> None:
 
 def test_the_run_folder_has_a_log(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
     path = write_recipe(tmp_path, recipe | {"method": "ensemble", "student": None})
+    assert call("sweep", path, "-q").code == 0
+    outputs = tmp_path / "run" / "cache"
+    assert (outputs / "run.log").read_text().endswith(f" cached outputs are in {outputs}\n")
     assert call("amalgamate", path, "-q").code == 0
     lines = (tmp_path / "run" / "run.log").read_text().splitlines()
     assert any(line.endswith("labels: 5 from 2 teachers (refund, charge, invoice, track, damaged)") for line in lines)

@@ -33,8 +33,11 @@ def by_hand(answers: list[dict[str, Any]], truth: list[str]) -> dict[str, Any]:
 
 
 def test_the_students_numbers_follow_from_its_answers(finished: Finished, run: Path, call: Call) -> None:
+    before = (run / "run.log").read_text()
     result = call("evaluate", run, "--json")
     assert result.code == 0, result.err
+    lines = (run / "run.log").read_text().removeprefix(before).splitlines()
+    assert [line[20:] for line in lines] == result.err.splitlines() != [], "the run's log has what was printed, too"
     found = json.loads(result.out)
     assert found["texts"] == 40
     answers = call("predict", run, finished.test).lines

@@ -67,6 +67,7 @@ def test_texts_for_every_class_of_every_teacher(place: Path, tmp_path: Path) -> 
         assert {r["label"] for r in own} == labels
         assert len({r["text"].casefold() for r in own}) == len(own) == 16, "no text twice"
         assert all(0 <= r["confidence"] <= 1 and r["perplexity"] > 1 and r["predicted"] in labels for r in own)
+    assert " billing, refund: 8 texts, " in (tmp_path / "out" / "run.log").read_text()
     summary = json.loads((tmp_path / "out" / "generation.json").read_text())
     assert summary["reads"] > 0
     assert set(summary["teachers"]) == {"billing", "parcels"}

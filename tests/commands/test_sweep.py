@@ -15,6 +15,8 @@ def test_sweep_in_parts_then_amalgamate_from_the_shared_knowledge(
     assert (first.code, first.out) == (0, ""), first.err
     assert f"cached outputs are in {shared}" in first.err
     assert call("sweep", path, "--part", "2/2", "--cache", shared).code == 0
+    for log in ("run-1-of-2.log", "run-2-of-2.log"):
+        assert (shared / log).read_text().endswith(f" cached outputs are in {shared}\n")
     assert not (tmp_path / "run").exists()
     before = files_of(shared)
     del recipe["evaluate"]

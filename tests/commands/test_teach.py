@@ -56,16 +56,21 @@ def test_only_what_belongs_to_a_teacher_is_left(taught: Taught) -> None:
     left = {p.name for p in taught.teachers["billing"].iterdir()}
     assert left >= {"config.json", "model.safetensors", "tokenizer.json", "metrics.json", "teach.yaml"}
     assert not left & {"training", ".ready"}
+    log = (taught.teachers["billing"] / "run.log").read_text()
+    assert " teacher billing: " in log
+    assert log.count(" right on ") == 1
     made = yaml.safe_load((taught.teachers["billing"] / "teach.yaml").read_text())
     assert made["training"]["warmup"] == 0.1
 
 
 def test_a_finished_teacher_is_left_as_it_is(taught: Taught, tmp_path: Path, call: Call) -> None:
-    before = files_of(taught.teachers["billing"])
+    folder = taught.teachers["billing"]
+    before = files_of(folder)
     result = call("teach", write_recipe(tmp_path, taught.recipe))
     assert result.code == 0, result.err
     assert "finished already" in result.err
-    assert files_of(taught.teachers["billing"]) == before
+    assert files_of(folder) | {"run.log": None} == before | {"run.log": None}
+    assert (folder / "run.log").read_text().endswith(f"{folder} is finished already\n")
 
 
 def test_another_recipe_in_the_same_folder_is_refused(taught: Taught, tmp_path: Path, call: Call) -> None:

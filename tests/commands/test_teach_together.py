@@ -39,6 +39,7 @@ def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe
 def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Path], tmp_path: Path) -> None:
     folders = teach_together_recipe(together(models, tmp_path))
     assert [f.name for f in folders] == ["wide", "narrow"]
+    assert " teacher narrow: " in (tmp_path / "together" / "run.log").read_text()
     loaded = [Teacher.load(read_teacher_info(TeacherSpec(model=str(f)), f.name), max_length=32) for f in folders]
     heads = [t.model.head.state_dict() for t in loaded]
     assert all(torch.equal(heads[0][key], heads[1][key]) for key in heads[0])

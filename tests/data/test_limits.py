@@ -202,7 +202,7 @@ def test_blocks_on_the_disk_are_cut_by_size_too(monkeypatch) -> None:
     texts = [f"{n} " + "x" * (n % 900) for n in range(2500)]
     loaded = load_texts(texts).table
     assert len(loaded) == 2500
-    assert loaded._reader.num_record_batches > 100
+    assert loaded._data.data.column(0).num_chunks > 100
     assert loaded["text"] == texts
     order = np.random.default_rng(0).permutation(2500)
     assert loaded.take(order, ["text"])["text"] == [texts[i] for i in order]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -101,28 +100,31 @@ def test_texts_of_like_lengths_are_read_together(make: Make) -> None:
 def test_what_does_not_fit_is_computed_every_time(make: Make, capsys: pytest.CaptureFixture[str]) -> None:
     live, passes = make()
     live.keep([5])
-    live.token_state_cache.room = os.fstat(live.token_state_cache.file.fileno()).st_size  # for no other text
+    live.token_state_cache.room = len(live.token_state_cache.rows)  # for no other text
     live.keep([30])
     assert "no room for more token states than those of 1 texts" in capsys.readouterr().err
     for _ in range(2):
         said(live, [5, 30])
     assert passes == [1, 1, 1, 1]
-    assert os.fstat(live.token_state_cache.file.fileno()).st_size == live.token_state_cache.room
+    assert len(live.token_state_cache.rows) == live.token_state_cache.room
 
 
 @pytest.mark.parametrize("fault", ["full", "short"])
 def test_a_full_disk_ends_the_keeping_only(
     make: Make, fault: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def refuse(_: int, data: bytes, at: int) -> int:
-        if fault == "full":
-            raise OSError(errno.ENOSPC, "No space left on device")
-        return len(data) // 2
+    begun = list[int]()
 
-    monkeypatch.setattr("alloykit.knowledge.online.token_state_cache.os.pwrite", refuse)
+    def refuse(_: int, data: bytes, at: int) -> int:
+        if fault == "short" and not begun:
+            begun.append(at)
+            return len(data) // 2
+        raise OSError(errno.ENOSPC, "No space left on device")
+
     live, passes = make()
-    live.keep(range(40))
-    monkeypatch.undo()
+    with monkeypatch.context() as patch:
+        patch.setattr("os.pwrite", refuse)
+        live.keep(range(40))
     assert "no room for more token states than those of 0 texts" in capsys.readouterr().err
     said(live, [5, 30])
     assert passes == [32, 2]

@@ -2,43 +2,45 @@
 
 from __future__ import annotations
 
-import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
-from alloykit.files import scratch
+from alloykit.temporary.mapped_file import MappedFile
 
 BATCH = 1000  # rows per read
 MAX_BLOCK = 16_000_000  # characters per write; Arrow's arrays hold 2 GiB
+NEAR = 4  # rows that lie among so many times as many are picked from all of those
 
 
 class DiskTable:
     """Columns by name, rows by position. Only the requested rows are in memory.
 
     `table["text"]` is the whole column as a list, `table[5]` a row as a dict; `batches` and `take` read in pieces,
-    `select` is the same table with fewer rows. The file has no name on the disk, so that nothing of it outlives the process.
+    `select` is the same table with fewer rows. A pickled table reads the same file.
     """
 
-    def __init__(
-        self,
-        reader: Any,
-        lock: threading.Lock,
-        starts: np.ndarray[Any, Any],
-        positions: np.ndarray[Any, Any] | None = None,
-    ) -> None:
-        """starts: the first row of each block of the file, then the number of rows."""
-        self._reader, self._lock, self._starts, self._positions = reader, lock, starts, positions
-        self.schema = reader.schema
+    def __init__(self, file: MappedFile, positions: np.ndarray[Any, Any] | None = None, data: Any = None) -> None:
+        """file: an Arrow stream. positions: which rows of it, in which order; all if not given. data: the file as a `datasets.Dataset`, if
+        it is open already."""
+        self._file, self._positions, self._data = file, positions, _opened(file) if data is None else data
+        self._views = dict[tuple[str, ...], Any]()
+
+    def __reduce__(self) -> Any:
+        return DiskTable, (self._file, self._positions)
 
     @property
     def column_names(self) -> list[str]:
-        return list(self.schema.names)
+        return list(self._data.column_names)
+
+    @property
+    def schema(self) -> Any:
+        """Arrow's names and types of the columns."""
+        return self._data.data.schema
 
     def __len__(self) -> int:
-        return int(self._starts[-1]) if self._positions is None else len(self._positions)
+        return len(self._data) if self._positions is None else len(self._positions)
 
     def __getitem__(self, which: str | int) -> Any:
         if isinstance(which, str):
@@ -55,39 +57,48 @@ class DiskTable:
     def take(self, positions: Iterable[int], columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
         """The rows at these positions, in their order."""
         names = list(columns) if columns is not None else self.column_names
-        at = np.asarray(list(positions) if not isinstance(positions, np.ndarray) else positions, dtype=np.int64)
+        at = np.asarray(positions if isinstance(positions, range | np.ndarray) else list(positions), dtype=np.int64)
+        if not len(at):
+            return {name: [] for name in names}
         at = at if self._positions is None else self._positions[at]
-        found: dict[str, list[Any]] = {name: [None] * len(at) for name in names}
-        order = np.argsort(at, kind="stable")
-        blocks = np.searchsorted(self._starts, at[order], side="right") - 1
-        for part in np.split(order, np.flatnonzero(np.diff(blocks)) + 1) if len(at) else []:
-            block = int(np.searchsorted(self._starts, at[part[0]], side="right")) - 1
-            picked = self._batch(block).take((at[part] - self._starts[block]).tolist())
-            for name in names:
-                for place, value in zip(part.tolist(), picked.column(name).to_pylist(), strict=True):
-                    found[name][place] = value
-        return found
+        self._file.mapped(2 * len(at) * len(names))  # the lengths of strings lie apart from them
+        view, first, last = self._view(tuple(names)), int(at.min()), int(at.max())
+        if last - first >= NEAR * len(at):
+            return view[at.tolist()]  # type: ignore[no-any-return]
+        found, picked = view[first : last + 1], (at - first).tolist()
+        if picked == list(range(last - first + 1)):
+            return found  # type: ignore[no-any-return]
+        return {name: [values[i] for i in picked] for name, values in found.items()}
 
     def select(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> DiskTable:
         at = np.asarray(positions, dtype=np.int64)
-        at = at if self._positions is None else self._positions[at]
-        return DiskTable(self._reader, self._lock, self._starts, at)
+        return DiskTable(self._file, at if self._positions is None else self._positions[at], self._data)
 
-    def _batch(self, number: int) -> Any:
-        with self._lock:  # the file has one position, and texts are read ahead in another thread
-            return self._reader.get_batch(number)
+    def _view(self, names: tuple[str, ...]) -> Any:
+        if names not in self._views:  # which takes longer than to read from it
+            self._views[names] = self._data.select_columns(list(names))
+        return self._views[names]
+
+
+def _opened(file: MappedFile) -> Any:
+    import datasets
+    import pyarrow as pa
+
+    reader, batches = pa.ipc.open_stream(pa.py_buffer(file.mapped(1))), []
+    for batch in reader:  # reads what is where, nothing more
+        batches.append(batch)
+        file.mapped(1)
+    table = pa.Table.from_batches(batches, reader.schema)
+    return datasets.Dataset(table, fingerprint=str(file.path))  # without one, it reads all rows to compute one
 
 
 class DiskWriter:
-    """Takes rows one by one; `table` closes it and reads what it wrote."""
+    """Takes rows one by one; `table` reads what was written."""
 
     def __init__(self, schema: Any) -> None:
-        import pyarrow as pa
-
-        self.schema, self.buffer, self.characters, self.starts = schema, list[tuple[Any, ...]](), 0, [0]
-        with scratch("the texts"):
-            self.file = tempfile.TemporaryFile(prefix="alloykit-texts-")  # noqa: SIM115 - it lives as long as its table
-            self.writer = pa.ipc.new_file(pa.PythonFile(self.file, mode="w"), schema)
+        self.schema, self.buffer, self.characters = schema, list[tuple[Any, ...]](), 0
+        self.file = MappedFile("the texts")
+        self.file.write(schema.serialize())
 
     def add(self, row: tuple[Any, ...]) -> None:
         self.buffer.append(row)
@@ -96,14 +107,8 @@ class DiskWriter:
             self._flush()
 
     def table(self) -> DiskTable:
-        import pyarrow as pa
-
         self._flush()
-        with scratch("the texts"):
-            self.writer.close()
-            self.file.flush()
-        reader = pa.ipc.open_file(pa.PythonFile(self.file, mode="r"))
-        return DiskTable(reader, threading.Lock(), np.array(self.starts, dtype=np.int64))
+        return DiskTable(self.file)
 
     def _flush(self) -> None:
         import pyarrow as pa
@@ -112,7 +117,5 @@ class DiskWriter:
             return
         columns = [list(column) for column in zip(*self.buffer, strict=True)]
         arrays = [pa.array(values, type=field.type) for values, field in zip(columns, self.schema, strict=True)]
-        with scratch("the texts"):
-            self.writer.write_batch(pa.record_batch(arrays, schema=self.schema))
-        self.starts.append(self.starts[-1] + len(self.buffer))
+        self.file.write(pa.record_batch(arrays, schema=self.schema).serialize())
         self.buffer, self.characters = [], 0

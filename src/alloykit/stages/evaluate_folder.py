@@ -15,8 +15,9 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
 from alloykit.labels import LabelSpace
+from alloykit.progress import logged_to
 from alloykit.recipe.models import Recipe
-from alloykit.run_files import CACHE, INPUTS, RECIPE, STATE
+from alloykit.run_files import CACHE, INPUTS, LOG, RECIPE, STATE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.inputs import teachers_of
@@ -51,9 +52,10 @@ def evaluate_run_folder(
         expected=f"the teachers that {run.folder} was made with",
         hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
     )
-    store = prepared.store(cache or run.folder / CACHE)
-    result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
-    write_report(run)
+    with logged_to(run.folder / LOG, RECIPE):
+        store = prepared.store(cache or run.folder / CACHE)
+        result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
+        write_report(run)
     return result
 
 

@@ -21,9 +21,9 @@ from alloykit.knowledge.store.artifacts import check_made, record_made
 from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
-from alloykit.progress import bar, library_bars_off, say
+from alloykit.progress import bar, library_bars_off, logged_to, say
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
-from alloykit.run_files import SUMMARY
+from alloykit.run_files import LOG, SUMMARY
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
@@ -46,10 +46,12 @@ _BATCH = TypeAdapter(Batch)
 
 def generate_recipe(recipe: GenerateRecipe) -> Path:
     """Write `texts.parquet` (text, label, teacher, confidence, predicted, perplexity) and return it. AlloyError."""
-    return write_texts(
-        recipe.teachers, recipe.labels, recipe.generation, Path(recipe.output),
-        device=pick_device(recipe.device), max_length=recipe.max_length,
-    )  # fmt: skip
+    folder = Path(recipe.output)
+    with logged_to(folder / LOG, MADE_OF):
+        return write_texts(
+            recipe.teachers, recipe.labels, recipe.generation, folder,
+            device=pick_device(recipe.device), max_length=recipe.max_length,
+        )  # fmt: skip
 
 
 def write_texts(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.progress import say
+from alloykit.progress import logged_to, say
 from alloykit.recipe.models import Recipe
+from alloykit.run_files import CACHE, LOG
 from alloykit.stages.lock import locked
 from alloykit.stages.prepare import prepare, with_labelled_texts
 from alloykit.stages.run_folder import check_run_folder
@@ -26,12 +27,21 @@ def sweep_recipe(
 
     tables: the texts, if they are in memory, under `texts`. part (i, n): only every n-th shard from the i-th. AlloyError.
     """
-    with nullcontext() if cache is not None else _own_folder(Path(recipe.output), part):
+    own = nullcontext() if cache is not None else _own_folder(Path(recipe.output), part)
+    with own, _logged(cache or Path(recipe.output) / CACHE, part):
         prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
         store = prepared.store(cache)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
-    say(f"cached outputs are in {store.storage.url}")
+        say(f"cached outputs are in {store.storage.url}")
     return str(store.storage.url)
+
+
+def _logged(place: str | Path, part: tuple[int, int]) -> AbstractContextManager[None]:
+    """A log beside the outputs, one for each part. Remote outputs have none: nothing can be appended to a file there."""
+    if "://" in str(place):
+        return nullcontext()
+    name = LOG if part[1] == 1 else f"run-{part[0] + 1}-of-{part[1]}.log"
+    return logged_to(Path(place) / name, "manifest.json")
 
 
 @contextmanager

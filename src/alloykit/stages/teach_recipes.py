@@ -5,11 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.data import Texts
+from alloykit.progress import logged_to
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe
+from alloykit.run_files import LOG
 from alloykit.stages.lock import locked
 from alloykit.stages.teach_one import teach_one
 from alloykit.stages.teach_several import teach_several
-from alloykit.stages.teaching import check_folder
+from alloykit.stages.teaching import MADE_OF, check_folder
 
 
 def teach_recipe(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
@@ -19,7 +21,7 @@ def teach_recipe(recipe: TeachRecipe, *, data: Texts | None = None) -> Path:
     """
     folder = Path(recipe.output)
     check_folder(folder, recipe, [recipe.model])
-    with locked(folder):
+    with locked(folder), logged_to(folder / LOG, MADE_OF):
         return teach_one(recipe, folder, data)
 
 
@@ -27,5 +29,5 @@ def teach_together_recipe(recipe: TogetherRecipe, *, data: Texts | None = None) 
     """Fine-tune and return the teachers' folders, in the recipe's order. Finished ones are left as they are. AlloyError."""
     folder = Path(recipe.output)
     check_folder(folder, recipe, recipe.models)
-    with locked(folder):
+    with locked(folder), logged_to(folder / LOG, MADE_OF):
         return teach_several(recipe, folder, data)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import IO, Any
+from typing import Any
 
 import numpy as np
 import torch
 
 from alloykit.data import Texts
-from alloykit.files import scratch
 from alloykit.models.tokens import encode, pad
 from alloykit.outputs import Source
 from alloykit.progress import bar
+from alloykit.temporary.row_file import RowFile
 from alloykit.training.module import STUDENT_INPUTS
 
 MAX_HELD_OUT = 2_000  # the standard error is then much smaller than the differences between checks
@@ -24,21 +22,19 @@ Positions = np.ndarray[Any, Any]
 
 @dataclass(frozen=True)
 class TokenFile:
-    """Tokens of all texts, one after another, in a file without a name. `starts`: [n + 1] int64, counted in tokens.
+    """Tokens of all texts, one after another. `starts`: [n + 1] int64, counted in tokens.
 
-    Per token four bytes of id, then, where the tokenizer tells first and second text apart, one byte of that per token.
+    `ids`: int32; `types`: uint8, None where the tokenizer does not tell first and second text apart.
     """
 
-    file: IO[bytes]
+    ids: RowFile
+    types: RowFile | None
     starts: Positions
-    has_types: bool
 
     def read(self, text: int) -> dict[str, list[int]]:
-        start, n = int(self.starts[text]), int(self.starts[text + 1] - self.starts[text])
-        size = 5 if self.has_types else 4
-        data = os.pread(self.file.fileno(), size * n, size * start)
-        found = {"input_ids": np.frombuffer(data, np.int32, n).tolist(), "attention_mask": [1] * n}
-        return found | ({"token_type_ids": list(data[4 * n :])} if self.has_types else {})
+        start, end = int(self.starts[text]), int(self.starts[text + 1])
+        found = {"input_ids": self.ids.between(start, end).tolist(), "attention_mask": [1] * (end - start)}
+        return found | ({} if self.types is None else {"token_type_ids": self.types.between(start, end).tolist()})
 
 
 class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
@@ -69,26 +65,24 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
 
 def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
     """The student's tokens of every text, truncated."""
-    with scratch("the tokens"):
-        file = tempfile.TemporaryFile(prefix="alloykit-tokens-")  # noqa: SIM115 - it lives as long as the dataset
+    ids, types = RowFile("the tokens"), None
     lengths = np.zeros(len(texts) + 1, dtype=np.int64)
-    columns, done, types = ["text", "text_pair"] if texts.is_pair else ["text"], 0, False
+    columns, done = ["text", "text_pair"] if texts.is_pair else ["text"], 0
     with bar("tokens of the student", len(texts) if len(texts) > 50_000 else 0) as advance:
         for batch in texts.table.batches(columns):
             encoded = encode(tokenizer, batch["text"], batch.get("text_pair"), max_length)
-            types = "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS
-            parts = [
-                np.asarray(e["input_ids"], np.int32).tobytes() + bytes(e["token_type_ids"] if types else ())
-                for e in encoded
-            ]
-            with scratch("the tokens"):
-                file.write(b"".join(parts))
+            ids.append(_joined(encoded, "input_ids", np.int32))
+            if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
+                types = types or RowFile("the tokens")
+                types.append(_joined(encoded, "token_type_ids", np.uint8))
             lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
             done += len(encoded)
             advance(len(encoded) if len(texts) > 50_000 else 0)
-    with scratch("the tokens"):
-        file.flush()
-    return Tokens(TokenFile(file, np.cumsum(lengths, out=lengths), types), np.arange(len(texts), dtype=np.int32))
+    return Tokens(TokenFile(ids, types, np.cumsum(lengths, out=lengths)), np.arange(len(texts), dtype=np.int32))
+
+
+def _joined(encoded: Sequence[Mapping[str, Sequence[int]]], name: str, dtype: type) -> Positions:
+    return np.concatenate([np.asarray(text[name], dtype) for text in encoded])
 
 
 class Collator:

@@ -7,18 +7,19 @@ at the beginning. For teachers on a CPU only: carrying so much to a GPU is thoug
 from __future__ import annotations
 
 import math
-import os
 import shutil
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import IO
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
+from alloykit.errors import AlloyError
 from alloykit.files import scratch
+from alloykit.temporary.row_file import RowFile
 
 Key = tuple[str, int]  # a teacher and a text
 
@@ -61,11 +62,6 @@ def pad(texts: Sequence[States], left: bool) -> States:
     return States(torch.stack(masks), tuple(tokens), tuple(scores))
 
 
-def _file() -> IO[bytes]:
-    with scratch("token states"):
-        return tempfile.TemporaryFile(prefix="alloykit-states-")
-
-
 def _room() -> int:
     with scratch("token states"):
         return shutil.disk_usage(tempfile.gettempdir()).free // 4  # training and its checks have a file each
@@ -73,12 +69,11 @@ def _room() -> int:
 
 @dataclass
 class TokenStateCache:
-    """States by teacher and text. `room`: bytes at most."""
+    """States by teacher and text. `room`: bytes at most; `rows`: the bytes."""
 
     room: int = field(default_factory=_room)
-    file: IO[bytes] = field(default_factory=_file)
+    rows: RowFile = field(default_factory=lambda: RowFile("token states"))
     places: dict[Key, tuple[int, int, list[tuple[int, ...]], list[tuple[int, ...]]]] = field(default_factory=dict)
-    end: int = 0
 
     def get(self, key: Key) -> States | None:
         """What was put there, or None."""
@@ -86,7 +81,7 @@ class TokenStateCache:
             return None
         start, length, tokens, scores = self.places[key]
         sizes = [4 * math.prod(shape) for shape in (*tokens, *scores)]
-        data = bytearray(os.pread(self.file.fileno(), sum(sizes) + length, start))
+        data = self.rows.between(start, start + sum(sizes) + length)
         found, at = [], 0
         for size, shape in zip(sizes, (*tokens, *scores), strict=True):
             found.append(torch.frombuffer(data, dtype=torch.float32, count=size // 4, offset=at).view(shape))
@@ -97,13 +92,13 @@ class TokenStateCache:
     def put(self, key: Key, states: States) -> bool:
         """Keep them if there is room, and say whether there was. A disk that is full after all is no room."""
         parts = (*states.tokens, *states.scores, states.mask)
-        data = b"".join(part.contiguous().numpy().tobytes() for part in parts)
+        data = np.concatenate([part.contiguous().numpy().reshape(-1).view(np.uint8) for part in parts])
+        if len(self.rows) + len(data) > self.room:
+            return False
         try:
-            if self.end + len(data) > self.room or os.pwrite(self.file.fileno(), data, self.end) < len(data):
-                return False
-        except OSError:
+            start = self.rows.append(data)
+        except AlloyError:
             return False
         shapes = [[tuple(part.shape) for part in some] for some in (states.tokens, states.scores)]
-        self.places[key] = (self.end, len(states.mask), shapes[0], shapes[1])
-        self.end += len(data)
+        self.places[key] = (start, len(states.mask), shapes[0], shapes[1])
         return True

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store.row_file import RowFile
 from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
+from alloykit.temporary.row_file import RowFile
 
+OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -66,7 +67,7 @@ class StoredKnowledge:
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        values, pooled = self._copy.file.read(self._place[at]), self._pooled_states(at)
+        values, pooled = torch.from_numpy(self._copy.file.read(self._place[at])), self._pooled_states(at)
         teachers, start = [], 0
         for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
@@ -91,7 +92,7 @@ class StoredKnowledge:
     @cached_property
     def _copy(self) -> _Copy:
         """Logits and passes of the rows that the texts need, in the order of the rows."""
-        file = RowFile("float32")
+        file = RowFile(OUTPUTS)
         variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
         for shard, mine, position in self._parts("reading cached outputs"):
             block = []
@@ -102,13 +103,13 @@ class StoredKnowledge:
                 known[i] = known[i] and outputs.variance is not None
                 if outputs.variance is not None:
                     variance[i] += float((outputs.variance * torch.from_numpy(self._times[mine])).sum())
-            file.write(torch.cat(block, -1))
-        return _Copy(file.finished(), sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+            file.append(torch.cat(block, -1).float().numpy())
+        return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
 
     @cached_property
     def _pooled(self) -> RowFile:
         """The pooled states of the layers asked for, teacher after teacher, layer after layer."""
-        file = RowFile("float16")
+        file = RowFile(OUTPUTS)
         if any(self.layers.values()):
             for shard, _, position in self._parts("reading pooled states"):
                 units = [
@@ -116,8 +117,9 @@ class StoredKnowledge:
                     for name in self.teachers
                     for layer in self.layers[name]
                 ]
-                file.write(torch.cat([self._load(unit, shard)["pooled"][position] for unit in units], -1))
-        return file.finished()
+                states = [self._load(unit, shard)["pooled"][position] for unit in units]
+                file.append(torch.cat(states, -1).half().numpy())
+        return file
 
     @cached_property
     def _widths(self) -> dict[str, list[int]]:
@@ -133,7 +135,7 @@ class StoredKnowledge:
         if not any(self.layers.values()):
             return dict.fromkeys(self.teachers)
         widths = [width for name in self.teachers for width in self._widths[name]]
-        parts = iter(torch.split(self._pooled.read(self._place[at]), widths, dim=-1))
+        parts = iter(torch.split(torch.from_numpy(self._pooled.read(self._place[at])), widths, dim=-1))
         return {
             name: tuple(next(parts).contiguous() for _ in layers) if layers else None
             for name, layers in self.layers.items()
