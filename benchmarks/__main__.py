@@ -46,9 +46,8 @@ TABLES = {
         "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",
     },
     "alloy": {
-        "routing": "the teacher that each method chooses for a text, on eight pools",
-        "students": "students of Alloy, of MUKA and of perfect routing",
-        "seeds": "the spread over teachers against the spread over students of the same teachers",
+        "targets": "what students would learn from, of Alloy, its rivals, its variants and perfect routing, on six pools",
+        "students": "students of Alloy, its rivals and perfect routing",
         "cost": "the time that Alloy adds to a run",
     },
     "significance": {
