@@ -92,7 +92,7 @@ def _teaching(root: Path) -> dict[str, dict[str, Any]]:
 
 
 def _teach(root: Path) -> None:
-    tiny.encoder(root / "encoder", loudness=0.3)
+    tiny.encoder(root / "encoder", logit_scale=0.3)
     toy.labelled(root / "train.csv", 300)
     recipes = _teaching(root)
     first, _ = (run_here("teach", write_recipe(root, values, f"{name}.yaml")) for name, values in recipes.items())

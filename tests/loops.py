@@ -102,6 +102,18 @@ def percentile(c: float, pool: Vector) -> float:
     return sum(1.0 if other < c else 0.5 if other == c else 0.0 for other in pool) / len(pool)
 
 
+def energy(z: Vector) -> float:
+    """log Σ_y exp z_y."""
+    return max(z) + math.log(math.fsum(math.exp(v - max(z)) for v in z))
+
+
+def normal_share(value: float, pool: Vector) -> float:
+    """Φ((value − mean) / sd), mean and standard deviation over the pool; ½ where the pool has no spread."""
+    mean = math.fsum(pool) / len(pool)
+    sd = math.sqrt(math.fsum((other - mean) ** 2 for other in pool) / len(pool))
+    return 0.5 * math.erfc(-(value - mean) / sd / math.sqrt(2)) if sd > 0 else 0.5
+
+
 def weighted_sum(w: Vector, ps: Sequence[Vector], label_sets: Sequence[Sequence[str]]) -> list[float]:
     """Eq. 11: Σ_i w_i Pad_i(p_i)."""
     names = union(label_sets)

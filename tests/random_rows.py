@@ -12,8 +12,8 @@ from alloykit.testing.rows import (
     STUDENT,
     TEACHERS,
     context_of,
-    declared,
     losses,
+    restrict_to_needs,
     space_of,
     student_logits,
     take,
@@ -47,6 +47,8 @@ MUKA: list[dict[str, Any]] = [
     {"confidence": "mixture", "mode": "hard"},
     {"confidence": "density"},
     {"confidence": "density", "mode": "hard", "passes": 0},
+    {"confidence": "energy"},
+    {"confidence": "max_logit", "mode": "hard"},
     {"normalise": "batch"},
     {"normalise": "group"},
     {"normalise": "group", "confidence": "percentile", "mode": "hard"},
@@ -76,8 +78,8 @@ SPECS: list[dict[str, Any]] = [
     {"name": "stratanet", "confidence": "md", "amalgam": "mul"},
     {"name": "stratanet", "confidence": "msp", "amalgam": "linear", "intermediate": 0.5},
     {"name": "alloy", "texts_per_label": 1, "min_texts": 1},
-    {"name": "alloy", "texts_per_label": 1, "min_texts": 1, "confidence": "percentile"},
-    {"name": "alloy", "confidence": "density"},
+    {"name": "alloy", "texts_per_label": 1, "min_texts": 1, "encoder": None},
+    {"name": "alloy"},
     {"name": "kd", "which": 2, "alpha": 0.2, "temperature": 5.0},
     {"name": "w_ensemble", "weights": [1.0, 2.0, 0.0]},
     {"name": "mt_bert", "hidden": False, "weighted": False},
@@ -91,5 +93,5 @@ SPECS: list[dict[str, Any]] = [
 def made(spec: dict[str, Any], kind: str, b: int = 12, **draw: Any) -> tuple[Method, Rows, Context]:
     """The method, rows of b texts, and a context fitted on a pool of at least twelve that has them in front."""
     method = create(spec)
-    pool = declared(method, rows_of(kind, max(b, 12), **draw), space_of(kind))
+    pool = restrict_to_needs(method, rows_of(kind, max(b, 12), **draw), space_of(kind))
     return method, take(pool, list(range(b))), context_of(method, pool, space_of(kind))

@@ -16,7 +16,7 @@ import torch
 
 from alloykit import files
 from alloykit.errors import AlloyError
-from alloykit.files import os_error, read_json, replace_atomic, scratch, write_atomic, write_output, writing
+from alloykit.files import file_errors, os_error, read_json, replace_atomic, scratch, write_atomic, write_output
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -37,11 +37,11 @@ def test_space_is_asked_for_only_where_there_is_none(number: int) -> None:
 
 def test_the_number_is_found_in_what_rust_says(tmp_path: Path) -> None:
     """safetensors and tokenizers raise errors of their own, with the number in the text."""
-    with pytest.raises(AlloyError, match="A folder is in the way"), writing(tmp_path):
+    with pytest.raises(AlloyError, match="A folder is in the way"), file_errors(tmp_path):
         safetensors.torch.save_file({"a": torch.zeros(2)}, tmp_path)
-    with pytest.raises(AlloyError, match="Free some space"), writing(tmp_path):
+    with pytest.raises(AlloyError, match="Free some space"), file_errors(tmp_path):
         raise Exception("No space left on device (os error 28)")
-    with pytest.raises(ZeroDivisionError), writing(tmp_path):
+    with pytest.raises(ZeroDivisionError), file_errors(tmp_path):
         raise ZeroDivisionError
 
 

@@ -8,7 +8,7 @@ import pytest
 from alloykit.cli.listings import method_details
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
-from alloykit.names import is_anonymous, near, quoted, rename, short
+from alloykit.names import is_anonymous, nearest_name, quoted, rename, short
 
 
 @pytest.mark.parametrize(
@@ -16,8 +16,8 @@ from alloykit.names import is_anonymous, near, quoted, rename, short
     [("tikets.csv", "Tickets.csv"), ("TICKETS.CSV", "Tickets.csv"), ("muca", "muka"), ("zzz", ""), ("", "")],
 )
 def test_near_finds_the_closest_name_in_any_case(name, found):
-    assert near(name, ["muka", "mukbang", "Tickets.csv"]) == found
-    assert near(name, []) == ""
+    assert nearest_name(name, ["muka", "mukbang", "Tickets.csv"]) == found
+    assert nearest_name(name, []) == ""
 
 
 def test_lists_of_names_are_cut():

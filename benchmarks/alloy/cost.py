@@ -9,7 +9,8 @@ from typing import Any
 
 from alloykit.progress import set_quiet
 from alloykit.stages.amalgamation import run_recipe
-from benchmarks.alloy.methods import K, settings
+from benchmarks.alloy.methods import K
+from benchmarks.alloy.settings import settings
 from benchmarks.alloy.students import TABLE as STUDENTS
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, in_turns, ratio
@@ -25,14 +26,14 @@ WAYS: dict[str, dict[str, Any]] = {
 
 def run(data: Path, work: Path) -> dict[str, Any]:
     found = {}
-    for name in ("ag_news", "thucnews5"):
+    for name in ("ag_news", "banking77-10"):
         setting = next(s for s in settings() if s.name == name)
         stages = Stages(data, work.parent, setting, STUDENTS.sized, 0, passes=0)
         parts: dict[str, list[float]] = {way: [] for way in WAYS}
         times = in_turns({way: _once(stages, spec, parts[way]) for way, spec in WAYS.items()}, ROUNDS)
         found[name] = {
             "title": setting.title,
-            "texts": STUDENTS.texts,
+            "texts": stages.profile.texts,
             "seconds": {way: round(statistics.median(t), 1) for way, t in times.items()},
             "of_which_training": {way: round(statistics.median(t), 1) for way, t in parts.items()},
             "alloy_against": {way: ratio(times, "Alloy", way) for way in WAYS if way != "Alloy"},

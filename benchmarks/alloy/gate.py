@@ -1,52 +1,66 @@
-"""The supervised gate: a linear classifier of the same states that learns from the pool's labels."""
+"""The supervised gate: a linear classifier of the teachers' states that learns from the pool's labels, and asks the teachers that know its answer."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
+from sklearn.decomposition import PCA
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from alloykit.methods.alloy.mixture import Whitening
+from alloykit.data import Texts
 from alloykit.methods.early_states import all_early_states
-from alloykit.outputs import Source, chunks
+from alloykit.outputs import Rows, chunks
+from benchmarks.alloy.scores import scores
 from benchmarks.harness.stages import Stages
 
-ALLOY = {"name": "routing", "of": {"name": "alloy"}}  # asks for the same states
+EARLY = {"name": "routing", "of": {"name": "muka", "confidence": "density"}}  # gathers the early states
 
 
-def gate(stages: Stages, pool: str) -> dict[str, Any]:
-    """It learns from one half of the pool's labelled texts and routes the other half, both ways; for the test texts it learns from all."""
-    path, test = stages.pool(pool), stages.test()
-    z, y, knows = _states(stages, pool, path)
-    tested, truth, _ = _states(stages, pool, test)
-    whiten = Whitening.fit(z, 64)
-    half = torch.arange(len(z)) % 2 == 0
-    predicted = torch.empty_like(y)
-    for one, other in ((half, ~half), (~half, half)):
-        predicted[other] = _answers(whiten(z[one]), y[one], whiten(z[other]))
-    answers = _answers(whiten(z), y, whiten(tested))
-    return {**_right(answers, truth, knows), "pool": {"texts": len(z), **_right(predicted, y, knows)}}
+@dataclass(frozen=True)
+class Gate:
+    """`reads`: a method whose knowledge has the states. `states`: of a batch of rows, [B, d]. `dimensions`: principal components of them."""
+
+    reads: dict[str, Any] = field(default_factory=lambda: EARLY)
+    states: Callable[[Rows], Tensor] = all_early_states
+    dimensions: int = 64
+
+    def __call__(self, stages: Stages, pool: str) -> dict[str, Any]:
+        """It learns from one half of the pool's labelled texts and is asked about the other half, both ways; for the test texts it learns from all."""
+        labelled = stages.texts_of(stages.pool(pool), want_labels=True)
+        test = stages.texts_of(stages.test(pool), want_labels=True)
+        (z, y, answers), (tested, truth, answered) = (self._read(stages, pool, texts) for texts in (labelled, test))
+        knows = stages.setting.space.knows()
+        components = min(self.dimensions, len(z) // 2, z.shape[1])
+        pca = PCA(components, whiten=True, svd_solver="randomized", random_state=0).fit(z.numpy())
+        z, tested = torch.from_numpy(pca.transform(z.numpy())), torch.from_numpy(pca.transform(tested.numpy()))
+        half, named = torch.arange(len(z)) % 2 == 0, torch.empty_like(y)
+        for one, other in ((half, ~half), (~half, half)):
+            named[other] = _learned(z[one], y[one], z[other])
+        routed = _asked(answers, knows, named)
+        on_test = _asked(answered, knows, _learned(z, y, tested))
+        return {"pool": scores(routed, y), "test": scores(on_test, truth, each=True)}
+
+    def _read(self, stages: Stages, pool: str, texts: Texts) -> tuple[Tensor, Tensor, Tensor]:
+        """States [n, d], labels [n], and what every teacher says of every label, [n, N, C]."""
+        prepared, source = stages.outputs(pool, texts, self.reads)
+        states, answers = [], []
+        for rows in chunks(source):
+            states.append(self.states(rows))
+            padded = [prepared.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]
+            answers.append(torch.stack(padded, 1))
+        return torch.cat(states), prepared.labels(texts), torch.cat(answers)
 
 
-def _states(stages: Stages, pool: str, path: Any) -> tuple[Tensor, Tensor, Tensor]:
-    texts = stages.texts_of(path, want_labels=True)
-    prepared, source = stages.outputs(pool, texts, ALLOY)
-    return _gathered(source), prepared.labels(texts), prepared.space.knows()
-
-
-def _gathered(source: Source) -> Tensor:
-    return torch.cat([all_early_states(rows) for rows in chunks(source)])
-
-
-def _answers(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:
+def _learned(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:
     model = LogisticRegression(C=0.1, max_iter=1000).fit(z.numpy(), y.numpy())
     return torch.from_numpy(model.predict(asked.numpy()))
 
 
-def _right(predicted: Tensor, truth: Tensor, knows: Tensor) -> dict[str, float]:
-    """Routing accuracy: does some teacher know both the answered label and the true one?"""
-    right = (knows[:, predicted] & knows[:, truth]).any(0)
-    each = [right[known].double().mean() for known in knows[:, truth] if bool(known.any())]
-    return {"right_teacher": float(right.double().mean()), "right_teacher_balanced": float(torch.stack(each).mean())}
+def _asked(answers: Tensor, knows: Tensor, named: Tensor) -> Tensor:
+    """The answer of the teachers that know the named label. [n]"""
+    owners = knows[:, named].T.to(answers.dtype)
+    return (owners.unsqueeze(-1) * answers).sum(1).argmax(-1)

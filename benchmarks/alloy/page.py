@@ -4,46 +4,137 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
-
 from alloykit.files import write_atomic
-from benchmarks.alloy import bar, routed, routing, seeds, students
-from benchmarks.alloy.methods import STUDENTS, TITLES, TUNED
-from benchmarks.harness.profiles import SMALL
+from benchmarks.alloy import details, overview, students, targets
+from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
+from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
+from benchmarks.alloy.not_run import not_run
+from benchmarks.alloy.profile import PROFILE
+from benchmarks.alloy.settings import CHOICE, REPORTED
+from benchmarks.harness.data import NATURAL, SETS, SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
-from benchmarks.harness.sections import (
-    Cells,
-    accuracies,
-    cells_of,
-    comparisons,
-    how_to_read,
-    measured,
-    note,
-    ran,
-    section,
-)
-from benchmarks.harness.summary import Part, rows
-from benchmarks.harness.table import Table
+from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
+from benchmarks.harness.summary import rows
 
 NOTES = Path(__file__).with_name("notes")
+MAIN = "disjoint"
+WORDS = {
+    "disjoint": "Texts that no teacher has seen; labels about as frequent as in the set.",
+    NATURAL: "Unseen texts with a skew as labels often have it: the seed draws an order of the labels, and the label of rank k has a share proportional to 1 / k "
+    "(at least 3 texts, at most as many as there are). The test texts have the same shares. Every seed has its own test texts, so the intervals are Student's t over the seeds.",
+    "shared": "The teachers' own training texts, without labels.",
+    **{name: f"Unseen texts, {ratio} times as many of the {'first' if which == 0 else 'last'} teacher's labels as of all others'."
+       for name, (which, ratio) in SKEWED.items()},
+    **{name: f"Unseen texts, {share:.0%} of them replaced by Wikipedia sentences." for name, share in UNSEEN_FOREIGN.items()},
+}  # fmt: skip
 
 
 def write() -> None:
-    head = [
-        "# Alloy: results",
-        "",
-        f"[What Alloy is](../../docs/methods/alloy.md), and [how it was developed](../../docs/dev/alloy-history.md). It was chosen on {' and '.join(TUNED)}; the second page says what was known about the other sets at that time. "
-        "Profile `small`, as on the other pages. Three seeds, each with its own texts, teachers and students.",
-        "",
-        *note(NOTES, "summary"),
-    ]
-    taught = section(students.TABLE, NOTES, _students)
-    lines = [
-        *section(seeds.TABLE, NOTES, _seeds),
-        *section(routing.TABLE, NOTES, routed.body),
+    taught, read = cells_of(students.TABLE), cells_of(targets.TABLE)
+    of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
+    of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
+    found = [
+        *_short(of_students, of_targets),
+        *_students(taught, of_students),
+        *_targets(read, of_targets),
         *_cost(),
     ]
-    write_atomic(RESULTS / "alloy.md", "\n".join([*head, *how_to_read(taught), *taught, *lines]).rstrip() + "\n")
+    short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]
+    missing = ["## Not run yet", "", *not_run(students.TABLE, taught), *not_run(targets.TABLE, read)]
+    lines = [*_head(), *short, *how_to_read(found), *rest, *missing]
+    write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _head() -> list[str]:
+    def titles(names: tuple[str, ...]) -> str:
+        return ", ".join(SETS[name].title for name in names)
+
+    sizes = PROFILE.of_sets(["banking77", "thucnews_titles"], "sizes")
+    return [
+        "# Alloy: results",
+        "",
+        "[What Alloy is](../../docs/methods/alloy.md), and [how it was developed](../../docs/dev/alloy-history.md).",
+        "",
+        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not.",
+        '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
+        'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
+        f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
+        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in {PROFILE.precision}.",
+        "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
+        "text. No student is trained for them.",
+        f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts. It is chosen after the fact, anew in every cell (setting, pool and seed), so no "
+        f"user could choose it. Rivals of students: {', '.join(TITLES[m] for m in STUDENTS if m not in ('teachers', 'alloy', 'oracle', 'supervised'))}; in pools other than {MAIN} "
+        f"{' and '.join(TITLES[m] for m in CORE if m not in ('teachers', 'alloy', 'oracle'))}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
+        "- **Share of the gap closed**: (Alloy − best rival) / (perfect routing − best rival), where perfect routing gains more than a point. Perfect routing asks, for every text, the teachers that "
+        "know its label. A mean over sets counts every set once.",
+        "",
+        *note(NOTES, "summary"),
+    ]  # fmt: skip
+
+
+def _short(of_students: dict[str, list[Case]], of_targets: dict[str, list[Case]]) -> list[str]:
+    return [
+        "## In short",
+        "",
+        f"### Students by setting, pool: {MAIN}",
+        "",
+        *overview.by_setting(of_students[MAIN]),
+        f"### Targets by setting, pool: {MAIN}",
+        "",
+        *overview.by_setting(of_targets[MAIN]),
+        "### Students, all pools",
+        "",
+        *overview.by_pool(of_students),
+        "### Targets, all pools",
+        "",
+        *overview.by_pool(of_targets),
+    ]
+
+
+def _students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
+    lines = ["## Students in detail", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    lines += [*note(NOTES, "students"), *made(students.TABLE, cells)]
+    for pool, methods in students.TABLE.grid.items():
+        settings = [s for s in students.TABLE.settings if s.name in students.TABLE.limited.get(pool, [s.name])]
+        names = [m for m in methods if m != "teachers"]
+        lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
+        lines += details.accuracies(cells, pool, settings, names, student_outcomes)
+        lines += details.differences(cases[pool])
+    return lines
+
+
+def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
+    lines = ["## Targets in detail", ""]
+    if not cells:
+        return [*lines, "Not run yet.", "", "## Variants of Alloy", "", "Not run yet.", ""]
+    lines += [*note(NOTES, "targets"), *made(targets.TABLE, cells)]
+    for pool in targets.TABLE.grid:
+        settings = [s for s in targets.TABLE.settings if s.name in targets.TABLE.limited.get(pool, [s.name])]
+        names = [*(m for m in RIVALS if m != "muka-soft" or pool == MAIN), "alloy", "gate", "oracle"]
+        lines += [f"### Targets, pool: {pool}", "", WORDS[pool], ""]
+        lines += details.accuracies(cells, pool, settings, names, target_outcomes)
+        lines += details.differences(cases[pool])
+        lines += details.on_the_pool(cells, pool, settings, names, targets.TABLE.profile.seeds)
+    lines += ["### Teachers", "", *_teachers(cells)]
+    told = "Targets of Alloy with other options, in the cases above that have both. Means over sets of the accuracy on test texts."
+    return [*lines, "## Variants of Alloy", "", told, "", *details.ablations(cases, tuple(ABLATIONS))]
+
+
+def _teachers(cells: Cells) -> list[str]:
+    """Accuracy of every teacher on the test texts of its own labels, with the first seed."""
+    titles = {s.name: s.title for s in targets.TABLE.settings}
+    body = []
+    for name, title in titles.items():
+        cell = cells.get(f"{name}/{MAIN}/0/rivals", {"status": "not run"})
+        if cell["status"] == "done":
+            body.append([title, ", ".join(f"{100 * own:.0f}" for own in cell["own"])])
+    return (
+        rows(["seed 0", "accuracy of each teacher on its own labels' test texts, %"], body)
+        if body
+        else ["Not run yet.", ""]
+    )
 
 
 def _cost() -> list[str]:
@@ -64,43 +155,3 @@ def _cost() -> list[str]:
         *rows(["", "", "seconds", "of which training", "Alloy / this method"], body),
         *ran(found),
     ]
-
-
-def _seeds(table: Table, cells: Cells) -> list[str]:
-    """Nine students of each method, three for each set of teachers: the spread of the means of three, and the spread within the three."""
-    both = cells_of(students.TABLE) | cells
-    body = []
-    for s in table.settings:
-        part = Part(both, s.name, "disjoint")
-        each = {
-            m: [part.values(name, "accuracy") for name in (m, *(seeds.named(m, n) for n in seeds.STUDENT_SEEDS))]
-            for m in seeds.TARGETS
-        }
-        if {len(values) for way in each.values() for values in way} != {len(SMALL.seeds)}:
-            continue  # not run, or not all of it
-        found = {TITLES[m]: 100 * np.array(each[m]).T for m in seeds.TARGETS}
-        found["Alloy − MUKA-Soft"] = found[TITLES["alloy"]] - found[TITLES["muka-soft"]]
-        for name, a in found.items():
-            within = float(np.sqrt(a.var(1, ddof=1).mean()))
-            body.append(
-                [
-                    s.title,
-                    name,
-                    f"{a.mean():.1f}",
-                    f"{a.mean(1).std(ddof=1):.1f}",
-                    f"{within:.1f}",
-                    f"{a.min():.1f} to {a.max():.1f}",
-                ]
-            )
-    return rows(["", "", "mean of nine, %", "sd over teachers", "sd over students of the same teachers", "range"], body)
-
-
-def _students(table: Table, cells: Cells) -> list[str]:
-    found = bar.cases(cells)
-    lines = [*bar.summary(found), *bar.figure_of(found), *bar.each(found)] if found else []
-    for pool in table.grid:
-        lines += [f"### Students, pool: {pool}", "", routed.WORDS[pool], ""]
-        titles = {m: TITLES[m] for m in STUDENTS if m in table.grid[pool]}
-        lines += accuracies(table, cells, pool, titles)
-        lines += comparisons(table, cells, pool, TITLES, ("alloy",), [m for m in titles if m != "alloy"])
-    return lines

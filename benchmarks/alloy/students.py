@@ -1,25 +1,20 @@
-"""Students: MUKA-Soft, Alloy and perfect routing on all pools, and every method on unseen texts of three sets.
+"""Students of Alloy and of its rivals, trained with alloykit's default learning rate and number of epochs."""
 
-Also barely trained teachers of four sets, on unseen texts.
-"""
-
-from benchmarks.alloy.methods import SIZES, STUDENTS, TAUGHT, TEACHERS, settings
+from benchmarks.alloy.methods import CORE, PASSES, STUDENTS
+from benchmarks.alloy.profile import PRECISION, PROFILE
+from benchmarks.alloy.settings import FEW_POOLS, POOLS, few, settings
 from benchmarks.harness.table import Table
 
-METHODS = TEACHERS | STUDENTS
-CHOICE = ("teachers", "muka-soft", "alloy", "oracle")
-MORE = (*CHOICE, "vanilla_kd", "supervised")  # of the sets that do not have all
-WELL = tuple(s for s in settings() if not s.barely)
-BARELY = tuple(s for s in settings() if s.barely)
-WHOLE = ("ag_news", "google_snippets", "thucnews5")
 TABLE = Table(
     "alloy",
     "students",
     "Students",
-    (*WELL, *BARELY),
-    {pool: tuple(METHODS) if pool == "disjoint" else CHOICE for pool in TAUGHT},
-    METHODS,
-    only={s.name: CHOICE if s.barely else MORE for s in (*WELL, *BARELY) if s.name not in WHOLE},
-    limited={pool: [s.name for s in WELL] for pool in TAUGHT if pool != "disjoint"},
-    **SIZES,
+    settings(),
+    {pool: tuple(STUDENTS) if pool == "disjoint" else CORE for pool in POOLS if pool != "foreign10"},
+    STUDENTS,
+    passes=PASSES,
+    limited={pool: few() for pool in FEW_POOLS},
+    precision=PRECISION,
+    seed_by_seed=True,
+    profile=PROFILE,
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.files import write_atomic
 from alloykit.training import schedule
-from benchmarks.defaults import choice, grid
+from benchmarks.defaults import choice, grid, sizes
 from benchmarks.defaults.study import DEFAULT, Cell, Study
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST
 from benchmarks.harness.results import RESULTS, load
@@ -30,6 +30,7 @@ def write() -> None:
         *_setting(),
         *_choice(),
         *_grid(),
+        *_sizes(),
         *_checkpoints(),
     ]
     write_atomic(RESULTS / "defaults.md", "\n".join(lines).rstrip() + "\n")
@@ -45,8 +46,8 @@ def _rule() -> list[str]:
     return [
         "## The rule",
         "",
-        f"Learning rate: {s.RATE:g} · ({s.WIDTH} / width) · ({s.LAYERS} / layers), at most {s.MOST_RATE:g}. Epochs: {s.LEAST_EPOCHS}, or as "
-        f"many as make {s.LEAST_STEPS} + {s.STEPS_PER_LABEL} · labels optimiser steps, at most {s.MOST_EPOCHS}. Both are written into `recipe.yaml`, and `alloykit plan` shows them.",
+        f"Learning rate: {s.RATE:g} · ({s.WIDTH} / width) · ({s.LAYERS} / layers), at most {s.MAX_RATE:g}. Epochs: {s.MIN_EPOCHS}, or as "
+        f"many as make {s.MIN_STEPS} + {s.STEPS_PER_LABEL} · labels optimiser steps, at most {s.MAX_EPOCHS}. Both are written into `recipe.yaml`, and `alloykit plan` shows them.",
         "",
         *rows(
             ["texts learned from", "labels", "epochs", "steps (batches of 32)"],
@@ -63,7 +64,7 @@ def _rule() -> list[str]:
 
 
 def _planned(n: int, labels: int) -> list[str]:
-    options = schedule.decided(schedule.TrainingOptions(), n, labels, 3, 384)
+    options = schedule.with_defaults(schedule.TrainingOptions(), n, labels, 3, 384)
     return [f"{n:,}", f"{labels}", f"{options.epochs:g}", f"{schedule.Schedule.of(n, options).total:,}"]
 
 
@@ -105,6 +106,20 @@ def _choice() -> list[str]:
         "was not yet there, so rates and epochs are explicit. Students at 6e-4 with 8 and 24 epochs are trained as the default would.",
         "",
         *rows(["set", "texts", "layers", "seed", "rate", "epochs", *SHOWN], body),
+    ]
+
+
+def _sizes() -> list[str]:
+    cells = cells_of(sizes.TABLE)
+    return [
+        "## Many texts, and a deeper encoder",
+        "",
+        "`python -m benchmarks defaults sizes`. One seed. The method is a later version than in the other tables, so routing differs.",
+        "",
+        *rows(
+            ["set", "texts", "layers", "seed", "rate", "epochs", *SHOWN],
+            [_row(cell, cells, sizes.TABLE) for cell in sizes.TABLE.cells],
+        ),
     ]
 
 

@@ -24,7 +24,7 @@ from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.train_student import train_student
 from alloykit.stats.temperature import fit_temperature
 from alloykit.training.dataset import held_out_size, split_held_out
-from alloykit.training.schedule import Schedule, decided
+from alloykit.training.schedule import Schedule, with_defaults
 from benchmarks.defaults.world import World
 
 WATCHED = 300  # test texts that are asked about at every check
@@ -41,7 +41,7 @@ def student(world: World, size: int, layers: int, training: dict[str, Any], *, w
     folder.mkdir(parents=True)
     recipe = world.recipe(size, {"layers": layers}, training, folder)
     n = size - held_out_size(size, recipe.training.held_out)
-    recipe = recipe.model_copy(update={"training": decided(recipe.training, n, len(world.labels), layers, WIDTH)})
+    recipe = recipe.model_copy(update={"training": with_defaults(recipe.training, n, len(world.labels), layers, WIDTH)})
     prepared = replace(prepared, recipe=recipe)
     seen: list[dict[str, Any]] = []
     if watch:
@@ -111,7 +111,7 @@ def watched(prepared: Prepared, world: World, source: Source, context: Context, 
 
 
 def _logits(step: Step, tokenizer: Any, encodings: list[Any]) -> Tensor:
-    parts = [step.answer(pad(tokenizer, encodings[i : i + PART])) for i in range(0, len(encodings), PART)]
+    parts = [step.eval_logits(pad(tokenizer, encodings[i : i + PART])) for i in range(0, len(encodings), PART)]
     return torch.cat(parts)
 
 

@@ -20,8 +20,8 @@ from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.knowledge import knowledge_of
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe
-from benchmarks.defaults.trimmed import trimmed
 from benchmarks.harness.data import read, write
+from benchmarks.harness.trimmed import trimmed
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,13 @@ class World:
 
     @cached_property
     def encoder(self) -> Path:
-        texts = [t for file in ("train", "test") for t in read(self.data / f"{file}.parquet")["text"]]
-        if self.about.pairs:
-            texts += [t for file in ("train", "test") for t in read(self.data / f"{file}.parquet")["text_pair"]]
-        return trimmed([t[:2000] for t in texts], self.folder / "encoder")
+        columns = ("text", "text_pair") if self.about.pairs else ("text",)
+
+        def texts() -> list[str]:
+            tables = [read(self.data / f"{file}.parquet") for file in ("train", "test")]
+            return [t[:2000] for column in columns for table in tables for t in table[column]]
+
+        return trimmed(texts, self.folder / "encoder")
 
     @cached_property
     def teachers(self) -> list[Path]:

@@ -19,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
 from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.labels import LabelSpace
@@ -93,7 +94,12 @@ def once(reward: str, seed: int) -> dict[str, float]:
     table = load_texts(texts)
     with tempfile.TemporaryDirectory() as scratch:
         states = text_states(
-            "bundled:minilm", table, Path(scratch) / "states", max_length=24, tokens_per_batch=4096, device=device()
+            ModelSpec(model="bundled:minilm"),
+            table,
+            Path(scratch) / "states",
+            max_length=24,
+            tokens_per_batch=4096,
+            device=device(),
         )
         source = Known(Rows(teachers(labels, owner), labels, states))
         options = OPTIONS | {"reward": "improvement" if reward == "shuffled" else reward}

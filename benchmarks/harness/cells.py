@@ -81,7 +81,7 @@ def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
 
 def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     """Every teacher alone and their ensemble on the test texts; the teachers' confidence on their own, others' and foreign texts."""
-    texts = stages.texts_of(stages.test(), want_labels=True)
+    texts = stages.texts_of(stages.test(pool), want_labels=True)
     prepared, source = stages.outputs(pool, texts)
     space = prepared.space
     answers = of_teachers(source, prepared.labels(texts), prepared.method, Context(space), prepared.names)

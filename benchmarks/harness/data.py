@@ -20,7 +20,7 @@ FOREIGN_SHARE = 0.25
 
 @dataclass(frozen=True)
 class DataSet:
-    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, if otherwise. `pairs`: each text
+    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, or their topics (ours), if otherwise. `pairs`: each text
     has a second one."""
 
     name: str
@@ -96,7 +96,228 @@ OHSUMED = DataSet(
         "Pathological Conditions, Signs and Symptoms",
     ),
 )
-SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED)}
+BANKING77 = DataSet(
+    "banking77",
+    "Banking77",
+    (
+        "card_arrival",
+        "card_linking",
+        "exchange_rate",
+        "card_payment_wrong_exchange_rate",
+        "extra_charge_on_statement",
+        "pending_cash_withdrawal",
+        "fiat_currency_support",
+        "card_delivery_estimate",
+        "automatic_top_up",
+        "card_not_working",
+        "exchange_via_app",
+        "lost_or_stolen_card",
+        "age_limit",
+        "pin_blocked",
+        "contactless_not_working",
+        "top_up_by_bank_transfer_charge",
+        "pending_top_up",
+        "cancel_transfer",
+        "top_up_limits",
+        "wrong_amount_of_cash_received",
+        "card_payment_fee_charged",
+        "transfer_not_received_by_recipient",
+        "supported_cards_and_currencies",
+        "getting_virtual_card",
+        "card_acceptance",
+        "top_up_reverted",
+        "balance_not_updated_after_cheque_or_cash_deposit",
+        "card_payment_not_recognised",
+        "edit_personal_details",
+        "why_verify_identity",
+        "unable_to_verify_identity",
+        "get_physical_card",
+        "visa_or_mastercard",
+        "topping_up_by_card",
+        "disposable_card_limits",
+        "compromised_card",
+        "atm_support",
+        "direct_debit_payment_not_recognised",
+        "passcode_forgotten",
+        "declined_cash_withdrawal",
+        "pending_card_payment",
+        "lost_or_stolen_phone",
+        "request_refund",
+        "declined_transfer",
+        "Refund_not_showing_up",
+        "declined_card_payment",
+        "pending_transfer",
+        "terminate_account",
+        "card_swallowed",
+        "transaction_charged_twice",
+        "verify_source_of_funds",
+        "transfer_timing",
+        "reverted_card_payment?",
+        "change_pin",
+        "beneficiary_not_allowed",
+        "transfer_fee_charged",
+        "receiving_money",
+        "failed_transfer",
+        "transfer_into_account",
+        "verify_top_up",
+        "getting_spare_card",
+        "top_up_by_cash_or_cheque",
+        "order_physical_card",
+        "virtual_card_not_working",
+        "wrong_exchange_rate_for_cash_withdrawal",
+        "get_disposable_virtual_card",
+        "top_up_failed",
+        "balance_not_updated_after_bank_transfer",
+        "cash_withdrawal_not_recognised",
+        "exchange_charge",
+        "top_up_by_card_charge",
+        "activate_my_card",
+        "cash_withdrawal_charge",
+        "card_about_to_expire",
+        "apple_pay_or_google_pay",
+        "verify_my_identity",
+        "country_support",
+    ),
+    (
+        # cards ordered and delivered
+        "card_arrival",
+        "card_delivery_estimate",
+        "order_physical_card",
+        "get_physical_card",
+        "getting_spare_card",
+        "getting_virtual_card",
+        "get_disposable_virtual_card",
+        "disposable_card_limits",
+        "activate_my_card",
+        "card_linking",
+        "visa_or_mastercard",
+        "supported_cards_and_currencies",
+        "card_acceptance",
+        "apple_pay_or_google_pay",
+        # cards that do not work or are lost
+        "card_not_working",
+        "virtual_card_not_working",
+        "contactless_not_working",
+        "card_swallowed",
+        "card_about_to_expire",
+        "lost_or_stolen_card",
+        "compromised_card",
+        "pin_blocked",
+        "change_pin",
+        # the account and who its owner is
+        "passcode_forgotten",
+        "lost_or_stolen_phone",
+        "edit_personal_details",
+        "verify_my_identity",
+        "why_verify_identity",
+        "unable_to_verify_identity",
+        "verify_source_of_funds",
+        "terminate_account",
+        "age_limit",
+        "country_support",
+        # card payments
+        "declined_card_payment",
+        "reverted_card_payment?",
+        "pending_card_payment",
+        "card_payment_not_recognised",
+        "card_payment_fee_charged",
+        "card_payment_wrong_exchange_rate",
+        "extra_charge_on_statement",
+        "transaction_charged_twice",
+        "direct_debit_payment_not_recognised",
+        "request_refund",
+        "Refund_not_showing_up",
+        # cash and currencies
+        "atm_support",
+        "cash_withdrawal_charge",
+        "cash_withdrawal_not_recognised",
+        "declined_cash_withdrawal",
+        "pending_cash_withdrawal",
+        "wrong_amount_of_cash_received",
+        "wrong_exchange_rate_for_cash_withdrawal",
+        "exchange_rate",
+        "exchange_charge",
+        "exchange_via_app",
+        "fiat_currency_support",
+        # top-ups
+        "automatic_top_up",
+        "pending_top_up",
+        "top_up_by_bank_transfer_charge",
+        "top_up_by_card_charge",
+        "top_up_by_cash_or_cheque",
+        "top_up_failed",
+        "top_up_limits",
+        "top_up_reverted",
+        "topping_up_by_card",
+        "verify_top_up",
+        # transfers
+        "transfer_into_account",
+        "transfer_fee_charged",
+        "transfer_not_received_by_recipient",
+        "transfer_timing",
+        "pending_transfer",
+        "failed_transfer",
+        "declined_transfer",
+        "cancel_transfer",
+        "beneficiary_not_allowed",
+        "receiving_money",
+        "balance_not_updated_after_bank_transfer",
+        "balance_not_updated_after_cheque_or_cash_deposit",
+    ),
+)
+STACKOVERFLOW = DataSet(
+    "stackoverflow20",
+    "StackOverflow",
+    (
+        "wordpress",
+        "oracle",
+        "svn",
+        "apache",
+        "excel",
+        "matlab",
+        "visual-studio",
+        "cocoa",
+        "osx",
+        "bash",
+        "spring",
+        "hibernate",
+        "scala",
+        "sharepoint",
+        "ajax",
+        "qt",
+        "drupal",
+        "linq",
+        "haskell",
+        "magento",
+    ),
+    (
+        # web sites
+        "wordpress",
+        "drupal",
+        "magento",
+        "sharepoint",
+        "ajax",
+        # servers and databases
+        "apache",
+        "spring",
+        "hibernate",
+        "oracle",
+        "linq",
+        # computing
+        "matlab",
+        "excel",
+        "scala",
+        "haskell",
+        "bash",
+        # desktop and tools
+        "cocoa",
+        "osx",
+        "qt",
+        "visual-studio",
+        "svn",
+    ),
+)
+SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED, BANKING77, STACKOVERFLOW)}
 
 # What a pool is: the students' unlabelled texts. The last three are for teachers whose data is gone (`Stages.pool`).
 DATA_FREE = {
@@ -119,6 +340,9 @@ SKEWED = {  # other texts of the set, so many times as many of the first, or the
     "skew20-first": (0, 20),
     "skew20-last": (-1, 20),
 }
+NATURAL = "natural"  # other texts of the set, label frequencies proportional to 1 / rank; its test texts have the same frequencies
+LEAST = 3  # texts of every label in it, where there are so many
+REACH = 6  # pools and teachers draw from the first so many times `texts` rows of a seed's order
 
 
 class Files:
@@ -146,11 +370,43 @@ class Files:
         """As many texts as in other pools, or as the rarer side allows; `ratio` times as many of these labels as of the rest."""
         size = len(self._orders(pool)[0])
         sides: tuple[list[int], list[int]] = ([], [])
-        for row in self._order(size)[size:]:
+        for row in self._unseen(size):
             sides[self.dataset.labels[self._answers[row]] not in labels].append(row)
         few = min(round(size / (1 + ratio)), len(sides[0]) // ratio, len(sides[1]))
         rows = [*sides[0][: few * ratio], *sides[1][:few]]
         return self._part(pool, random.Random(f"{pool} {self.seed}").sample(rows, len(rows)))
+
+    def natural(self) -> Path:
+        """At most as many texts as in other pools, skewed as labels often are: the seed draws an order of the labels, and the label of rank k
+        has a share proportional to 1 / k, at least LEAST texts, and at most as many as there are."""
+        size = len(self._orders(NATURAL)[0])
+        return self._part(NATURAL, self._by_rank(self._unseen(size), self._answers, size))
+
+    def natural_test(self) -> Path:
+        """Test texts with the same order of the labels, other ones for every seed."""
+        answers = list(read(self.data / self.dataset.name / "test.parquet")["label"])
+        rows = random.Random(f"natural test {self.seed}").sample(range(len(answers)), len(answers))
+        size = min(self.profile.test or len(answers), len(answers))
+        return self._part("test-natural", self._by_rank(rows, answers, size), "test")
+
+    def known_texts(self) -> list[str]:
+        """Every text of which a part of this seed may be made."""
+        folder, size = self.data / self.dataset.name, len(self._orders("shared")[0])
+        tables = [read(folder / "train.parquet").select(self._order(size)[: REACH * size])]
+        tables += [read(folder / f"{part}.parquet") for part in ("validation", "test")]
+        columns = ("text", "text_pair") if self.dataset.pairs else ("text",)
+        return [text for table in tables for column in columns for text in table[column]]
+
+    def _by_rank(self, rows: list[int], answers: list[int], size: int) -> list[int]:
+        """The first rows of every label, as many as its rank says, in a new order."""
+        labels = sorted(set(answers))
+        draw = random.Random(f"{NATURAL} {self.seed}")
+        ranked, all_ranks = draw.sample(labels, len(labels)), sum(1 / k for k in range(1, len(labels) + 1))
+        kept: list[int] = []
+        for rank, label in enumerate(ranked, 1):
+            there = [row for row in rows if answers[row] == label]
+            kept += there[: max(LEAST, round(size / rank / all_ranks))]
+        return draw.sample(kept, len(kept))
 
     def foreign(self, n: int) -> datasets.Dataset:
         """n Wikipedia sentences, other ones for every seed."""
@@ -173,7 +429,9 @@ class Files:
         return self._part("validation", rows, "validation")
 
     def _halved(self, pool: str) -> bool:
-        return self.profile.texts is None and (pool == "disjoint" or pool in UNSEEN_FOREIGN or pool in SKEWED)
+        return self.profile.texts is None and (
+            pool in ("disjoint", NATURAL) or pool in UNSEEN_FOREIGN or pool in SKEWED
+        )
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:
         """Rows of the training file: the teachers' own, and as many others."""
@@ -181,6 +439,10 @@ class Files:
         size = n // 2 if self._halved(pool) else min(self.profile.texts or n, n)
         order = self._order(size)
         return order[:size], order[size : 2 * size]
+
+    def _unseen(self, size: int) -> list[int]:
+        """Rows of the training file from which no teacher learned."""
+        return self._order(size)[size : REACH * size]
 
     @cached_property
     def _answers(self) -> list[int]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from alloykit.precision import Precision
 
 TRAINED = "trained:"  # encoders made by `python -m benchmarks encoders NAME`
+TRIMMED = "trimmed:minilm"  # bundled:minilm without the word pieces that the texts of a setting and seed do not have (`Stages.encoder`)
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Profile:
     students: Mapping[str, dict[str, Any]] = field(
         default_factory=dict
     )  # by role, where a student is not like the teachers of its role
-    # By data set, what goes before the profile's: `teacher`, `student` (training settings) and `generation`.
+    # By data set, what goes before the profile's: `teacher`, `student` (training settings), `generation`, and
+    # `sizes`: `texts`, `test` and `max_length`.
     sets: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
     def described(self, roles: Iterable[str]) -> dict[str, Any]:
@@ -40,8 +42,12 @@ class Profile:
         return found | ({"students": students} if students else {})
 
     def of_sets(self, names: Iterable[str], what: str) -> dict[str, Any]:
-        """`teacher`, `student` or `generation` settings of some data sets, all in one."""
+        """`teacher`, `student`, `generation` or `sizes` settings of some data sets, all in one."""
         return {key: value for name in names for key, value in self.sets.get(name, {}).get(what, {}).items()}
+
+    def of_size(self, names: Iterable[str]) -> Profile:
+        """With the sizes of some data sets."""
+        return replace(self, **self.of_sets(names, "sizes"))
 
     def encoder(self, role: str, work: Path, *, student: bool = False) -> dict[str, Any]:
         """A role's `model:` block, or its `student:` block."""
@@ -72,6 +78,7 @@ SMALL = Profile(
     test=1000,
     encoders={
         "english": {"model": "bundled:minilm", "layers": 3, "keep": "even"},
+        "english-trimmed": {"model": TRIMMED, "layers": 3, "keep": "even"},
         "english-small": {"model": "bundled:minilm", "layers": 2, "keep": "even"},
         "english-large": {"model": "bundled:minilm"},
         "english-bpe": {"model": "trained:bpe", "learning_rate": 1e-3},

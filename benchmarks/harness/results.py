@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import string
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,7 @@ from alloykit.files import write_atomic
 
 RESULTS = Path(__file__).parents[1] / "results"
 OPEN = ("settings", "methods", "encoders")  # parts of a configuration to which a later run may add
-ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyz"
+ALPHABET = string.digits + string.ascii_letters + "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"  # none needs an escape in JSON
 
 
 class Record:
@@ -132,7 +133,7 @@ def _joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def letters(labels: list[int]) -> str:
-    """Labels of up to 36 classes as one character each."""
+    """Labels of up to 92 classes as one character each."""
     return "".join(ALPHABET[label] for label in labels)
 
 

@@ -166,9 +166,9 @@ def how_to_read(page: Sequence[str]) -> list[str]:
         "A difference is written as mean (low to high), in points of accuracy. The mean is over the seeds. low to high is a 95 % interval. It allows for "
         "two kinds of chance: other seeds and other test texts ([equation and error rates](significance.md)).",
         "",
-        '**Bold** in the tables, and "certain" in the text, mean the same: the interval excludes 0 even after Holm\'s correction for the number of '
+        '**Bold** in the tables, and "significant" in the text, mean the same: the interval excludes 0 even after Holm\'s correction for the number of '
         "differences in its group. A group is a column of a table, or the row of one method where the table says so. A difference that is not bold may be real, "
-        "but these seeds and texts do not show it. With two or three seeds only large differences can be certain. "
+        "but these seeds and texts do not show it. With two or three seeds only large differences can be significant. "
         f"This page has {len(found):,} differences, {sum(found)} of them bold. The correction is made in each group, not over the page: "
         "if no method differed from any other, up to one group in twenty would still have a bold difference.",
         "",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import random
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,8 @@ from typing import Any
 from alloykit.labels import LabelSpace
 from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import Profile
+
+MOST_ATTEMPTS = 1000  # at finding a deal that was not there before
 
 
 @dataclass(frozen=True)
@@ -68,6 +71,8 @@ class Setting:
         trained = {name: [profile.of_sets([name], what) for what in ("teacher", "student")] for name in self.datasets}
         if any(map(any, trained.values())):
             about["training"] = trained
+        if sizes := profile.of_sets(self.datasets, "sizes"):
+            about["sizes"] = sizes
         generation = profile.of_sets(self.datasets, "generation") | dict(self.generation)
         return about | ({"generation": generation} if generation else {})
 
@@ -80,8 +85,45 @@ def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:
 
 def split(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
     """One data set whose labels are cut among teachers as MUKA's Appendix A says; `encoders`: everyone's, or one for each."""
-    each = (encoders,) * teachers if isinstance(encoders, str) else encoders
+    return grouped(dataset, SETS[dataset].split(teachers), encoders, **more)
+
+
+def dealt(dataset: str, teachers: int, deal: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
+    """One data set whose labels are dealt to the teachers at random, as evenly as possible. `deal`: which one, from 1; deals differ from one another and
+    from `split`, also without regard to the order of the teachers. ValueError if there are not so many."""
+    labels = SETS[dataset].labels
+    seen = {_partition(SETS[dataset].split(teachers))}
+    for attempt in range(MOST_ATTEMPTS):
+        drawn = random.Random(f"deal {dataset} {teachers} {attempt}").sample(labels, len(labels))
+        groups = [sorted(drawn[i::teachers], key=labels.index) for i in range(teachers)]
+        if (partition := _partition(groups)) not in seen:
+            seen.add(partition)
+            if len(seen) == deal + 1:
+                about = {"name": f"{dataset}-deal{deal}", "title": f"{SETS[dataset].title}, deal {deal}"}
+                return grouped(dataset, groups, encoders, **about | more)
+    raise ValueError(
+        f"expected at least {deal} deals of the labels of {dataset} to {teachers} teachers; got {len(seen) - 1}"
+    )
+
+
+def overlapping(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
+    """As `split`, and every teacher also knows the first quarter of the next one's labels (at least one label); the last one those of the first."""
     groups = SETS[dataset].split(teachers)
+    following = [*groups[1:], groups[0]]
+    both = [own + other[: max(1, round(len(other) / 4))] for own, other in zip(groups, following, strict=True)]
+    about = {"name": f"{dataset}-overlap", "title": f"{SETS[dataset].title}, overlapping label sets"}
+    return grouped(dataset, both, encoders, **about | more)
+
+
+def grouped(
+    dataset: str, groups: Sequence[Sequence[str]], encoders: tuple[str, ...] | str = "english", **more: Any
+) -> Setting:
+    """One data set, and a teacher for each group of its labels; `encoders`: everyone's, or one for each."""
+    each = (encoders,) * len(groups) if isinstance(encoders, str) else encoders
     plans = tuple(TeacherPlan(dataset, tuple(g), e) for g, e in zip(groups, each, strict=True))
     about = {"name": dataset, "title": SETS[dataset].title, "student": each[0]} | more
     return Setting(teachers=plans, **about)
+
+
+def _partition(groups: Sequence[Sequence[str]]) -> frozenset[frozenset[str]]:
+    return frozenset(frozenset(group) for group in groups)

@@ -15,19 +15,21 @@ from transformers import AutoTokenizer
 
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.outputs import Source
 from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRecipe, parse
 from alloykit.stages.generated_texts import write_texts
+from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.teachers.hugging_face import TeacherSpec
-from benchmarks.harness.data import DATA_FREE, SETS, SKEWED, Files, read, write
-from benchmarks.harness.profiles import Profile
+from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SETS, SKEWED, UNSEEN_FOREIGN, Files, read, write
+from benchmarks.harness.profiles import TRIMMED, Profile
 from benchmarks.harness.settings import Setting, TeacherPlan
+from benchmarks.harness.trimmed import trimmed
 
 PLAIN = {"name": "routing", "of": {"name": "muka", "passes": 0}}
 
@@ -47,6 +49,7 @@ class Stages:
         reads: Sequence[dict[str, Any]] = (),
         generation: dict[str, Any] | None = None,
     ) -> None:
+        profile = profile.of_size(setting.datasets)
         self.passes, self.work, self.reads = passes, work, reads
         self.setting, self.profile, self.seed = setting, profile, seed
         self.generation = self.per_class(
@@ -55,7 +58,7 @@ class Stages:
         root = work / f"{profile.name}-{profile.precision}-{profile.texts}-{profile.test}"
         self.folder = root / setting.name / f"seed{seed}"
         self.shared = root / (setting.teachers_of or setting.name) / f"seed{seed}"
-        texts = root / "texts"
+        self.encoders, texts = root / "encoders", root / "texts"
         self.files = {
             name: Files(data, texts / name / f"seed{seed}", SETS[name], profile, seed) for name in setting.datasets
         }
@@ -73,7 +76,7 @@ class Stages:
     def _teacher(self, i: int, pool: str) -> Path:
         plan = self.setting.teachers[i]
         recipe: dict[str, Any] = {
-            "model": self.profile.encoder(plan.encoder, self.work),
+            "model": self.encoder(plan.encoder),
             "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
             "labels": list(plan.labels),
             "training": self.training(self._teaching(plan, barely=self.setting.barely), 100 * self.seed + i),
@@ -82,6 +85,23 @@ class Stages:
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.files[plan.dataset].validation())}
         return teach_recipe(parse(recipe, TeachRecipe))
+
+    def encoder(self, role: str, *, student: bool = False) -> dict[str, Any]:
+        """A role's `model:` block, or its `student:` block. A trimmed encoder is made for the texts of these data sets and this seed."""
+        block = self.profile.encoder(role, self.work, student=student)
+        if block["model"] != TRIMMED:
+            return block
+        folder = self.encoders / "-".join(self.files) / f"seed{self.seed}"
+        return block | {"model": str(trimmed(self._known_texts, folder, self.profile.max_length))}
+
+    def _known_texts(self) -> list[str]:
+        """All texts that teachers and students of this seed may read."""
+        found = [text for files in self.files.values() for text in files.known_texts()]
+        for files in self.files.values():
+            size = len(read(files.pool("disjoint")))
+            for share in (FOREIGN_SHARE, *UNSEEN_FOREIGN.values()):
+                found += files.foreign(round(share * size))["text"]
+        return found
 
     def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
         usual = self.profile.teacher | self.profile.of_sets([plan.dataset], "teacher") | self.profile.rate(plan.encoder)
@@ -93,7 +113,7 @@ class Stages:
         plans = self.setting.teachers
         settings = {k: v for k, v in self.profile.teacher.items() if k != "select"} | {"select": "last"}
         recipe = {
-            "models": [self.profile.encoder(plan.encoder, self.work) for plan in plans],
+            "models": [self.encoder(plan.encoder) for plan in plans],
             "names": [f"teacher{i + 1}" for i in range(len(plans))],
             "data": self.labelled(self.files[plans[0].dataset].teachers(pool)),
             "labels": list(plans[0].labels),
@@ -113,11 +133,11 @@ class Stages:
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
             "texts": self.labelled(texts) if create(method).needs.labels else self.unlabelled(texts),
             "labels": {"keep_apart": self.setting.keep_apart},
-            "student": self.profile.encoder(role, self.work, student=True),
+            "student": self.encoder(role, student=True),
             "method": method,
             "training": self.training(learning, self.seed) | training,
             "inference": {"seed": self.seed, "precision": self.profile.precision},
-            "evaluate": {"data": self.labelled(self.test())},
+            "evaluate": {"data": self.labelled(self.test(pool))},
             "output": str(output),
         }
         if values["training"].get("select") == "labelled" or create(method).needs.validation:
@@ -145,9 +165,14 @@ class Stages:
             which, ratio = SKEWED[pool]
             ((name, files),) = self.files.items()
             return self._joined(pool, {name: files.skewed(pool, self.setting.teachers[which].labels, ratio)})
+        if pool == NATURAL:
+            return self._joined(pool, {name: files.natural() for name, files in self.files.items()})
         return self._joined(pool, {name: files.pool(pool) for name, files in self.files.items()})
 
-    def test(self) -> Path:
+    def test(self, pool: str = "shared") -> Path:
+        """The test texts of a pool's cells: those of NATURAL have its frequencies of labels, all others are the same."""
+        if pool == NATURAL:
+            return self._joined("test-natural", {name: files.natural_test() for name, files in self.files.items()})
         return self._joined("test", {name: files.test() for name, files in self.files.items()})
 
     def generated(self) -> Path:
@@ -195,7 +220,7 @@ class Stages:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
         plan = replace(self.setting.teachers[0], encoder=self.setting.student)
         recipe: dict[str, Any] = {
-            "model": self.profile.encoder(plan.encoder, self.work, student=True),
+            "model": self.encoder(plan.encoder, student=True),
             "data": self.labelled(self.pool(pool)),
             "training": self.training(self._teaching(plan, barely=False), self.seed),
             "output": str(self.folder / f"oracle-{pool}"),
@@ -229,7 +254,7 @@ class Stages:
     def ready(self, pool: str, *, dropout: bool = True) -> Path:
         """Compute the teachers' outputs that a cell needs, for the pool and the test texts; without `dropout`, of a plain pass only."""
         if not self._swept & {(pool, dropout), (pool, True)}:
-            for path in (self.pool(pool), self.test()):
+            for path in (self.pool(pool), self.test(pool)):
                 for method in (None if dropout else PLAIN, *self.reads):
                     prepared = self.prepared(pool, self.texts_of(path, want_labels=False), method)
                     store = prepared.store(self.knowledge(pool))
@@ -243,13 +268,15 @@ class Stages:
         routing = {"name": "routing", "of": {"name": "muka", "passes": passes}}
         return prepare(self.recipe(pool, method or routing, self.folder / "unused"), texts)
 
-    def outputs(
-        self, pool: str, texts: Texts, method: dict[str, Any] | None = None
-    ) -> tuple[Prepared, StoredKnowledge]:
-        """The teachers' stored outputs for texts that `ready` has swept, with labels where the texts have them."""
+    def outputs(self, pool: str, texts: Texts, method: dict[str, Any] | None = None) -> tuple[Prepared, Source]:
+        """The teachers' stored outputs for texts that `ready` has swept, with labels where the texts have them, and with the states of
+        the method's encoder if it asks for them."""
         prepared = self.prepared(pool, texts, method)
         labels = prepared.labels(texts) if texts.has_labels else None
-        return prepared, stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
+        source = stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
+        folder = self.folder / "text-states"
+        folder.mkdir(parents=True, exist_ok=True)
+        return prepared, with_text_states(prepared, source, texts, folder, texts.fingerprint()[:16])
 
     def texts_of(self, path: Path, *, want_labels: bool) -> Texts:
         """The texts of a part; with `want_labels` only those that have a label."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import stats
 
 from alloykit.evaluation.significance import holm, paired_interval
 from benchmarks.harness.results import numbers
@@ -15,6 +16,9 @@ from benchmarks.harness.results import numbers
 DIFFERENCE = re.compile(
     r"\|\s*(\*\*)?[+−][\d.]+ \([+−][\d.]+ to [+−][\d.]+\)"
 )  # in a table, as `points` writes it; group 1: bold
+
+
+Right = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,23 @@ class Part:
         for name, p in zip(found, holm([f["p"] for f in found.values()]), strict=True):
             found[name]["p_holm"] = p
         return found
+
+
+def difference(a: Sequence[Right], b: Sequence[Right], same_texts: bool) -> dict[str, float]:
+    """a minus b, [n] bool of every seed: difference, low, high (95 %) and p. `same_texts`: all seeds were tested on the same ones. If not, every
+    seed has its own chance in the texts, so the spread over the seeds includes it: Student's t over the seeds."""
+    if same_texts or len(a) == 1:
+        return paired_interval(np.stack(a), np.stack(b))
+    each = np.array([np.mean(x) - np.mean(y) for x, y in zip(a, b, strict=True)])
+    mean, error = float(each.mean()), float(each.std(ddof=1)) / len(each) ** 0.5
+    half = float(stats.t.ppf(0.975, len(each) - 1)) * error
+    p = 2 * float(stats.t.sf(abs(mean) / error, len(each) - 1)) if error else float(mean == 0)
+    return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
+
+
+def corrected(found: Sequence[dict[str, float]]) -> list[dict[str, float]]:
+    """The same differences with Holm's correction over them, as `points` needs it."""
+    return [f | {"p_holm": p} for f, p in zip(found, holm([f["p"] for f in found]), strict=True)]
 
 
 def spread(values: Sequence[float], digits: int = 1, usual: int = 3) -> str:

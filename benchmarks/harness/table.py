@@ -54,6 +54,7 @@ class Table:
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
     seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
+    seed_by_seed: bool = False  # order of the cells: all of a seed first, setting by setting; else pool by pool
     generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     profile: Profile = SMALL
@@ -77,7 +78,16 @@ class Table:
         return replace(self, **whole | {"name": f"{self.name}{PAPER}"} | dict(self.stated))
 
     def cells(self, **only: Sequence[Any]) -> Iterator[Cell]:
-        """All cells, pool by pool; `only` keeps some values of pool, setting, seed or method."""
+        """All cells in their order; `only` keeps some values of pool, setting, seed or method."""
+        cells = list(self._by_pool(**only))
+        if self.seed_by_seed:
+            place = {setting.name: n for n, setting in enumerate(self.settings)}
+            cells.sort(
+                key=lambda cell: (cell.seed, place[cell.setting])
+            )  # stable: pools and methods stay in their order
+        yield from cells
+
+    def _by_pool(self, **only: Sequence[Any]) -> Iterator[Cell]:
         for pool, methods in self.grid.items():
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
                 for seed in self.seeds.get(setting.name, self.profile.seeds):

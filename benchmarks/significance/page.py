@@ -32,7 +32,7 @@ TOLERATED = 0.05
 
 
 def write() -> None:
-    lines = ["# When is a difference certain?", "", *note(NOTES, "summary")]
+    lines = ["# When is a difference significant?", "", *note(NOTES, "summary")]
     found = measured("significance", "coverage")
     lines += ["## The simulation", "", "Not run yet.", ""] if found is None else _body(found)
     write_atomic(RESULTS / "significance.md", "\n".join(lines).rstrip() + "\n")

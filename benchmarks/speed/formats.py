@@ -14,7 +14,7 @@ from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.progress import say
 from alloykit.stats.entropy import confidence
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 from benchmarks.harness.data import AG_NEWS
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
@@ -31,7 +31,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     texts = load_texts(str(data / AG_NEWS.name / "test.parquet"), limit=TEXTS).table["text"]
     found = {}
     for folder in folders:
-        info = describe(TeacherSpec(model=str(folder)), folder.name)
+        info = read_teacher_info(TeacherSpec(model=str(folder)), folder.name)
         each = {n.name: Teacher.load(info, device=device(), compute_format=n) for n in FORMATS}
         p = {}
         for name, teacher in each.items():

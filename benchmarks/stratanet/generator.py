@@ -9,10 +9,10 @@ from typing import Any
 import torch
 
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.generation.quality import summarise
+from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import Writer
 from alloykit.progress import say
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device
@@ -41,7 +41,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     stages = table3.TABLE.stages(split("ag_news", 2), 0, data, work.parent)  # Table 3's teachers
     folder = stages.teacher_folders("shared")[0]
     teacher = Teacher.load(
-        describe(TeacherSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
+        read_teacher_info(TeacherSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
     )
     found = {}
     for name, change in CHANGES.items():
@@ -50,7 +50,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         for n, label in enumerate(teacher.info.labels):
             texts += writer.write(teacher, label, FEWER.get(name, TEXTS), seed=n)
         seconds = time.perf_counter() - begun
-        found[name] = summarise(texts) | {
+        found[name] = text_quality(texts) | {
             "seconds_per_text": round(seconds / len(texts), 3),
             "reads_per_text": round(writer.reads / len(texts)),
         }

@@ -6,6 +6,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -140,7 +141,10 @@ def _type(annotation: Any) -> str:
     if origin is typing.Literal:
         return " or ".join(f"`{value}`" for value in inside)
     if origin in (typing.Union, types.UnionType):
-        return " or ".join(dict.fromkeys(_type(part) for part in inside if getattr(part, "__name__", "") not in HIDDEN))
+        members = [part.__origin__ if typing.get_origin(part) is typing.Annotated else part for part in inside]
+        return " or ".join(
+            dict.fromkeys(_type(part) for part in members if getattr(part, "__name__", "") not in HIDDEN)
+        )
     if origin in (list, tuple):
         return f"list of {_type(inside[0])}"
     if origin is dict:
@@ -191,6 +195,12 @@ def fill(app: Any, docname: str, source: list[str]) -> None:
     source[0] = MARK.sub(lambda mark: GENERATED[mark[1]](), source[0])
 
 
+def outdated(app: Any, env: Any, added: set[str], changed: set[str], removed: set[str]) -> list[str]:
+    """The pages with a mark: Sphinx writes them at every build, since the code may have changed and not the page."""
+    return [name for name in env.found_docs if MARK.search(Path(env.doc2path(name)).read_text(encoding="utf-8"))]
+
+
 def setup(app: Any) -> dict[str, bool]:
+    app.connect("env-get-outdated", outdated)
     app.connect("source-read", fill)
     return {"parallel_read_safe": True, "parallel_write_safe": True}

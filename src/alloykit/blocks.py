@@ -1,14 +1,20 @@
-"""What the blocks of a recipe have in common, and the limits that every value in them keeps."""
+"""The base class of a recipe's blocks, with limits for all values."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
+from alloykit.names import shown
+
 MAX_INTEGER = 2**32 - 1  # the largest seed of numpy
-MAX_FLOAT, MIN_FLOAT = 1e9, 1e-15  # far beyond what any option means; products and quotients of them are still finite
+MAX_FLOAT, MIN_FLOAT = (
+    1e9,
+    1e-15,
+)  # far beyond sensible values of any option; their products and quotients are still finite
 MAX_CHARACTERS = 20_000  # of a string
 
 Seed = Annotated[int, Field(ge=0, le=MAX_INTEGER)]
@@ -25,14 +31,14 @@ def _possible_path(value: str) -> str:
 
 
 PathText = Annotated[str, AfterValidator(_possible_path)]
-"""A path or the id of a model: neither empty nor longer than a path can be."""
+"""A path or the id of a model: not empty, and not longer than a path can be."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
-"""Where models run; auto: the accelerator that this machine has, else the CPU."""
+"""Where models run; auto: the accelerator if there is one, else the CPU."""
 
 
 class Block(BaseModel):
-    """A block of a recipe: unknown keys are errors, nothing changes it, and its numbers and strings are within limits."""
+    """A block of a recipe: it is frozen, unknown keys are errors, and its numbers and strings are within limits."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
@@ -44,9 +50,9 @@ class Block(BaseModel):
 
 
 def _check(value: Any) -> None:
-    """ValueError for a number or a string, also within lists and mappings, that libraries below could not take."""
+    """ValueError for a number or a string, also inside lists and mappings, that other libraries could not process."""
     if isinstance(value, bool | BaseModel):
-        return  # a block has checked itself
+        return  # a block checks itself
     if isinstance(value, int) and abs(value) > MAX_INTEGER:
         raise ValueError(f"give a whole number of at most {MAX_INTEGER:,}")
     if isinstance(value, float) and not (value == 0 or MIN_FLOAT <= abs(value) <= MAX_FLOAT):
@@ -78,11 +84,15 @@ class ModelSpec(Block):
     model: PathText
     """A folder or a hub id."""
     revision: str | None = None
-    """Commit, tag or branch on the hub; the newest if not given. The run folder's recipe has the commit."""
+    """Commit, tag or branch on the hub; the newest commit if not given. The run folder's recipe has the commit."""
     trust_remote_code: bool = False
     """Run code that comes with the model. Set it only if you have read that code."""
 
     @model_validator(mode="before")
     @classmethod
     def _from_string(cls, value: Any) -> Any:
-        return {"model": str(value)} if isinstance(value, (str, Path)) else value
+        if isinstance(value, (str, Path)):
+            return {"model": str(value)}
+        if not isinstance(value, (Mapping, ModelSpec)):
+            raise ValueError(f"give a folder, a hub id or a block such as {{model: FOLDER}}, instead of {shown(value)}")
+        return value

@@ -1,4 +1,4 @@
-"""The one exception for problems that the user can fix."""
+"""The exception for problems that the user can fix, and the warning class."""
 
 MAX_PART = 8_000  # characters of each part of a message
 
@@ -8,14 +8,14 @@ def _cut(part: str) -> str:
 
 
 class AlloyError(Exception):
-    """Says what was expected, what came instead, and what to do about it.
+    """A problem that the user can fix: what was expected, what came instead, and what to do about it.
 
-    The command line prints it as one message and exits with code 2. Nothing else that alloykit
-    raises on purpose reaches a user.
+    The command line prints it as one message and exits with code 2. alloykit raises no other exception
+    for the user on purpose.
     """
 
     def __init__(self, *, expected: str, got: str, hint: str = "") -> None:
-        # Whoever words a message cuts long names and values; this only keeps one that was missed off the screen.
+        # Messages shorten long names and values themselves; this is a last limit.
         expected, got, hint = (_cut(part) for part in (expected, got, hint))
         self.expected = expected
         self.got = got
@@ -25,4 +25,4 @@ class AlloyError(Exception):
 
 
 class AlloyWarning(UserWarning):
-    """Something that a user should look at, but that does not stop the run."""
+    """A problem that the user should look at, but that does not stop the run."""

@@ -1,4 +1,4 @@
-"""Files that survive a crash, and what to say when one cannot be written or read."""
+"""Atomic files, and error messages for files that cannot be written or read."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from safetensors import SafetensorError
 from alloykit.errors import AlloyError
 
 AGAIN = "then run the same command again: finished parts are kept."
-FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine is left over if nobody has written to it for so long
+FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine that is older than this counts as left over
 _LEFT_OVER = re.compile(r"\.alloykit-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+\.tmp")
 _number = itertools.count()
 _cleaned: set[Path] = set()
 _cleaning = threading.Lock()
 
 
-# What to say of an operating system's error
+# Messages for errors of the operating system
 
 
 def os_error(
@@ -39,12 +39,15 @@ def os_error(
 ) -> AlloyError:
     """One message for a file that could not be written or read.
 
-    `what`: what was to be written to the folder `path`, if `path` is no file of the user's. `instead`: what else the user could do.
-    Only a disk or a quota that is full is said to be full.
+    `what`: what was written to the folder `path`, if `path` is not a file that the user named. `instead`: what else the user could do.
+
+    The message says "free some space" only if the disk or the quota is full.
     """
     number, target = _errno(error, path), f"{what} in {path}" if what else str(path)
-    said = os.strerror(number) if number else str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
-    at = getattr(error, "filename", None)
+    reason = (
+        os.strerror(number) if number else str(error).strip().splitlines()[0] if str(error).strip() else repr(error)
+    )
+    place = getattr(error, "filename", None)
     expected, hint = {
         errno.ENOSPC: (f"room to write {target}", f"Free some space or {instead}, {AGAIN}"),
         errno.EDQUOT: (f"room to write {target}", f"Your quota is used up. Free some space or {instead}, {AGAIN}"),
@@ -62,37 +65,37 @@ def os_error(
         errno.ENOTEMPTY: (f"a file at {target}", "A folder is in the way. Move it away or choose another name."),
         errno.ENOTDIR: (f"a folder at {Path(path).parent}", f"A file is in the way. Move it away or {instead}."),
         errno.EEXIST: (
-            f"a folder at {at or Path(path).parent}",
+            f"a folder at {place or Path(path).parent}",
             f"A file or a broken link is in the way. Move it away or {instead}.",
         ),
         errno.ENOENT: (
             f"{target} or the folder for it",
-            f"It is not there, or a link on the way to it is broken. Restore it or {instead}.",
+            f"It does not exist, or a link in its path is broken. Restore it or {instead}.",
         ),
         errno.ELOOP: (f"a path without a circle of links, for {target}", f"Remove the link or {instead}."),
         errno.ENAMETOOLONG: (f"a shorter name than {target}", "Choose a shorter name."),
         errno.EMFILE: (f"to open {target}", "Too many files are open. Raise the limit (`ulimit -n`)."),
         errno.ENFILE: (f"to open {target}", "Too many files are open on this machine."),
     }.get(number, (f"to write or read {target}", f"Check its disk, or {instead}, {AGAIN}"))  # fmt: skip
-    return AlloyError(expected=expected, got=f"'{said}'", hint=hint)
+    return AlloyError(expected=expected, got=f"'{reason}'", hint=hint)
 
 
 def _errno(error: BaseException, path: Path | str) -> int:
-    """The error's number. 0 if it has none and the disk is not full either: torch and safetensors hide it in a text or lose it."""
+    """The error's number. torch and safetensors hide it in a text, or lose it; then 0, or that of a full disk if the disk is full."""
     if isinstance(error, OSError) and error.errno:
         return error.errno
     if found := re.search(r"\(os error (\d+)\)", str(error)):
         return int(found[1])
     texts = {os.strerror(number): number for number in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS)}
-    if known := next((number for text, number in texts.items() if text in str(error)), 0):
-        return known
+    if number := next((code for text, code in texts.items() if text in str(error)), 0):
+        return number
     if isinstance(error, RuntimeError):  # torch says only that writing failed
-        return _full(Path(path))
+        return _full_disk(Path(path))
     return 0
 
 
-def _full(path: Path) -> int:
-    """ENOSPC or EFBIG if nothing can be written beside `path` now, or a limit for the size of files is set; else 0."""
+def _full_disk(path: Path) -> int:
+    """ENOSPC if the disk of `path` is full, EFBIG if there is a limit for the size of files, else 0."""
     import resource
 
     place = next((p for p in (path, *path.parents) if p.is_dir()), Path())
@@ -104,11 +107,11 @@ def _full(path: Path) -> int:
 
 
 @contextmanager
-def writing(path: Path | str, what: str = "", *, instead: str = "choose another folder") -> Iterator[None]:
-    """AlloyError, in the words of `os_error`, if the block cannot write or read `path`."""
+def file_errors(path: Path | str, what: str = "", *, instead: str = "choose another folder") -> Iterator[None]:
+    """Errors of reading or writing `path`, inside, become AlloyErrors (`os_error`)."""
     try:
         yield
-    except (AlloyError, BrokenPipeError):  # nobody reads standard output any more: no error of a file
+    except (AlloyError, BrokenPipeError):  # a closed standard output is not an error of a file
         raise
     except Exception as error:
         if isinstance(error, (OSError, SafetensorError)) or "(os error " in str(error):  # tokenizers raises Exception
@@ -118,7 +121,7 @@ def writing(path: Path | str, what: str = "", *, instead: str = "choose another 
 
 @contextmanager
 def scratch(what: str) -> Iterator[None]:
-    """The same for files that live in the folder for temporary files (TMPDIR)."""
+    """`file_errors` for files in the folder for temporary files (TMPDIR). what: the content, for messages."""
     try:
         folder = tempfile.gettempdir()
     except OSError as error:  # it tries to write to each candidate
@@ -127,17 +130,17 @@ def scratch(what: str) -> Iterator[None]:
             got=f"'{error.strerror or error}'",
             hint="Set TMPDIR to a folder with free space.",
         ) from error
-    with writing(folder, what, instead="set TMPDIR to another folder"):
+    with file_errors(folder, what, instead="set TMPDIR to another folder"):
         yield
 
 
-# Whole files or none
+# Atomic writing
 
 
 def write_atomic(path: Path, content: bytes | str) -> None:
-    """Write to a temporary name, sync, rename: readers see the old file or the whole new one. AlloyError.
+    """Write to a temporary name, sync, rename: readers see the old file or the complete new one. AlloyError.
 
-    Text is written as UTF-8. What UTF-8 cannot hold, as in a path whose bytes are no UTF-8, is written as `\\udcff`."""
+    Text is written as UTF-8. Characters without a UTF-8 form, such as bytes of a path that are not UTF-8, are written as `\\udcff`."""
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
     def write(temporary: Path) -> None:
@@ -151,19 +154,19 @@ def write_atomic(path: Path, content: bytes | str) -> None:
 
 def write_output(path: Path, content: bytes | str) -> None:
     """`write_atomic` for a file that the user names. A device, a pipe or an open descriptor (/dev/null, /dev/stdout, `>(gzip > x)`)
-    is written to as it is: a file must not take its place. AlloyError."""
+    is written to directly, because a file must not replace it. AlloyError."""
     if not is_stream(path):
         write_atomic(path, content)
         return
-    with writing(path), path.open("wb") as file:
+    with file_errors(path), path.open("wb") as file:
         file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
 
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it; on any error nothing is left behind. AlloyError."""
+    """Let `write` fill a temporary file beside `path`, then rename it. On any error the temporary file is removed. AlloyError."""
     temporary = path.with_name(f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp")
     try:
-        with writing(path):
+        with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
             _remove_left_over(path.parent)
             write(temporary)
@@ -176,33 +179,33 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
 
 
 def is_stream(path: Path) -> bool:
-    """Whether a path leads to a device, a pipe or an open descriptor, and not to a file or a folder, or nowhere."""
+    """Whether a path is a device, a pipe or an open descriptor; False for a file, a folder, and a path that does not exist."""
     try:
         mode = path.stat().st_mode
         if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
             return True
-        leads = os.readlink(path) if path.is_symlink() else ""
-        return any(place.startswith("/proc/") for place in (leads, os.path.realpath(path.parent) + "/"))
+        target = os.readlink(path) if path.is_symlink() else ""
+        return any(place.startswith("/proc/") for place in (target, os.path.realpath(path.parent) + "/"))
     except (OSError, ValueError):
         return False
 
 
 def is_left_over(name: str) -> bool:
-    """Whether a file of this name is one of ours that a killed process may have left half-written."""
+    """Whether this is the name of a temporary file of alloykit, which a killed process may have left."""
     return _LEFT_OVER.fullmatch(name) is not None
 
 
 @cache
 def _machine() -> str:
-    """Tells machines apart that share a file system, and containers, whose process numbers mean nothing to each other."""
-    where = socket.gethostname()
+    """An id of this machine and container. Others that share the file system have other process numbers."""
+    name = socket.gethostname()
     with suppress(OSError):
-        where += os.readlink("/proc/self/ns/pid")
-    return hashlib.sha256(where.encode()).hexdigest()[:8]
+        name += os.readlink("/proc/self/ns/pid")
+    return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
 def _remove_left_over(folder: Path) -> None:
-    """Once per process and folder, before it writes there: remove temporary files of processes that are gone."""
+    """Remove temporary files of processes that no longer run: once per process and folder, before its first file there."""
     with _cleaning:
         if folder in _cleaned:
             return
@@ -217,7 +220,7 @@ def _remove_left_over(folder: Path) -> None:
 def _is_dead(machine: str, process: int, entry: os.DirEntry[str]) -> bool:
     if machine != _machine():
         return time.time() - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_SECONDS
-    if process == os.getpid():  # this process has not written here yet: a former one had the same number
+    if process == os.getpid():  # this process has not written here yet: an earlier one had the same number
         return True
     try:
         os.kill(process, 0)
@@ -229,7 +232,7 @@ def _is_dead(machine: str, process: int, entry: os.DirEntry[str]) -> bool:
 
 
 def _sync(folder: Path) -> None:
-    """Make a rename durable; file systems that cannot sync a folder say EINVAL."""
+    """Make a rename durable. File systems that cannot sync a folder raise EINVAL."""
     directory = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(directory)
@@ -248,9 +251,9 @@ def write_json(path: Path, value: Any) -> None:
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file; AlloyError if it is damaged or cannot be read."""
+    """The content of a JSON file. AlloyError if it is damaged or cannot be read."""
     try:
-        with writing(path):
+        with file_errors(path):
             return json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:
         raise AlloyError(

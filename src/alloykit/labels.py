@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.names import clean, quoted, refuse_repeats, shown, unknown
+from alloykit.names import clean_names, quoted, refuse_repeats, shown, unknown_name
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class LabelSpace:
             )
 
     def __getstate__(self) -> dict[str, Any]:
-        # Without the cached tensors: one on a GPU could not travel to a worker process.
+        # Without the cached tensors: a tensor on a GPU cannot be sent to a worker process.
         return {"names": self.names, "teachers": self.teachers}
 
     @classmethod
@@ -67,21 +67,23 @@ class LabelSpace:
             raise AlloyError(
                 expected=f"one name for each of {len(teachers)} teachers", got=f"{len(teacher_names)} names"
             )
-        shown = [f"'{name}'" for name in teacher_names or range(len(teachers))]
-        sets = [clean(labels, f"teacher {who}") for who, labels in zip(shown, teachers, strict=True)]
-        for who, labels in zip(shown, sets, strict=True):
+        teachers_shown = [f"'{name}'" for name in teacher_names or range(len(teachers))]
+        sets = [
+            clean_names(labels, f"teacher {teacher}") for teacher, labels in zip(teachers_shown, teachers, strict=True)
+        ]
+        for teacher, labels in zip(teachers_shown, sets, strict=True):
             if len(labels) < 2:
                 raise AlloyError(
-                    expected=f"at least 2 labels from teacher {who}",
+                    expected=f"at least 2 labels from teacher {teacher}",
                     got=f"{len(labels)} ({quoted(labels)})",
-                    hint="With one label a model has nothing to decide, and no confidence. Leave it out.",
+                    hint="A classifier with one label gives no confidence. Leave this teacher out.",
                 )
-        alias = _checked_aliases(aliases or {}, set(chain(*sets)))
-        sets = [tuple(alias.get(name, name) for name in labels) for labels in sets]
-        for who, labels in zip(shown, sets, strict=True):
-            refuse_repeats(labels, f"teacher {who}, after aliases")
+        renamed = _checked_aliases(aliases or {}, set(chain(*sets)))
+        sets = [tuple(renamed.get(name, name) for name in labels) for labels in sets]
+        for teacher, labels in zip(teachers_shown, sets, strict=True):
+            refuse_repeats(labels, f"teacher {teacher}, after aliases")
         if keep_apart is not False:
-            sets = _prefixed(sets, keep_apart, teacher_names)
+            sets = _keep_apart(sets, keep_apart, teacher_names)
         return cls(tuple(dict.fromkeys(chain(*sets))), tuple(sets))
 
     @property
@@ -119,7 +121,7 @@ class LabelSpace:
         return {(i, cpu): torch.tensor([self._positions[n] for n in t]) for i, t in enumerate(self.teachers)}
 
     def _index_on(self, teacher: int, device: torch.device) -> Tensor:
-        # One copy per device: scatter and gather run in every training step, and a copy to a GPU stalls it.
+        # One copy per device: scatter and gather run in every training step, and a copy to a GPU takes time.
         if (teacher, device) not in self._indices:
             self._indices[teacher, device] = self.index(teacher).to(device)
         return self._indices[teacher, device]
@@ -158,28 +160,28 @@ class LabelSpace:
 
     def shared(self) -> dict[str, tuple[int, ...]]:
         """Label -> its teachers, for the labels of two or more teachers, in the order of `names`."""
-        owners = {name: tuple(i for i, t in enumerate(self.teachers) if name in t) for name in self.names}
-        return {name: who for name, who in owners.items() if len(who) > 1}
+        having = {name: tuple(i for i, t in enumerate(self.teachers) if name in t) for name in self.names}
+        return {name: teachers for name, teachers in having.items() if len(teachers) > 1}
 
     def components(self) -> Tensor:
         """Which connected component each label of the union is in: int64 [C].
 
-        Labels of one teacher are connected, so two teachers are in one component when a chain of shared
-        labels leads from one to the other. Numbered by each component's first teacher: for disjoint sets it
-        is the teacher number.
+        Labels of one teacher are connected. So two teachers are in one component if a chain of shared labels
+        connects them. Components are numbered by their first teacher: for disjoint sets the number is the
+        teacher's.
         """
         root = list(range(self.n_teachers))
-        for owners in self.shared().values():
-            joined = {root[i] for i in owners}
+        for teachers in self.shared().values():
+            joined = {root[i] for i in teachers}
             root = [min(joined) if r in joined else r for r in root]
         number = {r: n for n, r in enumerate(sorted(set(root)))}
         component = {name: number[root[i]] for i, labels in enumerate(self.teachers) for name in labels}
         return torch.tensor([component[name] for name in self.names])
 
     def position(self, name: str) -> int:
-        """The position of a label in the union. Raises AlloyError, naming near misses, when it is unknown."""
+        """The position of a label in the union. AlloyError, with similar names, if it is unknown."""
         if name not in self._positions:
-            raise unknown("a label of the union", name, self.names)
+            raise unknown_name("a label of the union", name, self.names)
         return self._positions[name]
 
 
@@ -187,20 +189,20 @@ def _checked_aliases(aliases: Mapping[str, str], known: set[str]) -> dict[str, s
     alias = {old.strip(): new.strip() for old, new in aliases.items()}
     for old, new in alias.items():
         if old not in known:
-            raise unknown("an alias for a label that a teacher has", old, sorted(known))
+            raise unknown_name("an alias for a label that a teacher has", old, sorted(known))
         if not new:
             raise AlloyError(expected=f"a name for the alias of '{old}'", got="an empty one")
-        # a -> b -> c could mean b or c for a; asking is better than guessing.
+        # a -> b -> c could mean b or c for a: refuse it instead of guessing.
         if alias.get(new, new) != new:
             raise AlloyError(
-                expected="aliases that lead straight to the final name",
+                expected="aliases that give the final name directly",
                 got=f"'{old}' -> '{new}' -> '{alias[new]}'",
                 hint=f"Write `{old}: {alias[new]}`.",
             )
     return alias
 
 
-def _prefixed(
+def _keep_apart(
     sets: list[tuple[str, ...]], keep_apart: bool | Collection[str], teachers: Sequence[str] | None
 ) -> list[tuple[str, ...]]:
     if isinstance(keep_apart, str):
@@ -208,18 +210,18 @@ def _prefixed(
     counts = Counter(chain(*sets))
     chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
     for name in sorted(chosen - set(counts)):
-        raise unknown("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
-    apart = {name for name in chosen if counts[name] > 1}
-    if not apart:
+        raise unknown_name("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
+    separate = {name for name in chosen if counts[name] > 1}
+    if not separate:
         return sets
     if teachers is None or len(set(teachers)) != len(teachers):
         raise AlloyError(
-            expected=f"a different name for each teacher, to keep {quoted(sorted(apart))} apart",
+            expected=f"a different name for each teacher, to keep {quoted(sorted(separate))} apart",
             got="no names" if teachers is None else quoted(teachers),
         )
-    new = [tuple(f"{t}/{n}" if n in apart else n for n in s) for t, s in zip(teachers, sets, strict=True)]
-    # A prefixed name that is also someone's plain label would join what was to be kept apart.
-    if len(set(chain(*new))) != sum(counts[name] if name in apart else 1 for name in counts):
+    new = [tuple(f"{t}/{n}" if n in separate else n for n in s) for t, s in zip(teachers, sets, strict=True)]
+    # A prefixed name that equals another teacher's label would join labels that must stay apart.
+    if len(set(chain(*new))) != sum(counts[name] if name in separate else 1 for name in counts):
         raise AlloyError(
             expected="no label that equals another teacher's '<teacher>/<label>'",
             got=quoted(dict.fromkeys(chain(*new))),

@@ -1,4 +1,4 @@
-"""Names in messages, near misses among them, and a teacher's label names after the recipe's renaming."""
+"""Names in messages, similar names, and a teacher's label names after the recipe's renaming."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from alloykit.escape import visible
 _ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
 
-def near(name: str, known: Iterable[str]) -> str:
-    """The known name that was probably meant, in any case; "" if none is near."""
-    lowered = {other.lower(): other for other in known}
+def nearest_name(name: str, names: Iterable[str]) -> str:
+    """The name that was probably meant, in upper or lower case; "" if none is similar."""
+    lowered = {other.lower(): other for other in names}
     found = difflib.get_close_matches(name.lower(), lowered, n=1)
     return lowered[found[0]] if found else ""
 
 
 def quoted(names: Iterable[object] | None) -> str:
-    """Names in quotes, as a list in a sentence; very long names and lists are cut. "" if there are none."""
+    """Names in quotes, as a list in a sentence. Very long names and lists are cut. "" if there are none."""
     listed = [f"'{short(name)}'" for name in names or []]
     return ", ".join(listed[:30]) + (f" and {len(listed) - 30} more" if len(listed) > 30 else "")
 
 
 def short(name: object) -> str:
-    """A name on one line, cut to 40 characters: the header of a file without one is a text, and messages must not leak texts."""
+    """A name on one line, cut to 40 characters. It may be a text (the first line of a csv without a header), and messages must not leak texts."""
     return visible(str(name) if len(str(name)) <= 40 else f"{str(name)[:40]}…")
 
 
@@ -46,40 +46,40 @@ class _Shown(reprlib.Repr):
 
 
 def shown(value: object) -> str:
-    """Any value in a message: its repr, at most 200 characters of it, in little time however large the value is."""
+    """Any value in a message: at most 200 characters of its repr, computed quickly also for large values."""
     return (text := _Shown().repr(value))[:200] + ("…" if len(text) > 200 else "")
 
 
-def unknown(expected: str, got: str, known: Sequence[str]) -> AlloyError:
-    """The error for a name that is not among the known ones, with the nearest of them."""
-    guess = near(got, known)
+def unknown_name(expected: str, got: str, names: Sequence[str]) -> AlloyError:
+    """The error for a name that is not one of `names`. It suggests the most similar one."""
+    guess = nearest_name(got, names)
     hint = f"Did you mean '{guess}'? " if guess else ""
-    return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(known)}.")
+    return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(names)}.")
 
 
-def clean(names: Sequence[str], who: str) -> tuple[str, ...]:
-    """The names without outer spaces. Raises AlloyError for what is not a list of different, non-empty names."""
+def clean_names(names: Sequence[str], owner: str) -> tuple[str, ...]:
+    """The names without spaces at their ends. AlloyError for anything but a list of different, non-empty names."""
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise AlloyError(expected=f"a list of label names for {who}", got=shown(names))
+        raise AlloyError(expected=f"a list of label names for {owner}", got=shown(names))
     cleaned = tuple(name.strip() for name in names)
     if "" in cleaned:
         got = f"an empty one at position {cleaned.index('')}"
-        raise AlloyError(expected=f"a name for every label of {who}", got=got)
-    refuse_repeats(cleaned, who)
+        raise AlloyError(expected=f"a name for every label of {owner}", got=got)
+    refuse_repeats(cleaned, owner)
     return cleaned
 
 
-def refuse_repeats(names: Sequence[str], who: str) -> None:
-    """Raises AlloyError if a name is there twice."""
+def refuse_repeats(names: Sequence[str], owner: str) -> None:
+    """AlloyError if a name occurs twice."""
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
-        raise AlloyError(expected=f"different labels within {who}", got=f"{quoted(repeated)} more than once")
+        raise AlloyError(expected=f"different labels within {owner}", got=f"{quoted(repeated)} more than once")
 
 
 def is_anonymous(names: Iterable[str]) -> bool:
-    """Whether any name is a stand-in such as LABEL_0 (any case).
+    """Whether any name is a placeholder such as LABEL_0 (in upper or lower case).
 
-    One is enough: two teachers' LABEL_1 would be joined as one class, although nothing says that they are.
+    One is enough: the LABEL_1 of two teachers would be joined as one class, although they may be different.
     """
     return any(_ANONYMOUS.fullmatch(name.strip()) for name in names)
 
@@ -87,13 +87,13 @@ def is_anonymous(names: Iterable[str]) -> bool:
 def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tuple[str, ...]:
     """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
 
-    mapping: label name, or its position as an int or a string, -> new name; labels it does not mention keep
-    theirs. A key that is a name is read as the name, whatever its position. teacher: its name, for messages.
+    mapping: label name, or its position as an int or a string, -> new name. Other labels keep their names. A key
+    that is both a name and a position is read as a name. teacher: its name, for messages.
 
     Raises AlloyError for unknown or repeated keys, values that are not names, and results that are empty,
     not unique, or still anonymous (LABEL_0).
     """
-    old = clean(names, f"teacher '{teacher}'")
+    old = clean_names(names, f"teacher '{teacher}'")
     new: dict[int, str] = {}
     for key, value in mapping.items():
         if isinstance(key, bool) or not isinstance(value, str):
@@ -106,13 +106,13 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
         word = str(key).strip()
         number = int(word) if word.isascii() and word.isdecimal() else -1
         if word not in old and not 0 <= number < len(old):
-            raise unknown(f"a label of teacher '{teacher}', or its position", word, old)
+            raise unknown_name(f"a label of teacher '{teacher}', or its position", word, old)
         place = old.index(word) if word in old else number
         if place in new:
             wanted = f"each label of teacher '{teacher}' once in `labels:`"
             raise AlloyError(expected=wanted, got=f"{quoted([old[place]])} again, as {shown(key)}")
         new[place] = value
-    result = clean([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
+    result = clean_names([new.get(i, name) for i, name in enumerate(old)], f"teacher '{teacher}', after renaming")
     if is_anonymous(result):
         raise AlloyError(
             expected=f"real label names for teacher '{teacher}', since labels are joined by name",

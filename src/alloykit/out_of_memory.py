@@ -1,4 +1,4 @@
-"""How a lack of memory shows."""
+"""Detect out-of-memory errors."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import torch
 
 
 def is_out_of_memory(error: BaseException) -> bool:
-    """Whether it is memory that ran out: a GPU's, torch's on a CPU, or numpy's."""
+    """Whether an error means that memory ran out, on a GPU or on the CPU."""
     if isinstance(error, (torch.OutOfMemoryError, MemoryError)):
         return True
     text = str(error)
@@ -15,7 +15,7 @@ def is_out_of_memory(error: BaseException) -> bool:
 
 
 def release_memory(device: torch.device) -> None:
-    """Give back what torch keeps of an accelerator's memory for later."""
+    """Free the accelerator's memory that torch caches."""
     if device.type == "cuda":
         torch.cuda.empty_cache()
     elif device.type == "mps":

@@ -1,4 +1,4 @@
-"""The teachers' outputs for a batch of texts, in the one shape in which they reach a method."""
+"""The teachers' outputs for a batch of texts, in the form that methods get."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class TeacherRows:
-    """One teacher's answers for B texts.
+    """One teacher's outputs for B texts.
 
     `logits`: [B, C_i] float32, from the deterministic pass.
     `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
-    `passes`: [B] int64, how many passes each text got.
-    `pooled_states`: per layer that the method asked for, the mean of the text's token states, [B, d_i] float16.
-    `token_states`: per such layer, the states of the student's tokens, [B, L_s, d_i] (knowledge/online/online_source.py);
-    `token_mask`: [B, L_s] bool, the student's tokens that have a counterpart.
+    `passes`: [B] int64, number of passes of each text.
+    `pooled_states`: per layer that the method needs, the mean of the text's token states, [B, d_i] float16.
+    `token_states`: per such layer, the states aligned to the student's tokens, [B, L_s, d_i] (knowledge/online/online_source.py);
+    `token_mask`: [B, L_s] bool, the student's tokens that are aligned to a token of the teacher.
     `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
     """
 
@@ -36,7 +36,7 @@ class TeacherRows:
         return torch.softmax(self.logits / temperature, dim=-1)
 
     def mean_probabilities(self) -> Tensor:
-        """p̄_i = (1/K) Σ_k softmax(z_i(x; W_k)), [B, C_i] (MUKA Eqs. 7–8); the deterministic p_i without passes."""
+        """p̄_i = (1/K) Σ_k softmax(z_i(x; W_k)), [B, C_i] (MUKA Eqs. 7–8); without passes the deterministic p_i."""
         if self.probability_sum is None or self.passes is None:
             return self.probabilities()
         return self.probability_sum / self.passes.unsqueeze(-1)
@@ -44,10 +44,10 @@ class TeacherRows:
 
 @dataclass(frozen=True)
 class Rows:
-    """B texts: every teacher's answers, and the true labels where there are any.
+    """B texts: every teacher's outputs, and the true labels if there are any.
 
     `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
-    `embeddings`: [B, L, d], crafted in place of texts; `hidden`: [B, L] bool, the positions that the student does not see.
+    `embeddings`: [B, L, d], made instead of texts (AS-DFD). `hidden`: [B, L] bool, the positions that the student does not read.
     """
 
     teachers: tuple[TeacherRows, ...]
@@ -57,19 +57,20 @@ class Rows:
     hidden: Tensor | None = None
 
     def to_batch(self) -> dict[str, Any]:
-        """A nest of dicts and lists of tensors, which loaders and `accelerate` move between devices."""
+        """Nested dicts and lists of tensors, which loaders and `accelerate` can move between devices."""
         teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]
         rest = {k: v for k, v in vars(self).items() if k != "teachers"}
         return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None}
 
     @classmethod
     def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
+        """The inverse of `to_batch`."""
         teachers = tuple(TeacherRows(**t) for t in batch["teachers"])
         return cls(teachers, **{key: value for key, value in batch.items() if key != "teachers"})
 
 
 class Source(Protocol):
-    """Where rows come from: the store, or teachers kept alive. Indices count the texts of one table."""
+    """A source of rows: the store, or teachers in memory. Indices are positions in one table of texts."""
 
     def __len__(self) -> int: ...
 
@@ -92,23 +93,23 @@ class Sample:
 
 
 def sample(source: Source, size: int, seed: int = 0) -> Sample:
-    """At most `size` texts, drawn without replacement and in their order: all of them where there are no more."""
+    """At most `size` texts, sampled without replacement, in their order. All texts if there are no more."""
     n = len(source)
     if n <= size:
         return Sample(source, torch.arange(n))
-    drawn = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:size]
-    return Sample(source, drawn.sort().values)
+    sampled = torch.randperm(n, generator=torch.Generator().manual_seed(seed))[:size]
+    return Sample(source, sampled.sort().values)
 
 
 def chunks(source: Source, size: int = 1024) -> Iterator[Rows]:
-    """All rows of a source in order, `size` at a time; a text that occurs many times comes many times."""
+    """All rows of a source in order, `size` at a time. A repeated text is repeated here as well."""
     for start in range(0, len(source), size):
         yield source.rows(range(start, min(start + size, len(source))))
 
 
 @dataclass(frozen=True)
 class LabelsOnly:
-    """A source without teachers: true labels alone. `labels`: [n] int64."""
+    """A source with true labels and without teachers. `labels`: [n] int64."""
 
     labels: Tensor
 

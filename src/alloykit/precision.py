@@ -1,4 +1,4 @@
-"""Which floating-point numbers a machine is fast at."""
+"""Choose between float32 and bfloat16 for a machine."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ Precision = Literal["float32", "bfloat16"]
 
 
 def choose_precision(wanted: Literal["auto", "float32", "bfloat16"], device: str) -> Precision:
-    """`auto`: bfloat16 where the machine multiplies in it natively, else float32."""
+    """`auto`: bfloat16 if the device multiplies it natively, else float32."""
     if wanted != "auto":
         return wanted
     return "bfloat16" if native_bfloat16(device) else "float32"
 
 
 def native_bfloat16(device: str) -> bool:
-    """Whether bfloat16 products are the fast ones: on a GPU, and on CPUs with AVX512-BF16 or AMX (twice float32's rate)."""
+    """Whether bfloat16 is faster than float32: on a GPU, and (twice as fast) on CPUs with AVX512-BF16 or AMX."""
     if device == "cuda":
         return True
     checks = ("_is_avx512_bf16_supported", "_is_amx_tile_supported")  # torch has no public name for them

@@ -1,4 +1,4 @@
-"""Progress bars and plain lines, on standard error, so that standard output stays data."""
+"""Progress bars and lines on standard error. Standard output is for data."""
 
 from __future__ import annotations
 
@@ -13,39 +13,37 @@ from rich.console import Console
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.interrupts import raise_noted
-from alloykit.terminal import complain
+from alloykit.terminal import echo_error
 
-LINE_SECONDS = (
-    20.0  # between two lines about the same work; with batches of a few seconds, one comes at least every 30 s
-)
+LINE_SECONDS = 20.0  # between two lines about the same work; with slow batches at most 30 s pass between two lines
 
 _quiet = False
 _log: RunLog | None = None
 
 
 class RunLog:
-    """A file that gets every line with its time. Lines wait in memory until its folder holds the file `marker`."""
+    """A log file: every line with its time. Lines stay in memory until the folder holds the file `marker`."""
 
     def __init__(self, path: Path, marker: str) -> None:
         self.path, self.marker = path, marker
-        self.waiting: list[str] = []
+        self.pending: list[str] = []
         self.begun = False
 
     def write(self, text: str) -> None:
-        """A log that cannot be written loses its lines: no work is stopped for it."""
-        self.waiting.append(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
+        """Write a line. If the log cannot be written, the line is lost, and the work continues."""
+        self.pending.append(f"{time.strftime('%Y-%m-%d %H:%M:%S')} {text}\n")
         if (self.path.parent / self.marker).exists():
             with suppress(OSError), self.path.open("a", encoding="utf-8") as file:
-                file.writelines(self.waiting)
-            self.waiting, self.begun = [], True
+                file.writelines(self.pending)
+            self.pending, self.begun = [], True
 
 
 @contextmanager
 def logged_to(path: Path, marker: str) -> Iterator[None]:
-    """While the block runs, append what `say` and `bar` print to a file as well, also where nothing is printed (`set_quiet`).
+    """While the block runs, write the lines of `say` and `bar` to a log file as well, also with `set_quiet`.
 
-    Nothing is written before the folder holds the file `marker`: a refused command leaves no file. An error that ends the block
-    is the last line of a log that was begun. A block inside another one writes to its own file only.
+    Nothing is written before the folder holds the file `marker`, so that a refused command leaves no file. If an error ends the block,
+    it is the last line of the log. A block inside another block writes only to its own file.
     """
     global _log
     before, _log = _log, RunLog(path, marker)
@@ -66,29 +64,29 @@ def logged_to(path: Path, marker: str) -> Iterator[None]:
 
 
 def console() -> Console:
-    """Looked up at every use, because tests and notebooks replace sys.stderr."""
+    """A console on the current sys.stderr, which tests and notebooks may replace."""
     return Console(file=sys.stderr, quiet=_quiet, highlight=False, soft_wrap=True)
 
 
 def set_quiet(quiet: bool) -> None:
-    """Whether `say` and `bar` print nothing."""
+    """Set whether `say` and `bar` print nothing."""
     global _quiet
     _quiet = quiet
 
 
 def say(text: str) -> None:
-    """One line. Text of others is in it, so control characters are written out."""
+    """Print one line. It may hold foreign text, so control characters are written out."""
     if _log is not None:
         _log.write(visible(text))
     if not _quiet:
-        complain(visible(text))
+        echo_error(visible(text))
 
 
 @contextmanager
 def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], None]]:
-    """A bar with rate and time left on a terminal; elsewhere a line with both every LINE_SECONDS. One line when it is done.
+    """A progress bar on a terminal; otherwise a line every LINE_SECONDS. Both show rate and time left. One line at the end.
 
-    Yields `advance(n)`. total: 0 if there should be no bar and no lines.
+    Yields `advance(n)`. total: 0 for no bar and no lines.
     """
     from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn, TimeRemainingColumn
     from rich.text import Text
@@ -125,7 +123,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
 
 
 def _line(text: str, *, shown: bool) -> None:
-    """`say`, for the log alone where a bar shows the same."""
+    """`say`, but only to the log if a bar shows the same."""
     if shown:
         say(text)
     elif _log is not None:
@@ -139,7 +137,7 @@ def _so_far(done: int, total: int, unit: str, seconds: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Seconds, minutes or hours, as people say them."""
+    """A duration as text, in seconds, minutes or hours."""
     if seconds < 90:
         return f"{seconds:.0f} s"
     return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
@@ -147,17 +145,17 @@ def duration(seconds: float) -> str:
 
 @contextmanager
 def library_bars_off() -> Iterator[None]:
-    """No bars of transformers' and datasets' own: loading and saving take a second, and the rest has bars of ours."""
+    """Switch off the progress bars of transformers and datasets. Longer work has our own bars."""
     import datasets
     from transformers.utils import logging
 
-    shown, of_datasets = logging.is_progress_bar_enabled(), datasets.are_progress_bars_disabled()
+    transformers_bars, no_datasets_bars = logging.is_progress_bar_enabled(), datasets.are_progress_bars_disabled()
     logging.disable_progress_bar()
     datasets.disable_progress_bars()
     try:
         yield
     finally:
-        if shown:
+        if transformers_bars:
             logging.enable_progress_bar()
-        if not of_datasets:
+        if not no_datasets_bars:
             datasets.enable_progress_bars()

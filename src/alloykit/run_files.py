@@ -1,7 +1,7 @@
-"""The files of a run folder, checked once, when they are read: who reads one gets what is described here, or one AlloyError.
+"""The files of a run folder. Each is checked when it is read: the reader gets what is described here, or an AlloyError.
 
-Each kind is a dictionary with these keys, as it lies in the file. Keys that are not named here are kept, since methods and later
-versions add their own; nothing may rely on them. `null` in JSON is None.
+Each type is a dictionary with the keys of the file. Other keys are kept, because methods and later versions add keys; the code must not
+rely on them. `null` in JSON is None.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
-Measured = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)] | None
+OptionalNumber = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)] | None
 Count = Annotated[int, Field(ge=0, le=10**15)]
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Histogram = Annotated[list[Count], Field(min_length=1, max_length=10_000)]
@@ -36,7 +36,7 @@ _OPEN = ConfigDict(extra="allow", strict=True)
 
 
 def _is_report(value: dict[str, Any]) -> dict[str, Any]:
-    """ValueError for anything but what a method may tell, as JSON."""
+    """ValueError for anything but a `MethodReport` as JSON."""
     try:
         MethodReport.model_validate_json(json.dumps(value))
     except ValidationError as error:
@@ -60,7 +60,7 @@ class MethodSpec(TypedDict):
 
 
 class PoolTexts(TypedDict):
-    """How many texts of the pool are used; other keys count what was left out, by reason."""
+    """Number of texts of the pool that are used. Other keys count the rows that were left out, by reason."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     used: Count
@@ -68,12 +68,12 @@ class PoolTexts(TypedDict):
 
 
 class Health(TypedDict):
-    """One teacher over the pool (evaluation/health.py)."""
+    """One teacher on the pool (evaluation/health.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     max_probability: Share
     excess: Number
-    pass_variance: Measured
+    pass_variance: OptionalNumber
     predicted: dict[str, Count]
     unknown_tokens: Share | None
     truncated_texts: Share
@@ -87,7 +87,7 @@ class SureTeachers(TypedDict):
 
 
 class Agreement(TypedDict):
-    """How far the teachers agree over the pool (evaluation/supervision.py)."""
+    """How often the teachers agree on the pool (evaluation/supervision.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     sure_teachers: SureTeachers
@@ -108,7 +108,7 @@ class LabelSupervision(TypedDict):
 
 
 class SupervisionSummary(TypedDict):
-    """How the method treated the pool (evaluation/supervision.py)."""
+    """The method's supervision of the pool (evaluation/supervision.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Annotated[int, Field(ge=1, le=10**15)]
@@ -126,7 +126,7 @@ class LeastCertain(TypedDict):
 
 
 class StudentView(TypedDict):
-    """The student over the pool (evaluation/student_confidence.py)."""
+    """The student on the pool (evaluation/student_confidence.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Count
@@ -146,13 +146,13 @@ class ModelSize(TypedDict):
 
 
 class Generated(TypedDict):
-    """The texts that were written for one teacher (generation/quality.py)."""
+    """The texts that were generated for one teacher (generation/quality.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Count
     control: Share | None
     confidence: Share | None
-    perplexity: Measured
+    perplexity: OptionalNumber
     distinct_2: Number
     self_bleu: Number
     control_by_label: dict[str, Share | None]
@@ -174,7 +174,7 @@ class Score(TypedDict):
 
 
 class Comparison(TypedDict):
-    """Whoever is judged against another (evaluation/significance.py)."""
+    """The comparison of two classifiers (evaluation/significance.py)."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     difference: Number
@@ -221,7 +221,7 @@ class OracleDistance(TypedDict):
 
 
 class Evaluation(TypedDict):
-    """What labelled test texts say (evaluation/labelled.py). confusion: [C, C], true labels by answers."""
+    """Results on the labelled test texts (evaluation/labelled.py). confusion: [C, C], true labels by predicted labels."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Annotated[int, Field(ge=1, le=10**15)]
@@ -236,7 +236,7 @@ class Evaluation(TypedDict):
 
 
 class Metrics(TypedDict):
-    """metrics.json: what was measured, and every warning."""
+    """metrics.json: measurements and warnings."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     method: MethodSpec
@@ -257,7 +257,7 @@ class Metrics(TypedDict):
 
 
 class Entry(TypedDict):
-    """One line of the training's history; methods add numbers of their own."""
+    """One entry of the training's history. Methods may add numbers."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     step: Count
@@ -268,7 +268,7 @@ class Entry(TypedDict):
 
 
 class TrainingRecord(TypedDict):
-    """training.json: losses, checks, the step that was taken."""
+    """training.json: losses, checks, the selected step."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     steps: Count
@@ -291,7 +291,7 @@ class EnvironmentRecord(TypedDict):
 
 
 class GenerationSummary(TypedDict):
-    """generation.json beside texts that were written."""
+    """generation.json beside generated texts."""
 
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     texts: Count
@@ -299,50 +299,52 @@ class GenerationSummary(TypedDict):
     teachers: dict[str, Generated]
 
 
-def _same(names: Iterable[str], wanted: Iterable[str], where: str) -> None:
+def _check_names(names: Iterable[str], wanted: Iterable[str], where: str) -> None:
     if missing := [name for name in wanted if name not in set(names)]:
         raise ValueError(f"{where} has nothing for '{short(missing[0])}'")
 
 
-def _equally_long(lists: Iterable[list[Any]], where: str) -> None:
+def _check_equal_lengths(lists: Iterable[list[Any]], where: str) -> None:
     if len({len(values) for values in lists}) > 1:
         raise ValueError(f"{where}: lists of different lengths")
 
 
-def _agrees(metrics: Metrics) -> Metrics:
-    """ValueError where one part of metrics.json does not fit another."""
+def _check_metrics(metrics: Metrics) -> Metrics:
+    """ValueError if one part of metrics.json does not fit another."""
     labels, teachers = metrics["labels"], metrics["teachers"]
     if len(set(labels)) < len(labels):
         raise ValueError("labels: the same label twice")
-    for name, known in teachers.items():
-        _same(labels, known, f"labels, of which teacher '{short(name)}' knows one more,")
-    _same(teachers, metrics.get("health", {}), "teachers")
+    for name, teacher_labels in teachers.items():
+        _check_names(labels, teacher_labels, f"labels (teacher '{short(name)}' has one more)")
+    _check_names(teachers, metrics.get("health", {}), "teachers")
     if agreement := metrics.get("agreement"):
-        _equally_long(agreement["confidence"].values(), "agreement.confidence")
+        _check_equal_lengths(agreement["confidence"].values(), "agreement.confidence")
     if summary := metrics.get("supervision"):
-        _same(summary["labels"], labels, "supervision.labels")
+        _check_names(summary["labels"], labels, "supervision.labels")
         for row in summary["labels"].values():
-            _same(row["teacher_share"] or teachers, teachers, "supervision.labels.….teacher_share")
+            _check_names(row["teacher_share"] or teachers, teachers, "supervision.labels.….teacher_share")
     if evaluation := metrics.get("evaluation"):
-        _tested(evaluation, labels, teachers)
+        _check_evaluation(evaluation, labels, teachers)
     return metrics
 
 
-def _tested(evaluation: Evaluation, labels: list[str], teachers: Mapping[str, Any]) -> None:
+def _check_evaluation(evaluation: Evaluation, labels: list[str], teachers: Mapping[str, Any]) -> None:
     judged, scores = evaluation["judged"], evaluation["scores"]
-    _same(scores, [judged], "evaluation.scores")
-    _same(scores[judged], ["interval"], f"evaluation.scores.{short(judged)}")
-    _same(evaluation["reliability"], [judged], "evaluation.reliability")
+    _check_names(scores, [judged], "evaluation.scores")
+    _check_names(scores[judged], ["interval"], f"evaluation.scores.{short(judged)}")
+    _check_names(evaluation["reliability"], [judged], "evaluation.reliability")
     for name, score in scores.items():
-        _same(score["groups"], teachers, f"evaluation.scores.{short(name)}.groups")
+        _check_names(score["groups"], teachers, f"evaluation.scores.{short(name)}.groups")
     if [len(row) for row in evaluation["confusion"]] != [len(labels)] * len(labels):
         raise ValueError("evaluation.confusion: not a row and a column for every label")
-    _equally_long([evaluation["confidence"]["right"], evaluation["confidence"]["wrong"]], "evaluation.confidence")
+    _check_equal_lengths(
+        [evaluation["confidence"]["right"], evaluation["confidence"]["wrong"]], "evaluation.confidence"
+    )
     for routed in (evaluation["routing"] or {}).values():
-        _same(routed["to"], teachers, "evaluation.routing.….to")
+        _check_names(routed["to"], teachers, "evaluation.routing.….to")
 
 
-def _checks_are_whole(training: TrainingRecord) -> TrainingRecord:
+def _check_history(training: TrainingRecord) -> TrainingRecord:
     for entry in training["history"]:
         if "eval_criterion" in entry and "eval_standard_error" not in entry:
             raise ValueError(f"history: no eval_standard_error at step {entry['step']}")
@@ -353,12 +355,12 @@ def _checks_are_whole(training: TrainingRecord) -> TrainingRecord:
 
 _AGAIN = "Delete it and run the recipe again with the same `output`: finished parts are kept."
 _KINDS: dict[str, tuple[TypeAdapter[Any], str]] = {
-    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(_agrees)]), _AGAIN),
-    TRAINING: (TypeAdapter(Annotated[TrainingRecord, AfterValidator(_checks_are_whole)]), "Delete it: only the report reads it."),
+    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(_check_metrics)]), _AGAIN),
+    TRAINING: (TypeAdapter(Annotated[TrainingRecord, AfterValidator(_check_history)]), "Delete it: only the report reads it."),
     ENVIRONMENT: (TypeAdapter(EnvironmentRecord), _AGAIN),
     SUMMARY: (TypeAdapter(GenerationSummary), "Delete it: only the report reads it."),
 }  # fmt: skip
-_LARGEST = 2**30  # bytes; the largest true metrics.json, of thousands of labels, has a tenth of it
+_MAX_BYTES = 2**30  # the largest real metrics.json, with thousands of labels, has a tenth of it
 
 
 def read_metrics(folder: Path) -> Metrics | None:
@@ -377,7 +379,7 @@ def read_environment(folder: Path) -> EnvironmentRecord | None:
 
 
 def read_summary(folder: Path) -> GenerationSummary | None:
-    """generation.json of a folder of written texts; None if it is not there. AlloyError."""
+    """generation.json of a folder of generated texts; None if it is not there. AlloyError."""
     return cast("GenerationSummary | None", _read(folder / SUMMARY))
 
 
@@ -388,14 +390,14 @@ def recipe_of(folder: Path) -> Recipe:
 
 def _read(path: Path) -> Any:
     kind, hint = _KINDS[path.name]
-    return checked(path, kind, hint)
+    return read_checked(path, kind, hint)
 
 
 Kind = TypeVar("Kind")
 
 
-def checked(path: Path, kind: TypeAdapter[Kind], hint: str) -> Kind | None:
-    """A JSON file's content as `kind` describes it; None if there is no such file. AlloyError names the file, the places in it and what
+def read_checked(path: Path, kind: TypeAdapter[Kind], hint: str) -> Kind | None:
+    """The content of a JSON file, checked against `kind`; None if there is no such file. The AlloyError names the file, the keys and what
     was expected there."""
     if not path.exists():
         return None
@@ -404,7 +406,7 @@ def checked(path: Path, kind: TypeAdapter[Kind], hint: str) -> Kind | None:
             raise AlloyError(
                 expected=f"a file {path}", got="a folder" if path.is_dir() else "something else", hint=hint
             )
-        if path.stat().st_size > _LARGEST:
+        if path.stat().st_size > _MAX_BYTES:
             raise AlloyError(expected=f"a file {path} that alloykit wrote", got="one of more than 1 GB", hint=hint)
         return kind.validate_json(path.read_bytes(), strict=True)
     except OSError as error:
@@ -420,7 +422,7 @@ def checked(path: Path, kind: TypeAdapter[Kind], hint: str) -> Kind | None:
 
 
 def _problem(error: Any) -> str:
-    """Where, what was expected, what is there."""
+    """The message for one problem: the key, what was expected, what is there."""
     where = visible(".".join(short(part) for part in error["loc"]))
     message = visible(error["msg"].removeprefix("Value error, "))[:200]
     got = error["input"]

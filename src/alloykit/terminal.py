@@ -1,4 +1,4 @@
-"""What commands print: data and answers on standard output, messages on standard error. All of it is safe for a terminal."""
+"""Print: data and results on standard output, messages on standard error. All output is safe for a terminal."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Guarded:
-    """Standard output, whose failures are AlloyErrors: whoever prints, typer's help and libraries too. A closed pipe stays BrokenPipeError."""
+    """Standard output whose errors are AlloyErrors, also for output of typer and other libraries. A closed pipe stays a BrokenPipeError."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -29,9 +29,9 @@ class Guarded:
     def flush(self) -> None:
         self._guarded(self._stream.flush)
 
-    def _guarded(self, act: Callable[..., Any], *arguments: str) -> Any:
+    def _guarded(self, function: Callable[..., Any], *arguments: str) -> Any:
         try:
-            return act(*arguments)
+            return function(*arguments)
         except BrokenPipeError:
             raise
         except OSError as error:
@@ -47,9 +47,9 @@ class Guarded:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """While the block runs, standard output is `Guarded`; at its end everything that was printed is out, or an error says that it is not."""
+    """While the block runs, standard output is `Guarded`. At its end all output is flushed; AlloyError if that fails."""
     before = sys.stdout
-    if before is None:  # closed by whoever started the command
+    if before is None:  # the caller of the command closed it
         yield
         return
     sys.stdout = Guarded(before)  # type: ignore[assignment]
@@ -61,7 +61,7 @@ def guarded() -> Iterator[None]:
 
 
 def write(text: str) -> None:
-    """Text that is safe already, to standard output."""
+    """Write text that is already safe to standard output."""
     if sys.stdout is None:
         raise AlloyError(
             expected="an open standard output", got="a closed one", hint="Send it to a file, or to /dev/null."
@@ -70,7 +70,7 @@ def write(text: str) -> None:
 
 
 def echo(text: object) -> None:
-    """One line."""
+    """Print one line."""
     write(f"{visible(text)}\n")
 
 
@@ -83,7 +83,7 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
 
 
 def show(renderable: Any, *, soft_wrap: bool = False) -> None:
-    """Something of rich's. Its foreign parts must be `plain`: rich reads [tags] in strings."""
+    """Print an object of rich. Foreign text in it must be `plain`, because rich reads [tags] in strings."""
     from rich.console import Console
 
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
@@ -93,14 +93,14 @@ def show(renderable: Any, *, soft_wrap: bool = False) -> None:
 
 
 def plain(text: object) -> Text:
-    """Foreign text for rich, which would take [tags] in a string as its own."""
+    """Foreign text as an object of rich, which would read [tags] in a string."""
     from rich.text import Text
 
     return Text(visible(text))
 
 
-def complain(message: object) -> None:
-    """A message on standard error. One that cannot be written is lost: no work is stopped for it."""
+def echo_error(message: object) -> None:
+    """Print a message on standard error. A message that cannot be written is lost, and the work continues."""
     if sys.stderr is not None:
         with suppress(OSError):
             sys.stderr.write(f"{visible(message, lines=True)}\n")
@@ -108,7 +108,7 @@ def complain(message: object) -> None:
 
 
 def open_streams() -> None:
-    """Give closed standard streams a place, so that no file of ours gets their number and what libraries print."""
+    """Open /dev/null for closed standard streams, so that no file gets their number and the output of libraries."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
@@ -117,7 +117,7 @@ def open_streams() -> None:
 
 
 def drop_unwritten() -> None:
-    """Forget what could not be written, so that Python does not try again, and complain, when it ends."""
+    """Discard output that could not be written, so that Python does not try again and print an error when it exits."""
     for stream in (sys.stdout, sys.stderr):
         try:
             if stream is not None:

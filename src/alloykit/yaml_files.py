@@ -1,4 +1,4 @@
-"""Read YAML safely: plain values only, at most so many of them, and one error for whatever is wrong with a file."""
+"""Read YAML safely: only plain values, a limited number of them, and one AlloyError for any problem."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from alloykit.errors import AlloyError
 from alloykit.names import shown
 
 MAX_BYTES = 1_000_000  # of a file
-MAX_VALUES = 20_000  # keys and values of a file, each alias counted as everything that it stands for
-MAX_DEPTH = 50  # lists and mappings inside each other
+MAX_VALUES = 20_000  # keys and values of a file; an alias counts as all values that it stands for
+MAX_DEPTH = 50  # nested lists and mappings
 MAX_NUMBER = 100  # characters of a number
 PLAIN = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 
@@ -46,7 +46,7 @@ class _Loader(yaml.SafeLoader):
             self._depth -= 1
         if not alias:
             self._sizes[id(node)] = self._size(node)
-        elif id(node) not in self._sizes:  # a node gets its size when it is complete
+        elif id(node) not in self._sizes:  # a node has a size only when it is complete
             raise _Refused("an alias that stands for a part of itself", self._next())
         return node
 
@@ -55,7 +55,7 @@ class _Loader(yaml.SafeLoader):
         return event
 
     def _size(self, node: Node | None) -> int:
-        """Values that a node stands for, those behind aliases counted each time."""
+        """Number of values of a node. Values behind aliases are counted each time."""
         if not isinstance(node, SequenceNode | MappingNode):
             return 1
         children = node.value if isinstance(node, SequenceNode) else [part for pair in node.value for part in pair]
@@ -86,7 +86,7 @@ class _Loader(yaml.SafeLoader):
         return super().construct_mapping(node, deep)
 
     def _refuse_repeated_keys(self, node: MappingNode) -> None:
-        # PyYAML keeps the last of equal keys and says nothing. Only keys as written: what `<<` brings may be replaced.
+        # PyYAML silently keeps the last of equal keys. Only written keys are checked: keys from `<<` may be replaced.
         seen: set[tuple[str, str]] = set()
         for key, _ in node.value:
             if isinstance(key, ScalarNode):
@@ -95,10 +95,10 @@ class _Loader(yaml.SafeLoader):
                 seen.add((key.tag, key.value))
 
 
-# Dates stay strings: nothing here is a date, and 2024-13-45 may be the name of a label.
+# Dates stay strings: recipes have no dates, and 2024-13-45 may be the name of a label.
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in found if not tag.endswith(":timestamp")]
-    for first, found in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
+    for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
@@ -111,14 +111,14 @@ def _check_characters(node: ScalarNode) -> None:
         raise _Refused("a NUL character", node)
 
 
-def parse_yaml(text: str, source: str) -> Any:
+def parse_yaml(text: str, name: str) -> Any:
     """The values of a YAML document: None, bool, int, float, str, list and dict, as a tree of at most MAX_VALUES.
 
-    source: what messages call it. AlloyError, with line and column, for invalid YAML, tags for other types, repeated keys,
-    aliases that multiply values beyond the limit, too many levels, and characters that are no text.
+    name: of the text, in messages. AlloyError, with line and column, for invalid YAML, tags for other types, repeated keys,
+    aliases that multiply values beyond the limit, too many levels, and characters that are not text.
     """
     if len(text) > MAX_BYTES:
-        raise AlloyError(expected=f"at most {MAX_BYTES:,} characters of YAML in {source}", got=f"{len(text):,}")
+        raise AlloyError(expected=f"at most {MAX_BYTES:,} characters of YAML in {name}", got=f"{len(text):,}")
     try:
         loader = _Loader(text)
         try:
@@ -133,8 +133,8 @@ def parse_yaml(text: str, source: str) -> Any:
         mark = getattr(error, "problem_mark", None)
         where = f" in line {mark.line + 1}, column {mark.column + 1}" if mark else ""
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
-        hint = "Mind indentation, brackets and colons." if not isinstance(error, _Refused | ConstructorError) else ""
-        raise AlloyError(expected=f"YAML in {source}", got=f"{problem}{where}", hint=hint) from error
+        hint = "Check indentation, brackets and colons." if not isinstance(error, _Refused | ConstructorError) else ""
+        raise AlloyError(expected=f"YAML in {name}", got=f"{problem}{where}", hint=hint) from error
 
 
 def read_yaml(path: Path) -> Any:

@@ -1,98 +1,206 @@
-"""Alloy's page: how much of the way it goes, which spread is whose, and intervals over seeds; by hand-made cells."""
+"""Alloy's page: the best rival of every cell, means over sets, intervals, what is not run; by hand-made cells."""
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import torch
 
-from benchmarks.alloy import bar, page, routed, seeds
-from benchmarks.alloy.methods import STARTS
+from alloykit.evaluation.significance import paired_interval
+from benchmarks.alloy import page, students, targets
+from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
+from benchmarks.alloy.details import ablations
+from benchmarks.alloy.methods import ABLATIONS, RIVAL_STUDENTS, RIVALS
+from benchmarks.alloy.not_run import not_run
+from benchmarks.alloy.overview import by_pool, by_setting, over_sets
+from benchmarks.alloy.scores import bits, scores
+from benchmarks.alloy.settings import CHOICE, REPORTED, by_set, in_order, settings
+from benchmarks.harness.results import letters
+from benchmarks.harness.summary import corrected, difference
 
-
-def cell(accuracy: float, answers: str) -> dict[str, Any]:
-    return {"status": "done", "accuracy": accuracy, "answers": answers}
-
-
-def test_the_share_of_the_way() -> None:
-    """Two seeds: 0.5 → 0.7 of 0.75 and 0.4 → 0.6 of 0.65; in balance 1/2 → 2/3 of the labels' texts."""
-    cells: dict[str, Any] = {}
-    for seed, (a, b, c) in enumerate([(0.5, 0.7, 0.75), (0.4, 0.6, 0.65)]):
-        part = {"muka-soft": cell(a, "aabb"), "alloy": cell(b, "aaab"), "oracle": cell(c, "aaab")}
-        part["teachers"] = {"status": "done", "labels": "aaab"}
-        cells |= {f"ohsumed/disjoint/{seed}/{m}": v for m, v in part.items()}
-    [case] = bar.cases(cells)
-    assert (case.gained, case.gap) == (pytest.approx(0.2), pytest.approx(0.25))
-    assert case.more == pytest.approx([1 - (2 / 3 + 1) / 2] * 2)
-    assert not case.tuned
-    assert bar.cases({k: v for k, v in cells.items() if k != "ohsumed/disjoint/1/alloy"}) == [], "not all seeds yet"
-    lines = bar.summary([case])
-    assert any("| 1 | +20.0 | +25.0 | 80% | 80% of 1 | 0 | +16.7" in line for line in lines)
-    assert "| 80% |" in bar.each([case])[2]
-    worse = bar.Case("shared", "x", True, 0.5, 0.6, 0.55, [-0.01, -0.02])
-    assert any("(x, shared) | 0 | 1 |" in line for line in bar.summary([worse]))
-    assert any("100% of 1 | 1 | -1.5 (x, shared)" in line for line in bar.summary([worse])), "none counts above 100 %"
+SETTINGS = {s.name: s for s in settings()}
+LABELS = np.array([0, 1] * 50)
+ABOUT: dict[str, Any] = {
+    "commit": "abc", "environment": {"python": "3", "torch": "2", "transformers": "5", "threads": 1, "gpu": None},
+}  # fmt: skip
 
 
-def test_whose_spread_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Students of the same teachers lie one point apart, teachers ten."""
-    monkeypatch.setattr(
-        page,
-        "cells_of",
-        lambda _: {f"ag_news/disjoint/{s}/{m}": cell(0.5 + s / 10, "a") for s in range(3) for m in seeds.TARGETS},
+def outcome(right: int, labels: np.ndarray[Any, Any] = LABELS) -> Outcome:
+    return Outcome(np.arange(len(labels)) < right, labels)
+
+
+def case(name: str, *seeds: tuple[int, int, int, int], pool: str = "disjoint") -> Case:
+    """Of each seed, texts of 100 that the ensemble, energy, Alloy and perfect routing have right."""
+    ways = ("ensemble", "energy", "alloy", "oracle")
+    found = {s: dict(zip(ways, map(outcome, right), strict=True)) for s, right in enumerate(seeds)}
+    return Case(SETTINGS[name], pool, ("ensemble", "energy"), found)
+
+
+def student_cells(setting: str, pool: str, seed: int, right: dict[str, int]) -> dict[str, Any]:
+    found = {m: {"answers": letters([y if i < n else 1 - y for i, y in enumerate(LABELS)])} for m, n in right.items()}
+    found["teachers"] = {"labels": letters(LABELS.tolist())}
+    return {f"{setting}/{pool}/{seed}/{m}": {"status": "done", **ABOUT, **cell} for m, cell in found.items()}
+
+
+def target_cells(setting: str, pool: str, seed: int, right: dict[str, int], ours: dict[str, int]) -> dict[str, Any]:
+    def way(n: int) -> dict[str, Any]:
+        answers = torch.tensor([y if i < n else 1 - y for i, y in enumerate(LABELS)])
+        found = scores(answers, torch.tensor(LABELS), each=True)
+        pool_has = {"weight_on_foreign": n / 200} if pool.startswith("foreign") else {}
+        return {"pool": {k: v / 2 for k, v in found.items() if k != "right"}, "test": found, **pool_has}
+
+    about = {"labels": letters(LABELS.tolist()), "own": [0.9, 0.8], "ways": {m: way(n) for m, n in right.items()}}
+    cells = {"rivals": about, **{m: way(n) for m, n in ours.items()}}
+    return {f"{setting}/{pool}/{seed}/{m}": {"status": "done", **ABOUT, **cell} for m, cell in cells.items()}
+
+
+def test_scores_and_bits() -> None:
+    answers, labels = torch.tensor([0, 0, 1, 0, 0, 0, 0, 0, 0, 2]), torch.tensor([0, 0, 1, 1, 0, 0, 0, 0, 0, 0])
+    found = scores(answers, labels, each=True)
+    assert found["accuracy"] == pytest.approx(0.8)
+    assert found["balanced_accuracy"] == pytest.approx((7 / 8 + 1 / 2) / 2)
+    assert bits(found["right"], 10).tolist() == (answers == labels).tolist()
+    assert "right" not in scores(answers, labels)
+
+
+def test_a_difference_over_the_same_or_over_other_texts() -> None:
+    a, b = [np.arange(50) < n for n in (30, 32, 34)], [np.arange(50) < n for n in (20, 21, 25)]
+    assert difference(a, b, same_texts=True) == paired_interval(np.stack(a), np.stack(b))
+    found = difference([a[0], a[1][:40], a[2]], [b[0], b[1][:40], b[2]], same_texts=False)
+    each = np.array([0.2, 11 / 40, 0.18])
+    half = 4.302653 * each.std(ddof=1) / np.sqrt(3)
+    assert (found["low"], found["high"]) == (pytest.approx(each.mean() - half), pytest.approx(each.mean() + half))
+    assert 0.01 < found["p"] < 0.05
+    assert difference(a[:1], b[:1], same_texts=False) == paired_interval(a[0], b[0])
+    assert [f["p_holm"] for f in corrected([{"p": 0.02}, {"p": 0.03}])] == [0.04, 0.04]
+
+
+def test_the_best_rival_is_chosen_in_every_cell() -> None:
+    one = case("ag_news", (60, 70, 80, 90), (65, 50, 60, 85))
+    assert one.best == {0: "energy", 1: "ensemble"}
+    assert one.which == "Energy (1), Ensemble (1)"
+    assert one.mean("best") == pytest.approx(0.675)
+    assert (one.gained, one.gap) == (pytest.approx(0.025), pytest.approx(0.2))
+    assert one.less("best")["difference"] == pytest.approx(0.025)
+    assert one.mean("energy", "balanced") == pytest.approx(0.6)
+    assert case("ag_news", (60, 70, 80, 90)).which == "Energy"
+
+
+def test_a_mean_over_sets_counts_every_set_once() -> None:
+    found = [case("ag_news", (0, 0, 10, 20)), case("ag_news-deal1", (0, 0, 20, 20)), case("abstracts5", (0, 0, 40, 50))]
+    assert over_sets(found, lambda c: c.gained) == pytest.approx((0.15 + 0.40) / 2)
+
+
+def test_by_setting_and_by_pool() -> None:
+    found = [
+        case("ag_news", (60, 70, 80, 90)),
+        case("google_snippets", (60, 65, 60, 65)),
+        case("ohsumed-4", (60, 70, 80, 90)),
+    ]
+    lines = by_setting(found)
+    assert any(
+        line.startswith("| AG News | choice | Energy | 70.0 | 80.0 | 90.0 | ") and "| 50% | +10.0 | 1 |" in line
+        for line in lines
     )
-    cells = {f"ag_news/disjoint/{s}/{seeds.named(m, n)}": cell(0.5 + s / 10 + k / 100, "a")
-             for s in range(3) for m in seeds.TARGETS for k, n in zip((1, 2), seeds.STUDENT_SEEDS, strict=True)}  # fmt: skip
-    lines = page._seeds(seeds.TABLE, cells)
-    assert "| AG News | Alloy | 61.0 | 10.0 | 1.0 | 50.0 to 72.0 |" in lines
-    assert "| AG News | Alloy − MUKA-Soft | 0.0 | 0.0 | 0.0 | 0.0 to 0.0 |" in lines
-
-
-def test_an_interval_over_seeds() -> None:
-    assert routed.difference([0.5, 0.6, 0.7], [0.4, 0.5, 0.6]) == "+10.0 (+10.0 to +10.0)"
-    assert routed.difference([0.50, 0.51, 0.52], [0.5, 0.5, 0.5]) == "+1.0 (−1.5 to +3.5)", (
-        "t of two degrees of freedom: 4.30"
+    assert any(line.startswith("| Google Snippets | reported |") and "| no gap | −5.0 |" in line for line in lines)
+    assert "| *mean, reported sets* |  |  | 67.5 | 70.0 | 77.5 | +2.5 | 25% | +2.5 |  |" in lines
+    assert (
+        "- Sets of the choice: Alloy is on average 10.0 points above the best rival, and below it in 0 of 1 settings. Worst case: +10.0 (AG News)."
+        in lines
     )
-    assert routed.difference([], []) == "–"
+    assert any("below it in 1 of 2 settings. Worst case: −5.0 (Google Snippets)." in line for line in lines)
+    pools = by_pool({"disjoint": found, "natural": [case("ag_news", (90, 70, 80, 90), pool="natural")], "shared": []})
+    assert (
+        "| disjoint | all sets | 3 / 3 | 68.3 | 73.3 | 81.7 | +5.0 | 38% | 1 of 3 | −5.0 (Google Snippets) |" in pools
+    )
+    assert (
+        "| natural | sets of the choice | 1 / 1 | 90.0 | 80.0 | 90.0 | −10.0 | no gap | 1 of 1 | −10.0 (AG News) |"
+        in pools
+    )
+    assert not any("shared" in line for line in pools)
 
 
-def test_where_it_fell_back() -> None:
-    def told(*warnings: str) -> dict[str, Any]:
-        return {"status": "done", "routes": {"alloy-entropy": {"warnings": list(warnings)}}}
+def test_a_setting_is_there_with_the_seeds_that_are_complete() -> None:
+    every = dict.fromkeys(RIVAL_STUDENTS, 50) | {"alloy": 60, "oracle": 70}
+    cells = student_cells("ohsumed-4", "disjoint", 0, every) | student_cells("ag_news", "disjoint", 1, every)
+    cells |= student_cells("ag_news", "disjoint", 2, {m: n for m, n in every.items() if m != "uhc"})
+    cells |= student_cells(
+        "ag_news", "natural", 0, {m: n for m, n in every.items() if m not in ("uhc", "muka-soft", "max_logit")}
+    )
+    assert [(c.setting.name, list(c.outcomes)) for c in student_cases(cells, "disjoint")] == [
+        ("ag_news", [1]),
+        ("ohsumed-4", [0]),
+    ]
+    [natural] = student_cases(cells, "natural")
+    assert natural.rivals == ["vanilla_kd", "energy"]
 
-    cells = {
-        "ohsumed/shared/0/routes": told("two disagree: MUKA's weights serve", "nothing fits: MUKA's weights serve"),
-        "ohsumed/shared/1/routes": told("42% of the texts seem to be nobody's"),
-        "ohsumed/shared/0/gate": {"status": "done"},
-    }
-    lines = routed.not_used(cells)
-    assert lines[0].startswith("Alloy used MUKA's weights instead of its own fit in 1 of 2 pools")
-    assert "| ohsumed/shared/0 | two disagree; nothing fits |" in lines
-    assert not any("nobody's" in line for line in lines), "that fit is used"
-    assert routed.not_used({"ohsumed/shared/1/routes": cells["ohsumed/shared/1/routes"]}) == []
+
+def test_variants_are_compared_in_the_cases_that_have_them() -> None:
+    variant = next(iter(ABLATIONS))
+    rivals = dict.fromkeys([*RIVALS, "gate", "oracle"], 60)
+    cells = target_cells("ag_news", "disjoint", 0, rivals, {"alloy": 70, variant: 65})
+    cells |= target_cells("abstracts5", "disjoint", 0, rivals, {"alloy": 70})
+    lines = ablations({"disjoint": target_cases(cells, "disjoint")}, [variant])
+    assert f"| disjoint | {variant} | sets of the choice | 1 | 70.0 | 65.0 | −5.0 (AG News) | −5.0 (AG News) |" in lines
 
 
-def test_all_sets_and_pools_at_a_glance() -> None:
-    """Two sets with one seed each; Alloy's every start five points above MUKA on one of them, and below on the other."""
+def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    students_right = dict.fromkeys([*RIVAL_STUDENTS, "supervised"], 60) | {"alloy": 80, "oracle": 90}
+    rivals = dict.fromkeys([*RIVALS, "gate", "oracle"], 60)
+    ours = dict.fromkeys(["alloy", *ABLATIONS], 70)
+    cells = {students.TABLE.name: student_cells("ag_news", "disjoint", 0, students_right), targets.TABLE.name: {}}
+    for pool in ("disjoint", "foreign50"):
+        known = {m: n for m, n in rivals.items() if m != "muka-soft" or pool == "disjoint"}
+        cells["targets"] |= target_cells("google_snippets", pool, 0, known, ours)
+    cells["targets"]["ag_news/disjoint/0/alloy"] = {"status": "failed", "error": "it broke"}
+    monkeypatch.setattr(page, "cells_of", lambda table: cells[table.name])
+    monkeypatch.setattr(page, "measured", lambda *_: None)
+    monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
+    page.write()
+    text = (tmp_path / "alloy.md").read_text("utf-8")
+    assert "| AG News | choice |" in text
+    assert "| Google Snippets | reported |" in text
+    assert "| AG News | 80.0 / 80.0 (1 seed) | 60.0 / 60.0 (1 seed) |" in text
+    assert "share of the weight on foreign texts" in text
+    assert "| Google Snippets | 90, 80 |" in text
+    assert "- failed: ag_news/disjoint/0/alloy: it broke" in text
+    assert "- seed 2, natural: all" in text
+    order = [
+        "## In short",
+        "## How to read",
+        "## Students in detail",
+        "## Targets in detail",
+        "## Variants",
+        "## Not run yet",
+    ]
+    assert sorted(order, key=text.index) == order
+    cells["students"], cells["targets"] = {}, {}
+    page.write()
+    assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")
 
-    def routes(muka: float, alloy: float, foreign: float | None) -> dict[str, Any]:
-        values = {f"{m}-{c}": v for m, v in (("muka", muka), ("alloy", alloy)) for c in STARTS}
-        every = {
-            w: {"right_teacher_balanced": v, "right_teacher": v / 2, "accuracy": v / 4, "weight_on_foreign": foreign}
-            for w, v in values.items()
-        }
-        return {"status": "done", "routes": every}  # fmt: skip
 
-    gate = {"status": "done", "pool": {"right_teacher_balanced": 0.9}}
-    cells = {
-        "ag_news/disjoint/0/routes": routes(0.6, 0.65, None),
-        "ag_news/disjoint/0/gate": gate,
-        "ohsumed/foreign50/0/routes": routes(0.4, 0.35, 0.25),
-        "ohsumed/foreign50/0/gate": gate,
-    }
-    lines = routed.overview(cells)
-    assert "| disjoint | 1 | 60.0 | 65.0 | 90.0 | 1 | 30.0 | 32.5 | 15.0 | 16.2 |" in lines
-    assert "| all | 2 | 50.0 | 50.0 | 90.0 | 1 | 25.0 | 25.0 | 12.5 | 12.5 |" in lines
-    assert "| Alloy | 65.0 | 35.0 | 50.0 |" in lines
-    assert "| OhSumed: foreign50 | 25 | 25 |" in lines
-    assert routed.overview({}) == []
+def test_what_is_not_run_stands_in_few_lines() -> None:
+    table = students.TABLE
+    assert not_run(table, {}) == [f"`python -m benchmarks alloy students`: all {len(list(table.cells())):,} cells.", ""]
+    every = {cell.key: {"status": "done"} for cell in table.cells()}
+    assert not_run(table, every) == ["`python -m benchmarks alloy students`: complete.", ""]
+    gone = [*(k for k in every if k.startswith("ag_news/disjoint/1/")), "ohsumed-4/disjoint/1/uhc"]
+    lines = not_run(table, {k: v for k, v in every.items() if k not in gone})
+    assert "- seed 1, disjoint: all of ag_news; ohsumed-4 (uhc)" in lines
+    assert len(lines) == 4
+
+
+def test_settings_come_in_rounds_and_belong_to_one_group() -> None:
+    assert not set(CHOICE) & set(REPORTED)
+    assert {by_set(s) for s in SETTINGS.values()} == {*CHOICE, *REPORTED}
+    names = list(SETTINGS)
+    assert names.index("thucnews_titles") < names.index("ag_news-deal1") < names.index("ag_news-deal2")
+    assert len(names) == len(settings()) == 9 + 9 + 9 + 8 + 2 + 2
+    told = [by_set(s) for s in in_order(settings())]
+    assert told == sorted(told, key=[*CHOICE, *REPORTED].index)
+    for table in (students.TABLE, targets.TABLE):
+        cells = list(table.cells())
+        assert [c.seed for c in cells] == sorted(c.seed for c in cells)

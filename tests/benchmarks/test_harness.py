@@ -91,6 +91,42 @@ def test_skewed_and_contaminated_pools_are_of_unseen_texts(data: Path, tmp_path:
     assert count[False] == (40 - sum(int(t.split()[-1]) % 5 < 2 for t in own)) // 5, "as many as the rarer side allows"
 
 
+def test_a_natural_pool_and_its_test_texts_have_shares_by_rank(data: Path, tmp_path: Path) -> None:
+    """40 texts of five labels: shares 1 : 1/2 : … : 1/5, that is 18, 9, 6, 4 and 4; not more than the 12 or so there are."""
+    parts, own = files(data, tmp_path), set(texts(files(data, tmp_path).pool("shared")))
+    pool, test = (
+        datasets.Dataset.from_parquet(str(p), keep_in_memory=True) for p in (parts.natural(), parts.natural_test())
+    )
+    ranks = [label for label, _ in Counter(pool["label"]).most_common()]
+    unseen = Counter(i % 5 for i in range(100) if f"toy/train text {i}" not in own)
+    counts = dict(Counter(pool["label"]))
+    assert sorted(counts.values(), reverse=True) == [min(18, unseen[LABELS.index(ranks[0])]), 9, 6, 4, 4]
+    assert not own & set(pool["text"])
+    tested = Counter(test["label"])
+    assert len(tested) == 5
+    assert [tested[label] for label in ranks[:3]] == [6, 4, 3], "the same order; 9 of the first, but there are 6"
+    assert min(tested.values()) == 3
+    assert all(text.startswith("toy/test") for text in test["text"])
+    assert texts(files(data, tmp_path / "again").natural()) == list(pool["text"])
+    others = {tuple(texts(files(data, tmp_path, seed=seed).natural_test())) for seed in range(3)}
+    assert len(others) == 3
+
+
+def test_all_parts_are_of_the_texts_for_which_an_encoder_is_trimmed(data: Path, tmp_path: Path) -> None:
+    (data / "toy" / "validation.parquet").write_bytes((data / "toy" / "test.parquet").read_bytes())
+    parts = files(data, tmp_path, texts=15)
+    known = set(parts.known_texts())
+    paths = [
+        *(parts.pool(pool) for pool in ("shared", "disjoint")),
+        parts.natural(),
+        parts.natural_test(),
+        parts.test(),
+    ]
+    paths.append(parts.skewed("skew5-first", ("a", "b"), 5))
+    assert all(set(texts(path)) <= known for path in paths)
+    assert len(known) == 90 + 30, "six times 15 of the training texts, and the test texts"
+
+
 def test_every_seed_draws_its_own_texts_but_the_test_texts_are_the_same(data: Path, tmp_path: Path) -> None:
     first, again, second = files(data, tmp_path), files(data, tmp_path / "again"), files(data, tmp_path, seed=1)
     for pool in ("shared", "disjoint", "foreign"):
@@ -240,6 +276,8 @@ def test_tables_whose_settings_share_a_name_share_their_teachers() -> None:
 def test_letters_and_numbers_are_inverse() -> None:
     assert letters([0, 9, 10, 35]) == "09az"
     assert numbers("09az") == [0, 9, 10, 35]
+    every = list(range(92))
+    assert numbers(json.loads(f'"{letters(every)}"')) == every, "no character needs an escape"
 
 
 def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
@@ -249,6 +287,26 @@ def test_cells_come_pool_by_pool_and_can_be_picked() -> None:
     some = list(TABLE.cells(setting=["ag_news"], seed=[1], pool=None, method=["uhc"]))
     assert [cell.key for cell in some] == [f"ag_news/{pool}/1/uhc" for pool in ("shared", "disjoint", "foreign")]
     assert set(PAPER) - set(TABLE.methods) == {"teacher1", "teacher2", "ensemble"}
+
+
+def test_cells_can_come_seed_by_seed_and_setting_by_setting() -> None:
+    table = Table(
+        "paper", "table", "Table", (split("ag_news", 2), split("abstracts5", 2)), {"shared": ("a", "b"), "disjoint": ("a",)},
+        {}, profile=replace(SMALL, seeds=(0, 1)), seed_by_seed=True,
+    )  # fmt: skip
+    found = [cell.key for cell in table.cells()]
+    assert found[:4] == ["ag_news/shared/0/a", "ag_news/shared/0/b", "ag_news/disjoint/0/a", "abstracts5/shared/0/a"]
+    assert [key.split("/")[2] for key in found] == ["0"] * 6 + ["1"] * 6
+    assert set(found) == {cell.key for cell in replace(table, seed_by_seed=False).cells()}
+
+
+def test_a_data_set_may_have_sizes_of_its_own(tmp_path: Path) -> None:
+    profile = replace(SMALL, sets={"ag_news": {"sizes": {"texts": 7, "max_length": 9}}})
+    one, other = (Stages(tmp_path, tmp_path, split(name, 2), profile, 0) for name in ("ag_news", "abstracts5"))
+    assert (one.profile.texts, one.training({}, 0)["max_length"]) == (7, 9)
+    assert (other.profile.texts, other.training({}, 0)["max_length"]) == (SMALL.texts, SMALL.max_length)
+    assert split("ag_news", 2).described(profile)["sizes"] == {"texts": 7, "max_length": 9}
+    assert "sizes" not in split("abstracts5", 2).described(profile)
 
 
 def test_a_table_s_students_may_learn_otherwise() -> None:

@@ -110,6 +110,7 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     monkeypatch.setattr(stages, "teach_recipe", teach)
     monkeypatch.setattr(stages, "teach_together_recipe", together)
     monkeypatch.setattr(stages, "write_texts", texts)
+    monkeypatch.setattr(stages, "trimmed", lambda texts, folder, tokens: folder)
     monkeypatch.setattr(stages.Stages, "_vocabulary", lambda self: ["a", "b"])
     for name in ("bpe", "chinese", "multilingual"):
         (tmp_path / "work" / "encoders" / name).mkdir(parents=True)
@@ -127,7 +128,7 @@ def recipes(table: Table, data: Path, work: Path) -> Iterator[tuple[Any, Stages,
         at = known.setdefault(cell.setting, table.stages(setting, 0, data, work))
         spec = at.per_class(table.methods[cell.method])
         if spec["name"] in {"teachers", *table.analyses}:
-            at.teacher_folders(cell.pool), at.pool(cell.pool), at.test()
+            at.teacher_folders(cell.pool), at.pool(cell.pool), at.test(cell.pool)
             yield cell, at, None
             continue
         training, student = spec.pop("training", {}), spec.pop("student", None)

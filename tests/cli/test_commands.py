@@ -45,7 +45,7 @@ def test_the_installed_command_is_this_one() -> None:
     script = Path(sys.executable).with_name("alloykit")
     done = subprocess.run([script, "demo", "--help"], capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0
-    assert "embedded example" in done.stdout
+    assert "three teams" in done.stdout
 
 
 @pytest.mark.parametrize(
@@ -87,7 +87,7 @@ def test_methods_lists_all_of_them_and_shows_one(call: Call) -> None:
     from alloykit.methods.registry import methods
 
     table, as_json = call("methods"), call("methods", "--json")
-    assert "without `method:`, it is alloy" in " ".join(table.out.split())
+    assert "The default is alloy." in " ".join(table.out.split())
     assert table.code == as_json.code == 0
     listed = {row["name"]: row for row in json.loads(as_json.out)}
     assert set(listed) == set(methods())

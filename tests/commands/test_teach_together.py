@@ -18,9 +18,9 @@ from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
 from alloykit.stages.teach_recipes import teach_together_recipe
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.training.co_finetuning import CoFinetuning
 from alloykit.training.student import build_student
-from alloykit.training.together import CoFinetuning
 from alloykit.training.training_options import StudentSpec
 
 
@@ -39,7 +39,7 @@ def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe
 def test_co_finetuned_teachers_share_a_head_and_load_again(models: dict[str, Path], tmp_path: Path) -> None:
     folders = teach_together_recipe(together(models, tmp_path))
     assert [f.name for f in folders] == ["wide", "narrow"]
-    loaded = [Teacher.load(describe(TeacherSpec(model=str(f)), f.name), max_length=32) for f in folders]
+    loaded = [Teacher.load(read_teacher_info(TeacherSpec(model=str(f)), f.name), max_length=32) for f in folders]
     heads = [t.model.head.state_dict() for t in loaded]
     assert all(torch.equal(heads[0][key], heads[1][key]) for key in heads[0])
     assert isinstance(loaded[0].model.to_shared, torch.nn.Identity)
@@ -71,7 +71,7 @@ def test_a_student_made_of_a_co_finetuned_teacher_is_a_plain_classifier(
     assert model.config.architectures == ["BertForSequenceClassification"]
     assert run.predict(["late parcel"])[0]["label"] in LABELS
     learnt = Teacher.load(
-        describe(TeacherSpec(model=str(wide)), "wide")
+        read_teacher_info(TeacherSpec(model=str(wide)), "wide")
     ).model.encoder.embeddings.word_embeddings.weight
     student, _ = build_student(StudentSpec(model=str(wide), layers=1), LabelSpace.union([LABELS]))
     assert torch.equal(student.base_model.embeddings.word_embeddings.weight, learnt)
@@ -95,11 +95,11 @@ def test_a_shared_head_over_each_encoders_tokens_the_encoders(models: dict[str, 
     from transformers import AutoModel
 
     from alloykit.models.heads import PooledHead
-    from alloykit.training.together import Together
+    from alloykit.training.co_finetuning import CoFinetunedEncoders
 
     torch.manual_seed(0)
     encoders = [AutoModel.from_pretrained(models["encoder"]).eval() for _ in range(2)]
-    model = Together(encoders, PooledHead(32, 2)).double().eval()
+    model = CoFinetunedEncoders(encoders, PooledHead(32, 2)).double().eval()
     ids = torch.randint(5, 30, (3, 6))
     mask = torch.tensor([[1, 1, 1, 1, 1, 1], [1, 1, 1, 0, 0, 0], [1, 0, 0, 0, 0, 0]])
     batch = {"input_ids": ids, "attention_mask": mask}
@@ -120,7 +120,7 @@ def test_a_shared_head_over_each_encoders_tokens_the_encoders(models: dict[str, 
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"training": {"select": "labelled"}}, "the loss of all is what selects"),
+        ({"training": {"select": "labelled"}}, "selected by the loss of all models"),
         ({"names": ["a", "a"]}, "one different name"),
         ({"names": ["a", "../b"]}, "plain folder names"),
         ({"models": ["one"]}, "models"),
@@ -138,4 +138,4 @@ def test_a_damaged_head_is_refused(models: dict[str, Path], tmp_path: Path) -> N
     folder = teach_together_recipe(together(models, tmp_path))[0]
     (folder / "head.safetensors").unlink()
     with pytest.raises(AlloyError, match=r"pooled head head\.safetensors"):
-        Teacher.load(describe(TeacherSpec(model=str(folder)), "t"))
+        Teacher.load(read_teacher_info(TeacherSpec(model=str(folder)), "t"))

@@ -34,23 +34,23 @@ def small(monkeypatch):
     csv.field_size_limit(before)
 
 
-def rows_of(*rows: str, separator: str = ",") -> bytes:
+def checked_rows(*rows: str, separator: str = ",") -> bytes:
     return ("\n".join([separator.join(("text", "label")), *rows]) + "\n").encode()
 
 
 TOO_LONG = {
-    "a.csv": (rows_of("ok,a", f"{LONG},b"), "line 3"),
-    "quoted.csv": (rows_of("ok,a", f'"{LONG}",b'), "line 3"),
-    "open quote.csv": (rows_of('"ok,a', *["lines and lines"] * 1000), "line"),
-    "many cells.csv": (rows_of("ok,a", ",".join(["x" * 900] * 9)), "line 3"),
-    "many lines.csv": (rows_of("ok,a", ",".join([f'"{"x" * 400}\n{"x" * 400}"'] * 11)), "many lines.csv"),
-    "a.tsv": (rows_of("ok\ta", f"{LONG}\tb", separator="\t"), "line 3"),
+    "a.csv": (checked_rows("ok,a", f"{LONG},b"), "line 3"),
+    "quoted.csv": (checked_rows("ok,a", f'"{LONG}",b'), "line 3"),
+    "open quote.csv": (checked_rows('"ok,a', *["lines and lines"] * 1000), "line"),
+    "many cells.csv": (checked_rows("ok,a", ",".join(["x" * 900] * 9)), "line 3"),
+    "many lines.csv": (checked_rows("ok,a", ",".join([f'"{"x" * 400}\n{"x" * 400}"'] * 11)), "many lines.csv"),
+    "a.tsv": (checked_rows("ok\ta", f"{LONG}\tb", separator="\t"), "line 3"),
     "a.jsonl": ((json.dumps({"text": "ok"}) + "\n" + json.dumps({"text": LONG})).encode(), "row 1"),
     "long line.jsonl": (b'{"text": "ok"}\n{"text": "ok", "more": "' + b"x" * LINE + b'"}', "line 2"),
     "open.jsonl": (b'{"text": "' + b"x" * 10 * LINE, "line 1"),
     "a.txt": (f"ok\r\n{LONG}\r\n".encode(), "line 2"),
     "a.txt.gz": (gzip.compress(f"ok\n{LONG}".encode()), "line 2"),
-    "a.csv.gz": (gzip.compress(rows_of(f"{LONG},a")), "line 2"),
+    "a.csv.gz": (gzip.compress(checked_rows(f"{LONG},a")), "line 2"),
 }
 
 
@@ -124,7 +124,7 @@ def test_one_long_text_for_many_rows_of_parquet_is_one_string(tmp_path) -> None:
     path, text = tmp_path / "a.parquet", "a" * TEXT
     pq.write_table(pa.table({"text": pa.array([text] * 3000), "label": pa.array([0, 1, None] * 1000)}), path)
     tracemalloc.start()
-    rows = list(readers.file_part(path, ["text", "label"]).rows)
+    rows = list(readers.read_file(path, ["text", "label"]).rows)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert [tuple(row) for row in rows] == [(text, n) for n in (0, 1, None)] * 1000
@@ -138,7 +138,7 @@ def test_missing_texts_of_parquet_stay_missing(tmp_path) -> None:
         (pa.array(values), pa.array(values).dictionary_encode(), pa.array([None] * 5, pa.string()))
     ):
         pq.write_table(pa.table({"text": array}), path := tmp_path / f"{n}.parquet")
-        assert [row[0] for row in readers.file_part(path, ["text"]).rows] == array.to_pylist()
+        assert [row[0] for row in readers.read_file(path, ["text"]).rows] == array.to_pylist()
 
 
 @pytest.mark.parametrize("kind", ["list", "struct", "bytes"])

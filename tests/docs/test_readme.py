@@ -8,27 +8,36 @@ from pathlib import Path
 import pytest
 from pages import GUIDE, README, RESULTS
 
-NAMES = {
+NAMES = {  # rows of the table, and how the results call them
     "Vanilla KD": "Vanilla KD",
-    "MUKA-Soft": "MUKA-Soft",
+    "MUKA-Soft": "MUKA-Soft (K = 8)",
     "Alloy": "Alloy",
     "trained with true labels": "Supervised",
 }
+TABLE = "### Students, pool: disjoint"
+DOCUMENTS = [README, next(p for p in GUIDE if p.stem == "when-to-use-it")]
 
 
 def cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
-def measured() -> dict[tuple[str, str], float]:
-    """Accuracy by method and set, of the results' table of texts that no teacher has seen."""
+def results() -> str:
+    """The page of Alloy's results. Without students on it there is nothing to compare with."""
     page = next(p for p in RESULTS if p.stem == "alloy").read_text(encoding="utf-8")
-    table = page.split("### Students, pool: disjoint")[1].split("| accuracy, % ")[1].split("\n\n")[0].splitlines()
-    sets = cells("|x" + table[0])[1:]
+    if TABLE not in page:
+        pytest.skip("python -m benchmarks alloy students has no results yet")
+    return page
+
+
+def measured(page: str) -> dict[tuple[str, str], float]:
+    """Accuracy by method and set, of texts that no teacher has seen."""
+    table = page.split(TABLE)[1].split("| accuracy / balanced accuracy, % ")[1].split("\n\n")[0].splitlines()
+    methods = cells("|x" + table[0])[1:]
     return {
-        (row[0], name): float(found[0])
+        (method, row[0]): float(found[0])
         for row in map(cells, table[2:])
-        for name, cell in zip(sets, row[1:], strict=True)
+        for method, cell in zip(methods, row[1:], strict=True)
         if (found := re.match(r"[\d.]+", cell))
     }
 
@@ -50,16 +59,16 @@ def test_the_readme_has_at_most_120_lines() -> None:
     assert len(README.read_text(encoding="utf-8").splitlines()) <= 120
 
 
-@pytest.mark.parametrize("page", [README, next(p for p in GUIDE if p.stem == "when-to-use-it")], ids=lambda p: p.name)
+@pytest.mark.parametrize("page", DOCUMENTS, ids=lambda p: p.name)
 def test_accuracies_are_those_of_the_results(page: Path) -> None:
-    known, figures = measured(), told(page)
-    assert len(figures) == 20
-    assert figures == {key: known[key] for key in figures}
+    known, figures = measured(results()), told(page)
+    assert figures == {key: known.get(key) for key in figures}
 
 
-def test_the_claim_in_one_sentence_is_that_of_the_results() -> None:
-    page = next(p for p in RESULTS if p.stem == "alloy").read_text(encoding="utf-8")
-    points = re.search(r"Alloy's students are ([\d.]+) points above MUKA-Soft's on average", page)
-    assert points is not None
-    for document in (README, next(p for p in GUIDE if p.stem == "when-to-use-it")):
-        assert f"{points[1]}\npoints" in (text := document.read_text(encoding="utf-8")) or f"{points[1]} points" in text
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda p: p.name)
+def test_the_claim_in_one_sentence_is_that_of_the_results(document: Path) -> None:
+    """On average so many points above the best rival, as the results say it of one of their groups of sets."""
+    page = results()
+    claimed = re.findall(r"on average ([\d.]+)\s+points", document.read_text(encoding="utf-8"))
+    assert claimed
+    assert set(claimed) <= set(re.findall(r"Alloy is on average ([\d.]+) points above the best rival", page))

@@ -5,7 +5,7 @@ import torch
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import PreTrainedTokenizerFast
 
-from alloykit.evaluation.health import behaviour, reading, warnings
+from alloykit.evaluation.health import health_warnings, output_statistics, tokenizer_statistics
 
 VOCABULARY = [
     "[PAD]",
@@ -46,12 +46,12 @@ def byte_level(**special) -> PreTrainedTokenizerFast:
 
 
 def read(tokenizer, texts, max_length=16):
-    return reading(tokenizer(texts, add_special_tokens=False).input_ids, texts, tokenizer, max_length)
+    return tokenizer_statistics(tokenizer(texts, add_special_tokens=False).input_ids, texts, tokenizer, max_length)
 
 
 def counted(tokenizer, pieces, text, max_length=10_000):
     """`reading` of one text that was cut into so many pieces."""
-    return reading([[5] * pieces], [text], tokenizer, max_length)
+    return tokenizer_statistics([[5] * pieces], [text], tokenizer, max_length)
 
 
 def test_unknown_pieces_are_counted_by_hand(wordpiece):
@@ -120,18 +120,18 @@ def test_byte_level_tokenizers_know_every_piece():
 
 def test_behaviour_by_hand():
     p = torch.tensor([[0.7, 0.2, 0.1], [0.0, 1.0, 0.0], [0.3, 0.3001, 0.3999], [0.0, 0.9991, 0.0009], [0.0, 0.0, 1.0]])
-    found = behaviour(p, 0.25, ["a", "b", "c"])
+    found = output_statistics(p, 0.25, ["a", "b", "c"])
     assert found["max_probability"] == pytest.approx((0.7 + 1 + 0.3999 + 0.9991 + 1) / 5)
     assert found["excess"] == pytest.approx(found["max_probability"] - 1 / 3)
     assert found["saturated_texts"] == pytest.approx(3 / 5)
     assert found["predicted"] == {"a": 1, "b": 2, "c": 2}
     assert found["pass_variance"] == 0.25
-    assert behaviour(p, None, ["a", "b", "c"])["pass_variance"] is None
-    assert behaviour(p[1:2], None, ["a", "b", "c"])["predicted"] == {"a": 0, "b": 1, "c": 0}
-    guess = behaviour(torch.full((7, 4), 0.25), None, list("abcd"))
+    assert output_statistics(p, None, ["a", "b", "c"])["pass_variance"] is None
+    assert output_statistics(p[1:2], None, ["a", "b", "c"])["predicted"] == {"a": 0, "b": 1, "c": 0}
+    guess = output_statistics(torch.full((7, 4), 0.25), None, list("abcd"))
     assert guess["excess"] == pytest.approx(0)
     almost = torch.tensor([[0.9989, 0.0011]])
-    assert behaviour(almost, None, ["a", "b"])["saturated_texts"] == 0
+    assert output_statistics(almost, None, ["a", "b"])["saturated_texts"] == 0
 
 
 FINE = {
@@ -169,17 +169,17 @@ FINE = {
     ],
 )
 def test_a_warning_appears_beyond_its_threshold(below, above, sentence):
-    assert warnings({"x": FINE, "y": FINE | below}) == []
-    [found] = warnings({"x": FINE, "y": FINE | above})
+    assert health_warnings({"x": FINE, "y": FINE | below}) == []
+    [found] = health_warnings({"x": FINE, "y": FINE | above})
     assert found.startswith("teacher 'y' ")
     assert sentence in found
 
 
 def test_unknown_pieces_are_named_before_spelling():
     both = FINE | {"unknown_tokens": 0.5, "spelled_out": True}
-    [found] = warnings({"x": both})
+    [found] = health_warnings({"x": both})
     assert "[UNK]" in found
-    [found] = warnings({"x": both | {"unknown_tokens": None}})
+    [found] = health_warnings({"x": both | {"unknown_tokens": None}})
     assert "very short tokens" in found
 
 
@@ -189,6 +189,6 @@ def test_every_teacher_has_sentences_of_its_own():
         "predicted": {"a": 9, "b": 0},
         "pass_variance": None,
     }  # of texts that nobody tokenized
-    found = warnings({"x": seen, "y": FINE, "z": seen})
+    found = health_warnings({"x": seen, "y": FINE, "z": seen})
     assert [s.split("'")[1] for s in found] == ["x", "x", "z", "z"]
-    assert warnings({}) == []
+    assert health_warnings({}) == []

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from alloykit.evaluation.learning import Plan, late_fall, warnings
+from alloykit.evaluation.learning import Plan, late_fall, training_warnings
 
 GOOD = {"temperature": 0.95, "unseen_texts": 75, "same_as_supervision_seen": 0.97}
 BY_RULE = Plan(epochs=10, learning_rate=5e-4, default_epochs=10, default_rate=5e-4)
@@ -20,15 +20,15 @@ def history(start: float, *checks: tuple[int, float]) -> list[dict[str, Any]]:
 def test_a_good_student_has_no_warning() -> None:
     fall = late_fall(history(2.0, (100, 0.4), (200, 0.21), (300, 0.2)), 300)
     assert fall == pytest.approx(0.01 / 1.8)
-    assert warnings(GOOD, fall, BY_RULE) == []
-    assert warnings(None, None, PAPER) == []
+    assert training_warnings(GOOD, fall, BY_RULE) == []
+    assert training_warnings(None, None, PAPER) == []
 
 
 def test_a_loss_that_still_falls_at_the_end() -> None:
     """The losses that were seen with 2e-5 and three epochs."""
     fall = late_fall(history(2.2, (47, 2.1), (94, 1.89), (141, 1.821)), 141)
     assert fall == pytest.approx(0.069 / 0.379)
-    [line] = warnings(GOOD, fall, PAPER)
+    [line] = training_warnings(GOOD, fall, PAPER)
     assert "18% of the decrease of its loss on held-out texts came in the last third" in line
     assert "Set `training: {learning_rate: 0.0005, epochs: 10}`" in line
 
@@ -37,7 +37,7 @@ def test_a_loss_that_still_falls_at_the_end() -> None:
 def test_a_loss_that_did_not_fall_at_all(end: float) -> None:
     fall = late_fall(history(2.0, (50, 2.1), (100, end)), 100)
     assert fall == 1.0
-    [line] = warnings(GOOD, fall, BY_RULE)
+    [line] = training_warnings(GOOD, fall, BY_RULE)
     assert "did not fall" in line
 
 
@@ -49,16 +49,18 @@ def test_without_a_check_before_the_last_third_nothing_is_said() -> None:
 
 
 def test_a_student_much_flatter_than_its_targets() -> None:
-    [line] = warnings(GOOD | {"temperature": 0.05}, 0.0, PAPER)
+    [line] = training_warnings(GOOD | {"temperature": 0.05}, 0.0, PAPER)
     assert "fitted temperature 0.05" in line
     assert "learning_rate: 0.0005" in line
-    assert warnings(GOOD | {"temperature": 0.05, "unseen_texts": 10}, 0.0, PAPER) == [], "too few texts to say so"
-    assert warnings(GOOD | {"temperature": 2.0}, 0.0, PAPER) == [], "too sure is not under-trained"
-    assert warnings(GOOD | {"temperature": None}, 0.0, PAPER) == []
+    assert training_warnings(GOOD | {"temperature": 0.05, "unseen_texts": 10}, 0.0, PAPER) == [], (
+        "too few texts to say so"
+    )
+    assert training_warnings(GOOD | {"temperature": 2.0}, 0.0, PAPER) == [], "too sure is not under-trained"
+    assert training_warnings(GOOD | {"temperature": None}, 0.0, PAPER) == []
 
 
 def test_a_student_that_does_not_answer_like_its_targets() -> None:
-    [line] = warnings(GOOD | {"same_as_supervision_seen": 0.74}, 0.0, PAPER)
+    [line] = training_warnings(GOOD | {"same_as_supervision_seen": 0.74}, 0.0, PAPER)
     assert "for only 74% of the weight" in line
     assert "epochs: 10" in line
 

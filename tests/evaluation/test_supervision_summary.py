@@ -7,7 +7,13 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.evaluation.supervision import BINS, agreement, effective_sample_size, summarise, warnings
+from alloykit.evaluation.supervision import (
+    BINS,
+    agreement,
+    disagreement_warnings,
+    effective_sample_size,
+    supervision_summary,
+)
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, Supervision
 from alloykit.methods.registry import create
@@ -88,7 +94,7 @@ def test_effective_sample_size_by_hand():
 @pytest.mark.parametrize(("n", "loudest"), [(1100, 1.0), (40, 2.5)])  # 1100: more than one chunk
 def test_the_summary_by_loop(n, loudest):
     targets, v, w = handed(n, 1, loudest)
-    found = summarise(Handed(targets, v, w), Pool(TeacherRows(torch.zeros(n, 3))), Context(SPACE), NAMES)
+    found = supervision_summary(Handed(targets, v, w), Pool(TeacherRows(torch.zeros(n, 3))), Context(SPACE), NAMES)
     v64, top = v.double().tolist(), max(1.0, float(v.max()))
     assert found["texts"] == n
     assert found["weight"] == pytest.approx(sum(v64))
@@ -112,11 +118,13 @@ def test_the_summary_by_loop(n, loudest):
 def test_a_label_that_is_never_predicted_has_no_shares():
     targets = torch.tensor([[1.0, 0, 0, 0, 0, 0]] * 4)
     source = Pool(TeacherRows(torch.zeros(4, 3)))
-    found = summarise(Handed(targets, torch.zeros(4), torch.full((4, 3), 1 / 3)), source, Context(SPACE), NAMES)
+    found = supervision_summary(
+        Handed(targets, torch.zeros(4), torch.full((4, 3), 1 / 3)), source, Context(SPACE), NAMES
+    )
     assert found["labels"]["b"] == {"texts": 0, "weight": 0, "effective_sample_size": 0, "teacher_share": None}
     assert found["labels"]["a"]["texts"] == 4
     assert found["weights"] == {"up_to": 1.0, "counts": [4] + [0] * 19}
-    without = summarise(Handed(targets, torch.ones(4), None), source, Context(SPACE), NAMES)
+    without = supervision_summary(Handed(targets, torch.ones(4), None), source, Context(SPACE), NAMES)
     assert "teacher_share" not in without
     assert without["labels"]["a"]["teacher_share"] is None
     assert without["weights"]["counts"] == [0] * 19 + [4]
@@ -124,8 +132,8 @@ def test_a_label_that_is_never_predicted_has_no_shares():
 
 def test_methods_without_a_single_target_have_no_summary():
     source = Pool(*(TeacherRows(torch.zeros(3, len(labels))) for labels in SPACE.teachers))
-    assert summarise(create({"name": "uhc"}), source, Context(SPACE), NAMES) is None
-    muka = summarise(create({"name": "muka", "passes": 0}), source, Context(SPACE), NAMES)
+    assert supervision_summary(create({"name": "uhc"}), source, Context(SPACE), NAMES) is None
+    muka = supervision_summary(create({"name": "muka", "passes": 0}), source, Context(SPACE), NAMES)
     assert muka["teacher_share"] == {name: pytest.approx(1 / 3) for name in NAMES}
 
 
@@ -184,12 +192,12 @@ def clashing(clash, agree, unsure=0, elsewhere=0):
 
 @pytest.mark.parametrize("few", [(5, 5), (9, 0), (0, 30), (9, 0, 20), (9, 0, 0, 20), (5, 5, 20, 20)])
 def test_labels_that_agree_half_of_the_time_or_on_too_few_texts_raise_no_warning(few):
-    assert warnings(clashing(*few), SPACE, NAMES) == []
+    assert disagreement_warnings(clashing(*few), SPACE, NAMES) == []
 
 
 @pytest.mark.parametrize("many", [(6, 4), (10, 0), (700, 699), (6, 4, 30, 30)])
 def test_labels_that_clash_raise_a_warning(many):
-    [found] = warnings(clashing(*many), SPACE, NAMES)
+    [found] = disagreement_warnings(clashing(*many), SPACE, NAMES)
     assert found.startswith("label 'c' is shared by teachers 'one' and 'two'")
     assert f"disagree on {many[0]} of the {many[0] + many[1]} texts on which both are confident" in found
     assert "keep_apart: [c]" in found

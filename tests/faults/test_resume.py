@@ -183,7 +183,7 @@ def test_training_begins_anew_where_the_checks_are_damaged(
     for weights in (run / "training" / "train" / "checks").glob("step-*"):
         weights.write_bytes(b"half")
     assert resume(run) == reference.result
-    assert "training begins anew" in capsys.readouterr().err
+    assert "training starts from the beginning" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

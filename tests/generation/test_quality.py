@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from alloykit.generation.quality import bleu, distinct, self_bleu, summarise
-from alloykit.generation.writer import Written
+from alloykit.generation.quality import bleu, distinct, self_bleu, text_quality
+from alloykit.generation.writer import GeneratedText
 
 
 def test_distinct_counts_different_n_grams() -> None:
@@ -37,12 +37,12 @@ def test_texts_that_repeat_each_other_have_a_high_self_bleu() -> None:
 
 def test_the_summary() -> None:
     texts = [
-        Written("a b", "x", "t", 0.9, "x", 10.0),
-        Written("c", "x", "t", 0.1, "y", math.inf),
-        Written("d e f", "y", "t", 0.5, "y", 40.0),
+        GeneratedText("a b", "x", "t", 0.9, "x", 10.0),
+        GeneratedText("c", "x", "t", 0.1, "y", math.inf),
+        GeneratedText("d e f", "y", "t", 0.5, "y", 40.0),
     ]
-    found = summarise(texts)
+    found = text_quality(texts)
     assert found["control"] == pytest.approx(2 / 3)
     assert found["perplexity"] == pytest.approx(20.0), "the geometric mean of the finite ones"
     assert found["words"] == 2.0
-    assert summarise([])["texts"] == 0
+    assert text_quality([])["texts"] == 0

@@ -17,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.steering import Steering
 from alloykit.generation.writer import Writer, log_probabilities
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def teacher(folder: Path) -> Teacher:
-    return Teacher.load(describe(TeacherSpec(model=str(folder / "teacher")), "teacher"), max_length=32)
+    return Teacher.load(read_teacher_info(TeacherSpec(model=str(folder / "teacher")), "teacher"), max_length=32)
 
 
 def options(folder: Path, **more: Any) -> GenerationOptions:
@@ -78,17 +78,17 @@ def test_scores_are_those_of_the_plain_loop(folder: Path, teacher: Teacher, stre
 def test_between_its_turns_the_teacher_is_not_asked(folder: Path) -> None:
     words, asked = AutoTokenizer.from_pretrained(folder / "lm"), []
 
-    def judge(texts: Any) -> torch.Tensor:
+    def score(texts: Any) -> torch.Tensor:
         asked.append(len(texts))
         return torch.zeros(len(texts), 2)
 
-    steering = Steering(words, judge, torch.tensor([0]), candidates=4, strength=1.0, every=3, prompt=1)
+    steering = Steering(words, score, torch.tensor([0]), candidates=4, strength=1.0, every=3, prompt=1)
     scores = torch.randn(1, len(words))
     for length in range(1, 9):
         out = steering(torch.full((1, length), 7), scores)
         assert torch.equal(out, scores) is ((length - 1) % 3 != 0)
     assert asked == [4, 4, 4]
-    unsteered = Steering(words, judge, torch.tensor([0]), candidates=4, strength=0.0, every=1, prompt=1)
+    unsteered = Steering(words, score, torch.tensor([0]), candidates=4, strength=0.0, every=1, prompt=1)
     assert unsteered(torch.full((1, 2), 7), scores) is scores
 
 
@@ -203,13 +203,13 @@ def test_settings_are_drawn_independently_of_each_other(
     folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every pair of values occurs, about equally often; were the draws one and the same, two values would only meet on a diagonal."""
-    several = {"temperature": [0.6, 0.8, 1.2], "top_k": [3, 5, 7], "top_p": [0.8, 0.9, 1.0]}
-    writer, seen = Writer(options(folder, **several), "cpu"), []
+    as_list = {"temperature": [0.6, 0.8, 1.2], "top_k": [3, 5, 7], "top_p": [0.8, 0.9, 1.0]}
+    writer, seen = Writer(options(folder, **as_list), "cpu"), []
     monkeypatch.setattr(writer.model, "generate", lambda *a, **k: seen.append(k) or torch.full((1, 2), 7))
     monkeypatch.setattr(writer, "perplexity", lambda texts: [1.0] * len(texts))
     for seed in range(450):
         writer.write(teacher, "refund", 1, seed)
-    for one, other in combinations(several, 2):
+    for one, other in combinations(as_list, 2):
         pairs = Counter((k[one], k[other]) for k in seen)
         assert len(pairs) == 9, f"{one} and {other} are drawn together"
         assert min(pairs.values()) > 25, "of 50 that are expected of each"

@@ -11,6 +11,7 @@ import safetensors.torch
 import tiny
 import torch
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
 from alloykit.knowledge.online.encoder_states import text_states
 from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
@@ -20,12 +21,12 @@ def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tm
     shutil.copytree(models["encoder"], tmp_path / "encoder")
     texts, path = load_texts(tiny.texts(6)), tmp_path / "states.safetensors"
     how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu"}
-    first = text_states(str(tmp_path / "encoder"), texts, path, **how)
+    first = text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how)
     written = path.stat().st_mtime_ns
-    assert torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+    assert torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
     assert path.stat().st_mtime_ns == written
     tiny.encoder(tmp_path / "encoder", seed=9)
-    assert not torch.equal(text_states(str(tmp_path / "encoder"), texts, path, **how), first)
+    assert not torch.equal(text_states(ModelSpec(model=str(tmp_path / "encoder")), texts, path, **how), first)
 
 
 @pytest.mark.parametrize("damage", ["flip", "cut", "empty", "no record"])

@@ -90,7 +90,7 @@ def test_the_receipt_says_what_batches_it_were(
     def once(teacher: Any, encodings: Any, budget: Budget, *rest: Any) -> Any:
         if not failed:
             failed.append(True)
-            budget.too_large("a teacher", 2, 100, torch.device("cpu"))
+            budget.shrink("a teacher", 2, 100, torch.device("cpu"))
         return real(teacher, encodings, budget, *rest)
 
     monkeypatch.setattr(compute, "_all", once)

@@ -117,7 +117,7 @@ def test_only_the_teachers_own_units_take_time(tmp_path: Path) -> None:
     store = Store(tmp_path / "k")
     assert store.seconds("nobody") == 0
     unit = {"logits": torch.zeros(1, 2)}
-    store.note("x", "fingerprint-0", {"seconds": 1000.0})
+    store.record_note("x", "fingerprint-0", {"seconds": 1000.0})
     store.save(logits_unit("x", "00000-a"), unit, seconds=1.5)
     store.save(logits_unit("x", "00012-b"), unit, seconds=0.25)
     store.save(passes_unit("x", "00000-a", 4), unit, seconds=4.0)

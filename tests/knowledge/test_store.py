@@ -128,7 +128,9 @@ def other_teacher(folder: Path, what: str) -> TeacherInfo:
 def test_another_teacher_of_the_same_name_is_refused(what: str, billing: TeacherInfo, tmp_path: Path) -> None:
     swept(tmp_path / "k", [billing])
     before = files(tmp_path / "k")
-    with pytest.raises(AlloyError, match=rf"teacher 'billing' made with {what} = .*; got {what} = .* in .*k\. It was"):
+    with pytest.raises(
+        AlloyError, match=rf"teacher 'billing' made with {what} = .*; got {what} = .* in .*k\. They were"
+    ):
         swept(tmp_path / "k", [other_teacher(tmp_path / "other", what)])
     assert untouched(before, tmp_path / "k") == []
 

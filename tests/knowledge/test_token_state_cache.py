@@ -14,7 +14,7 @@ import torch
 from knowing import SENTENCES, read, swept, table
 
 from alloykit.knowledge.online.online_source import OnlineSource
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import pad
 from alloykit.outputs import TeacherRows
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
@@ -29,7 +29,7 @@ def make(billing: TeacherInfo, tmp_path: Path) -> Make:
 
     def made(student: Any = None) -> tuple[OnlineSource, list[int]]:
         teacher, passes = Teacher.load(billing, max_length=32), list[int]()
-        write_out_attention(teacher.model)
+        use_eager_attention(teacher.model)
         teacher.model.register_forward_pre_hook(
             lambda _, args, inputs: passes.append(len(inputs["input_ids"])), with_kwargs=True
         )

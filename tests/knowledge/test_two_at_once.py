@@ -153,7 +153,7 @@ def test_answers_of_two_teachers_of_one_name_are_not_mixed(tmp_path: Path) -> No
     one.save(logits_unit("t", "00000-abc"), {"logits": torch.zeros(3, 2)})
     two.save(logits_unit("t", "00001-abc"), {"logits": torch.zeros(3, 2)})
     assert two.answers(logits_unit("t", "00001-abc"), 3)
-    with pytest.raises(AlloyError, match=r"00000-abc.logits.*another one.*one name"):
+    with pytest.raises(AlloyError, match=r"00000-abc.logits.*another teacher.*one name"):
         two.answers(logits_unit("t", "00000-abc"), 3)
 
 

@@ -15,6 +15,7 @@ from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
 LABELS = (("a", "b"), ("c", "d"))
+BY_ENERGY = {"name": "muka", "mode": "hard", "passes": 0, "confidence": "energy"}  # where the mixture is not used
 
 
 class Pool:

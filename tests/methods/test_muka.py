@@ -170,7 +170,7 @@ def test_calibrated_confidence(how, mode, passes):
         for i, (z, drawn) in enumerate(text):
             mean = [sum(p[c] for p in drawn) / len(drawn) for c in range(len(z))]
             raw[i].append(loops.confidence(mean if passes else loops.softmax(z)))
-    fit, apply = getattr(calibration, f"fit_{how}"), getattr(calibration, how)
+    fit, apply = getattr(calibration, f"fit_{how}"), getattr(calibration, f"{how}_confidence")
     curves = [fit(torch.tensor(values, dtype=torch.float64)) for values in raw]
     if how == "percentile":  # float32 sums move a confidence by 1e-7, which may cross one of the pool's own steps
 

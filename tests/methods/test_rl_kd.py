@@ -13,7 +13,7 @@ from torch.nn import functional
 
 from alloykit.methods.protocol import LossInputs, Phase, SkippedStep, Step
 from alloykit.methods.registry import create
-from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
+from alloykit.methods.rl_kd.policy import Policy, features, score_gradient, standardise
 from alloykit.outputs import Rows
 
 N, D = 2, 6
@@ -210,8 +210,8 @@ def test_the_scores_are_the_derivatives(seen: Rows) -> None:
     likelihood = actions * pi + (1 - actions) * (1 - pi)
     (log,) = torch.autograd.grad(likelihood.log().sum(), z, retain_graph=True)
     (plain,) = torch.autograd.grad(likelihood.sum(), z)
-    torch.testing.assert_close(score(pi.detach(), actions, "log"), log)
-    torch.testing.assert_close(score(pi.detach(), actions, "paper"), plain)
+    torch.testing.assert_close(score_gradient(pi.detach(), actions, "log"), log)
+    torch.testing.assert_close(score_gradient(pi.detach(), actions, "paper"), plain)
 
 
 def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(seen: Rows) -> None:
@@ -252,7 +252,9 @@ def test_the_papers_score_drifts_to_one_half_where_rewards_are_negative(pi: floa
     chance = torch.tensor([[pi]], dtype=torch.float64)
 
     def step(kind: Any) -> float:
-        return sum(float(p * -1.0 * score(chance, torch.tensor([[a]]), kind)) for p, a in ((pi, 1.0), (1 - pi, 0.0)))
+        return sum(
+            float(p * -1.0 * score_gradient(chance, torch.tensor([[a]]), kind)) for p, a in ((pi, 1.0), (1 - pi, 0.0))
+        )
 
     assert step("log") == pytest.approx(0)
     assert step("paper") * (0.5 - pi) > 1e-3

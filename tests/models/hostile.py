@@ -92,7 +92,7 @@ REFUSED: dict[str, tuple[Spoil, str]] = {
     "an adapter": (lambda f: edit(f, "adapter_config.json", base_model_name_or_path="org/other"), "adapter"),
     "a link outside": (linked("model.safetensors"), "outside that folder"),
     "a tokenizer outside": (linked("tokenizer.json"), "outside that folder"),
-    "a link to nowhere": (linked("model.safetensors", outside=False), "leads nowhere"),
+    "a link to nowhere": (linked("model.safetensors", outside=False), "a broken link"),
     "a pipe": (fifo, "tokenizer_config.json"),
     "quantized weights": (
         lambda f: edit(f, quantization_config={"quant_method": "bitsandbytes", "load_in_8bit": True}), "not quantized",

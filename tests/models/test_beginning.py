@@ -24,7 +24,7 @@ from transformers import PreTrainedTokenizerFast
 
 from alloykit.knowledge.online.token_alignment import spans_of
 from alloykit.models.beginning import beginning, is_local
-from alloykit.models.tokens import encode, whole
+from alloykit.models.tokens import encode, encode_untruncated
 
 SPECIAL = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 NAMES = dict(zip(("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"), SPECIAL, strict=True))
@@ -238,7 +238,7 @@ def test_a_beginning_grows_until_it_has_enough_tokens(tokenizers) -> None:
 def test_many_long_texts_are_not_tokenised_at_once(tokenizers, monkeypatch) -> None:
     tokenizer = tokenizers["byte-level BPE"]
     tokenizer.truncation_side = "left"
-    monkeypatch.setattr("alloykit.models.tokens.TOGETHER", 1000)
+    monkeypatch.setattr("alloykit.models.tokens.MAX_CHARACTERS", 1000)
     texts = [long_text(n, 60 + n) for n in range(12)]
     given: list[int] = []
     call = type(tokenizer).__call__
@@ -254,4 +254,4 @@ def test_many_long_texts_are_not_tokenised_at_once(tokenizers, monkeypatch) -> N
     monkeypatch.undo()
     assert found == [full(tokenizer, text, None, 16) for text in texts]
     ids = [tokenizer(text, add_special_tokens=False).input_ids for text in texts]
-    assert [row.tolist() for row in whole(tokenizer, texts)] == ids
+    assert [row.tolist() for row in encode_untruncated(tokenizer, texts)] == ids

@@ -107,7 +107,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "added tokens with other keys": (tokenizer(added_tokens_decoder={"0": {"more": 1}}), "tokens with the keys"),
     "a token that the model lacks": (shifted, "99,999"),
     "weights: a folder": (instead("model.safetensors", None), "model.safetensors"),
-    "weights: a dangling link": (dangling, "leads nowhere"),
+    "weights: a dangling link": (dangling, "a broken link"),
     "weights: empty": (instead("model.safetensors", b""), "model.safetensors"),
     "weights of another width": (narrower, "word_embeddings"),
     "more words than weights": (config(vocab_size=1000), "word_embeddings"),

@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTok
 from alloykit.errors import AlloyError
 from alloykit.knowledge.sweep.mc_dropout import StockDropout, check_varies
 from alloykit.models.dropout import dropout_active, set_dropout_rate
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 
 # The setting that drops attention probabilities. XLNet has one setting for everything.
 ATTENTION = {
@@ -28,7 +28,7 @@ every_architecture = pytest.mark.parametrize("architecture", list(tiny.SIZES))
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
     root = tmp_path_factory.mktemp("dropout")
-    return {name: tiny.classifier(root / name, ["a", "b", "c"], name, loudness=1.0) for name in tiny.SIZES}
+    return {name: tiny.classifier(root / name, ["a", "b", "c"], name, logit_scale=1.0) for name in tiny.SIZES}
 
 
 def build(folder, rate, **settings):
@@ -157,7 +157,7 @@ def test_the_rate_reaches_every_dropout_and_nothing_else(folders, architecture):
 @every_architecture
 def test_a_teacher_is_loaded_with_the_rate_and_stays_in_eval_mode(folders, architecture):
     """ModernBERT's rates default to 0 and its dropouts to identities: the rate must be set before construction."""
-    info = describe(TeacherSpec(model=str(folders[architecture])), "t")
+    info = read_teacher_info(TeacherSpec(model=str(folders[architecture])), "t")
     teacher = Teacher.load(info, dropout=0.25)
     assert not teacher.model.training
     assert not any(p.requires_grad for p in teacher.model.parameters())

@@ -15,15 +15,15 @@ from torch.nn import functional
 
 from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout, choose_sampler
 from alloykit.models import fast_dropout
-from alloykit.models.fast_dropout import FastMasks, all_caught
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, describe
+from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
+from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 
 PASSES = 128
 
 
 def loaded(folder: Path, architecture: str) -> tuple[Teacher, dict[str, Tensor]]:
-    tiny.classifier(folder, ["a", "b", "c"], architecture, seed=1, loudness=1.0)
-    teacher = Teacher.load(describe(TeacherSpec(model=str(folder)), "t"), dropout=0.1)
+    tiny.classifier(folder, ["a", "b", "c"], architecture, seed=1, logit_scale=1.0)
+    teacher = Teacher.load(read_teacher_info(TeacherSpec(model=str(folder)), "t"), dropout=0.1)
     return teacher, teacher.batch(teacher.encode(tiny.texts(4, seed=5)))
 
 
@@ -144,7 +144,7 @@ def test_gradients_are_those_of_the_masked_computation() -> None:
 @pytest.mark.parametrize("architecture", tiny.SIZES)
 def test_every_architecture_listed_is_caught(architecture: str, tmp_path: Path) -> None:
     teacher, batch = loaded(tmp_path, architecture)
-    assert all_caught(teacher.model, batch)
+    assert covers_all_dropout(teacher.model, batch)
     assert choose_sampler(teacher).name == "bytes"
 
 
@@ -157,12 +157,12 @@ def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
 
     teacher, batch = loaded(tmp_path, "bert")
     teacher.model.bert.encoder.layer[1].output.dropout = OwnDropout()
-    assert not all_caught(teacher.model, batch)
+    assert not covers_all_dropout(teacher.model, batch)
     assert choose_sampler(teacher).name == "stock"
     assert "speed of stock dropout" in capsys.readouterr().err
     # Where nothing is dropped at all the masks do not act either, and the check of the variance says what is wrong.
     still = Teacher.load(teacher.info, dropout=0.0)
-    assert not all_caught(still.model, batch)
+    assert not covers_all_dropout(still.model, batch)
 
 
 @pytest.mark.parametrize(("rate", "expected"), [(0.0, 1.0), (1.0, 0.0)])

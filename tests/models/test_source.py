@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.models import location as source
-from alloykit.models.location import identity, is_hub_id, locate
+from alloykit.models.location import is_hub_id, locate, model_identity
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("billing", "delivery"):
         (tmp_path / "teachers" / name).mkdir(parents=True)
-    monkeypatch.setattr(source, "_downloaded", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(source, "_download", lambda *_: pytest.fail("the hub was asked"))
     return tmp_path
 
 
@@ -75,12 +75,12 @@ def test_a_folder_here_comes_before_the_hub(here: Path) -> None:
 
 def test_what_a_folder_is_depends_on_all_that_is_loaded(tmp_path: Path) -> None:
     folder = tiny.classifier(tmp_path / "m", ["a", "b"])
-    before = identity(str(folder), None)
+    before = model_identity(str(folder), None)
     (folder / "notes.md").write_text("not loaded")
-    assert identity(str(folder), None) == before
+    assert model_identity(str(folder), None) == before
     (folder / "spiece.model").write_bytes(b"loaded")
-    assert identity(str(folder), None) != before
-    assert identity("org/model", "abc") == "org/model@abc"
+    assert model_identity(str(folder), None) != before
+    assert model_identity("org/model", "abc") == "org/model@abc"
 
 
 @pytest.fixture
@@ -89,9 +89,9 @@ def online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.M
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(source, "SECONDS", 1.0)
-    source._downloaded.cache_clear()
+    source._download.cache_clear()
     yield monkeypatch
-    source._downloaded.cache_clear()
+    source._download.cache_clear()
 
 
 def refused(model: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

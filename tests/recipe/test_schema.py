@@ -40,3 +40,10 @@ def test_strings_stand_for_blocks_and_methods_are_listed() -> None:
     assert {"type": "string"} in properties["teachers"]["items"]["anyOf"]
     assert {"type": "string"} in properties["texts"]["anyOf"][0]["anyOf"]
     assert properties["method"]["anyOf"][0]["enum"] == list(methods())
+
+
+def test_a_string_may_fit_several_kinds() -> None:
+    schema = str(recipe_schema())
+    assert "oneOf" not in schema, "`texts: generate` is a string as well, and must be accepted"
+    texts = recipe_schema()["properties"]["texts"]["anyOf"]
+    assert [kind.get("const") for kind in texts] == [None, "generate"]

@@ -13,7 +13,7 @@ from toyruns import Runs, copied
 from alloykit.commands.report import report
 from alloykit.errors import AlloyError
 from alloykit.reporting import page
-from alloykit.reporting.compare import differences
+from alloykit.reporting.compare import recipe_differences
 from alloykit.reporting.verdict import verdict
 
 Pages = Callable[[str], Node]
@@ -30,9 +30,13 @@ def test_verdicts_stand_under_the_runs_names(page_of: Pages, runs: Runs) -> None
 def test_differences_are_the_keys_that_differ() -> None:
     one: dict[str, Any] = {"a": 1, "b": {"c": [1, 2], "d": {"e": None}}, "list": [{"x": 1}, {"x": 2}], "output": "one"}
     two: dict[str, Any] = {"a": 1, "b": {"c": [1, 3], "d": {"e": None}, "f": True}, "list": [{"x": 1}], "output": "two"}
-    assert differences([one, two]) == [("b.c", ["1, 2", "1, 3"]), ("list.2.x", ["2", "–"]), ("b.f", ["–", "True"])]
-    assert differences([one, one]) == []
-    assert differences([one, one, two])[0] == ("b.c", ["1, 2", "1, 2", "1, 3"])
+    assert recipe_differences([one, two]) == [
+        ("b.c", ["1, 2", "1, 3"]),
+        ("list.2.x", ["2", "–"]),
+        ("b.f", ["–", "True"]),
+    ]
+    assert recipe_differences([one, one]) == []
+    assert recipe_differences([one, one, two])[0] == ("b.c", ["1, 2", "1, 2", "1, 3"])
 
 
 def test_differences_of_runs(page_of: Pages, runs: Runs) -> None:

@@ -28,16 +28,16 @@ def parts(folder: Path, kind: str) -> list[dict[str, Any]]:
 
 
 def test_shares_changes_and_examples(fitted: Path, runs: toyruns.Runs) -> None:
-    names = [*toyruns.toy.TEAMS, "background"]
+    names = list(toyruns.toy.TEAMS)
     (history,) = parts(fitted, "series")
     assert list(history["lines"]) == names
     for row in zip(*history["lines"].values(), strict=True):
         assert sum(row) == pytest.approx(1)
     teachers, *moved = parts(fitted, "table")
     assert [row[0] for row in teachers["rows"]] == names
-    for name, first, last, _, sharpening in teachers["rows"]:
+    for name, first, last, _, clarity in teachers["rows"]:
         assert (first, last) == (history["lines"][name][0], history["lines"][name][-1])
-        assert sharpening is None if name == "background" else sharpening >= 1
+        assert 0 <= clarity <= 1
     for table in moved:
         assert table["columns"] == ["row", "from", "to", "before", "after", "text"]
         assert 0 < len(table["rows"]) <= 12
@@ -61,8 +61,8 @@ def test_the_page_shows_them(fitted: Path) -> None:
     assert history["caption"] in tables
     (svg,) = [s for s in whole.all("svg") if s.one("title").words == history["caption"]]
     drawn = [t.words for t in svg.all("text")]
-    assert "15" in drawn
-    assert "15.0" not in drawn, "there is no half of an iteration"
+    assert "10" in drawn
+    assert "10.0" not in drawn, "there is no half of an iteration"
 
 
 def test_a_pool_that_is_too_small_is_a_warning(runs: toyruns.Runs) -> None:

@@ -52,7 +52,7 @@ def test_names_texts_and_recipe_are_escaped(runs: Runs, folder: str) -> None:
     whole = parse(page.render(run))
     harmless(whole)
     labels = [NASTY[name] for name in ("refund", "charge", "invoice", "track", "damaged")]
-    assert whole.one("h1").words == "runs/<i>x</i>: report"
+    assert whole.one("h1").words == "Report: runs/<i>x</i>"
     assert first_cells(whole, "Data") == labels
     assert first_cells(whole, "Teachers") == ["<b>team</b>", "tea&m"]
     assert rows(table_in(whole, LEAST))[1][2] == f"{TEXT} / <i>pair</i>"

@@ -14,9 +14,9 @@ from sklearn.metrics import classification_report
 from toyruns import Runs
 
 from alloykit.evaluation.answers import Answers
+from alloykit.progress import duration
 from alloykit.reporting import page
 from alloykit.reporting.next_steps import next_steps
-from alloykit.reporting.page import duration
 from alloykit.reporting.verdict import verdict
 
 Pages = Callable[[str], Node]

@@ -18,9 +18,9 @@ def test_significantly_better() -> None:
     assert found.points[:3] == [
         "The accuracy of the student is 80.0\u00a0% on 1,000 labelled texts (95 % interval 78.0\u00a0% to 82.0\u00a0%). "
         "About 1 in 5 answers is wrong.",
-        "The best alternative is the ensemble with 70.0\u00a0%. Difference: +10.0 points "
+        "The best alternative is the ensemble (the label with the highest probability of any teacher) with 70.0\u00a0%. Difference: +10.0 points "
         "(95 % interval +5.0 to +15.0, p = 0.001 after Holm's correction for 1 comparison).",
-        "The interval and p are about this one training. Another seed gives another student.",
+        "The intervals and p are about this one training. Another seed gives another student.",
     ]
 
 
@@ -51,8 +51,21 @@ def test_no_significant_difference(gain: dict[str, float], conclusion: str) -> N
 def test_the_best_alternative_is_the_most_accurate_one() -> None:
     gains = {"teacher_a": rival(0.3, 0.2, 0.4, 0.001), "ensemble": rival(-0.1, -0.2, -0.05, 0.001), "routing": BETTER}
     found = check(case(**gains), "poor", headline("ensemble", 0.9, "the ensemble is significantly better"))
-    assert "is the ensemble with 90.0\u00a0%" in found.points[1]
+    assert found.points[1].startswith("The best alternative is the ensemble (the label")
     assert "for 3 comparisons" in found.points[1]
+    assert not any(point.startswith("The ensemble") for point in found.points), "said once"
+
+
+def test_the_ensemble_is_named_beside_a_better_alternative() -> None:
+    found = check(
+        case(ensemble=rival(0.2, 0.15, 0.25, 0.0004), routing=rival(-0.01, -0.03, 0.01, 0.3)),
+        "mixed",
+        headline("routing", 0.81, "no significant difference"),
+    )
+    assert found.points[2] == (
+        "The ensemble (the label with the highest probability of any teacher) has 60.0\u00a0%. Difference: +20.0 points "
+        "(95 % interval +15.0 to +25.0, p < 0.001)."
+    )
 
 
 def test_better_than_the_best_is_not_yet_better_than_every_alternative() -> None:

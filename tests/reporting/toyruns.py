@@ -61,7 +61,7 @@ def toy_runs(folder: Path) -> Runs:
 
 
 def _make(root: Path) -> None:
-    tiny.encoder(root / "encoder", loudness=0.3)
+    tiny.encoder(root / "encoder", logit_scale=0.3)
     toy.labelled(root / "train.csv", 160)
     toy.labelled(root / "test.csv", 60, seed=9)
     for name, labels in toy.TEAMS.items():

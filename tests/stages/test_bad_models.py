@@ -239,7 +239,7 @@ def test_a_teacher_may_be_called_like_the_store_s_own_folder(recipe: Recipe, tmp
 
 
 def test_a_saturated_teacher_gets_a_warning(recipe: Recipe, tmp_path: Path, call: Call) -> None:
-    folder = tiny.classifier(tmp_path / "odd", ("bug", "login"), loudness=3000.0)
+    folder = tiny.classifier(tmp_path / "odd", ("bug", "login"), logit_scale=3000.0)
     recipe["teachers"].append(str(folder))
     recipe["method"] = {"name": "ensemble"}
     result = call("amalgamate", write_recipe(tmp_path, recipe))

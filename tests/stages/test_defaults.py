@@ -12,7 +12,7 @@ import yaml
 from commandline import Call, Taught, write_recipe
 
 from alloykit.evaluation.learning import FALLING
-from alloykit.training.schedule import MOST_RATE, Schedule, decided
+from alloykit.training.schedule import MAX_RATE, Schedule, with_defaults
 from alloykit.training.training_options import TrainingOptions
 
 STRONG = {"epochs": 30, "learning_rate": 0.03, "batch_size": 16, "max_length": 32}
@@ -37,20 +37,20 @@ def test_what_is_chosen_is_shown_written_down_and_the_same_again(
 ) -> None:
     path = write_recipe(tmp_path, silent)
     shown = call("plan", path, "--no-probe")
-    options = decided(TrainingOptions(), 250, 5, 1, 64)  # 300 texts, 50 of which are held out
+    options = with_defaults(TrainingOptions(), 250, 5, 1, 64)  # 300 texts, 50 of which are held out
     steps = Schedule.of(250, options).total
     assert f"student: {steps:,} steps" in shown.out
-    assert f"{options.epochs:g} epochs, learning rate {MOST_RATE:g}" in shown.out
+    assert f"{options.epochs:g} epochs, learning rate {MAX_RATE:g}" in shown.out
     assert not (tmp_path / "run").exists()
     assert call("amalgamate", path).code == 0
     run = tmp_path / "run"
     made = yaml.safe_load((run / "recipe.yaml").read_text())["training"]
-    assert (made["epochs"], made["learning_rate"]) == (options.epochs, MOST_RATE)
+    assert (made["epochs"], made["learning_rate"]) == (options.epochs, MAX_RATE)
     assert json.loads((run / "training.json").read_text())["steps"] == steps
     again = call("amalgamate", path)
     assert again.code == 0, again.err
     resolved = call("plan", run / "recipe.yaml", "--no-probe")
-    assert f"{options.epochs:g} epochs, learning rate {MOST_RATE:g}\n" in resolved.out, "said, no longer chosen"
+    assert f"{options.epochs:g} epochs, learning rate {MAX_RATE:g}\n" in resolved.out, "said, no longer chosen"
     refused = call("amalgamate", write_recipe(tmp_path, silent | {"training": {"max_length": 32, "epochs": 1}}))
     assert refused.code == 2
     assert f"training.epochs: was {options.epochs}, now 1.0" in refused.err
@@ -64,7 +64,7 @@ def test_a_student_that_learned_too_little_is_told_of(silent: dict[str, Any], tm
     metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
     told = [line for line in metrics["warnings"] if "under-trained" in line or "far below its routing" in line]
     assert any("far below its routing" in line for line in told)
-    assert all(f"learning_rate: {MOST_RATE:g}" in line for line in told), "each says what to change"
+    assert all(f"learning_rate: {MAX_RATE:g}" in line for line in told), "each says what to change"
     assert all(f"warning: {line}" in " ".join(result.err.split()) for line in told)
     page = (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
     assert "points: the student learned from the routing" in page
@@ -86,7 +86,7 @@ def test_a_teachers_training_is_chosen_and_written_down_too(taught: Taught, tmp_
     }
     path = write_recipe(tmp_path, recipe)
     assert call("teach", path).code == 0
-    options = decided(TrainingOptions(), 250, 5, 1, 64)
+    options = with_defaults(TrainingOptions(), 250, 5, 1, 64)
     made = yaml.safe_load((tmp_path / "teacher" / "teach.yaml").read_text())["training"]
     assert (made["epochs"], made["learning_rate"]) == (options.epochs, options.learning_rate)
     metrics = json.loads((tmp_path / "teacher" / "metrics.json").read_text())

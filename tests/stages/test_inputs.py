@@ -18,12 +18,12 @@ from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.methods.muka.method import Muka
-from alloykit.methods.protocol import Needs
+from alloykit.methods.protocol import Needs, TextStates
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
-from alloykit.stages.run_folder import RunFolder, note_inputs
+from alloykit.stages.run_folder import RunFolder, record_inputs
 
 BILLING = ("refund", "charge", "invoice")
 
@@ -197,17 +197,17 @@ class AskingForStates(Muka):
 
     @property
     def needs(self) -> Needs:
-        return replace(super().needs, text_states=self.encoder)
+        return replace(super().needs, text_states=TextStates(self.encoder))
 
 
 def test_passes_drawn_in_another_way(folder: Path) -> None:
     """The sampler is known only after the sweep: the run is refused then."""
     run = RunFolder(folder / "run")
     knowledge = json.loads((run.folder / "inputs.json").read_text())["cache"]
-    note_inputs(run, {"cache": knowledge})
+    record_inputs(run, {"cache": knowledge})
     knowledge["billing"]["sampling"]["sampler"] = "other"
     with pytest.raises(AlloyError, match=r"cache.billing.sampling.sampler: was 'bytes', now 'other'"):
-        note_inputs(run, {"cache": knowledge})
+        record_inputs(run, {"cache": knowledge})
 
 
 def test_a_folder_in_place_of_the_state(folder: Path) -> None:

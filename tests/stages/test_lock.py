@@ -116,7 +116,7 @@ def test_every_command_that_writes_there_is_refused(
     with another_process(output) as first:
         before = files_of(tmp_path)
         result = call(*arguments)
-        result.refused("nobody else at work in", str(output), f"process {first.pid} on ")
+        result.refused("no other process at work in", str(output), f"process {first.pid} on ")
         assert files_of(tmp_path) == before
 
 

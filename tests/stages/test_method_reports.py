@@ -17,7 +17,7 @@ from alloykit.commands.evaluate import evaluate
 from alloykit.commands.report import report
 from alloykit.errors import AlloyError
 from alloykit.methods import registry
-from alloykit.methods.protocol import Context, Method, MethodOptions, Needs, Supervision, uniform_weights
+from alloykit.methods.protocol import Context, Method, MethodOptions, Needs, Supervision, TextStates, uniform_weights
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
 LABELS = ["refund", "charge", "track"]
@@ -38,7 +38,9 @@ class Outside(Method):
 
     @property
     def needs(self) -> Needs:
-        return Needs(text_states=self.options.encoder, validation=True, token_states=self.options.token_states)
+        return Needs(
+            text_states=TextStates(self.options.encoder), validation=True, token_states=self.options.token_states
+        )
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         return tuple((t.layers,) if self.options.token_states else () for t in context.teachers)

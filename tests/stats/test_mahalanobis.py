@@ -7,7 +7,7 @@ import pytest
 import torch
 from sklearn.covariance import ledoit_wolf
 
-from alloykit.stats.mahalanobis import Gaussians, logistic
+from alloykit.stats.mahalanobis import Gaussians, fit_logistic
 
 
 def data(n: int = 60, d: int = 4, k: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -41,13 +41,13 @@ def test_against_loops(shrinkage: float | None) -> None:
         md = [float((row - m) @ within @ (row - m)) for m in means]
         zero = float((row - mean) @ around @ (row - mean))
         assert found.distances(new)[j].tolist() == pytest.approx(md, rel=1e-6)
-        assert float(found.to_background(new)[j]) == pytest.approx(zero, rel=1e-6)
+        assert float(found.background_distance(new)[j]) == pytest.approx(zero, rel=1e-6)
         assert float(found.relative(new)[j]) == pytest.approx(min(md) - zero, rel=1e-6)
 
 
 def test_the_background_distance_averages_the_width_on_its_own_data() -> None:
     z, classes = data(n=5000, d=6)
-    assert float(Gaussians.fit(z, classes, 0.0).to_background(z).mean()) == pytest.approx(6, rel=1e-6)
+    assert float(Gaussians.fit(z, classes, 0.0).background_distance(z).mean()) == pytest.approx(6, rel=1e-6)
 
 
 def test_nothing_changes_under_an_affine_map() -> None:
@@ -82,7 +82,7 @@ def test_a_background_with_others_against_a_loop(shrinkage: float | None) -> Non
     around = np.linalg.inv((1 - share) * within + share * float((own**2).mean()) * np.eye(d) + between)
     for j, row in enumerate(others[:7].numpy()):
         zero = float((row - mean) @ around @ (row - mean))
-        assert float(found.to_background(others[:7])[j]) == pytest.approx(zero, rel=1e-6)
+        assert float(found.background_distance(others[:7])[j]) == pytest.approx(zero, rel=1e-6)
     torch.testing.assert_close(found.distances(z), Gaussians.fit(z, classes, shrinkage).distances(z))
 
 
@@ -92,8 +92,8 @@ def test_without_shrinkage_the_background_is_that_of_all_texts() -> None:
     found = Gaussians.fit(z, classes, 0.0, others=(others, theirs))
     every = torch.cat([z, others])
     torch.testing.assert_close(
-        found.to_background(every),
-        Gaussians.fit(every, torch.zeros(800, dtype=torch.long), 0.0).to_background(every),
+        found.background_distance(every),
+        Gaussians.fit(every, torch.zeros(800, dtype=torch.long), 0.0).background_distance(every),
         rtol=1e-6,
         atol=1e-6,
     )
@@ -128,7 +128,7 @@ def test_the_curve_is_the_likeliest_and_both_groups_weigh_the_same() -> None:
     g = torch.Generator().manual_seed(0)
     scores = torch.cat([torch.randn(200, generator=g), torch.randn(50, generator=g) + 2]).double()
     own = torch.arange(250) < 200
-    slope, intercept = logistic(scores, own).tolist()
+    slope, intercept = fit_logistic(scores, own).tolist()
     assert slope < 0, "the further, the less its own"
     weight = torch.where(own, 250 / 400, 250 / 100)
 
@@ -143,6 +143,6 @@ def test_the_curve_is_the_likeliest_and_both_groups_weigh_the_same() -> None:
 
 def test_groups_that_do_not_overlap_keep_a_finite_curve() -> None:
     scores = torch.cat([torch.zeros(20), torch.ones(20)]).double()
-    slope, intercept = logistic(scores, torch.arange(40) < 20).tolist()
+    slope, intercept = fit_logistic(scores, torch.arange(40) < 20).tolist()
     assert np.isfinite([slope, intercept]).all()
     assert torch.sigmoid(torch.tensor(intercept)) > 0.9

@@ -20,7 +20,7 @@ from alloykit.models import compute_format as numbers
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.prepare import prepare
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo, TeacherSpec, describe
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo, TeacherSpec, read_teacher_info
 from alloykit.training.steps import StepProbe
 from alloykit.training.training_options import TrainingOptions
 
@@ -29,7 +29,7 @@ from alloykit.training.training_options import TrainingOptions
 def info(tmp_path_factory: pytest.TempPathFactory) -> TeacherInfo:
     folder = tmp_path_factory.mktemp("teacher")
     tiny.classifier(folder, ["a", "b", "c"])
-    return describe(TeacherSpec(model=str(folder)), "t")
+    return read_teacher_info(TeacherSpec(model=str(folder)), "t")
 
 
 def logits(info: TeacherInfo, chosen: ComputeFormat) -> torch.Tensor:

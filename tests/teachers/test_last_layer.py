@@ -34,7 +34,7 @@ def batch() -> dict[str, torch.Tensor]:
 def test_answers_and_gradients_are_the_same(model: Any) -> None:
     model.eval()
     lean = LeanLastLayer(model)
-    assert lean.acts is (model.kind in LEAN), (
+    assert lean.is_active is (model.kind in LEAN), (
         "an architecture that is not known to read only its first token is left alone"
     )
     found = []
@@ -68,7 +68,7 @@ def test_less_is_computed(model: Any) -> None:
             model(**batch())
     for hook in hooks:
         hook.remove()
-    assert (sum(seen) < whole) is lean.acts
+    assert (sum(seen) < whole) is lean.is_active
 
 
 def test_afterwards_the_model_is_what_it_was(model: Any) -> None:
@@ -111,4 +111,4 @@ def test_a_model_that_reads_other_tokens_too_is_found_out(tmp_path: Path) -> Non
     model = AutoModelForSequenceClassification.from_pretrained(tmp_path / "t").eval()
     whole = model.bert.pooler.forward
     model.bert.pooler.forward = lambda states: whole(states.mean(1, keepdim=True))
-    assert not LeanLastLayer(model).acts
+    assert not LeanLastLayer(model).is_active

@@ -13,11 +13,11 @@ from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 from alloykit.data import load_texts
 from alloykit.methods.protocol import Method, ModelShape
 from alloykit.methods.registry import create
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Rows
 from alloykit.training.dataset import Collator, Tokens, tokenize
 from alloykit.training.student import build_student
-from alloykit.training.trainer import Fitted, train
+from alloykit.training.trainer import TrainingResult, train
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 PLAIN = {
@@ -40,7 +40,7 @@ def run(
     checks: int = 0,
     double: bool = False,
     **options: Any,
-) -> tuple[Any, Fitted]:
+) -> tuple[Any, TrainingResult]:
     """Train a new student on n texts (the last `checks` of them kept out) and return it with what happened.
 
     `double`: in float64, where cutting a batch differently changes nothing that Adam could blow up.
@@ -60,7 +60,7 @@ def run(
     context = replace(context_of(method, rows, space_of(kind), teachers), student=shape)
     layers = [len(asked) for asked in method.teacher_layers(context)]
     if method.needs.student_attention_scores:
-        write_out_attention(student)
+        use_eager_attention(student)
     fitted = train(
         student,
         Collator(words, Living(rows, dataset, layers, teachers, double) if method.needs.token_states else Pool(rows)),
@@ -111,5 +111,5 @@ class Living(Pool):
         return replace(known, teachers=teachers)
 
 
-def logged(fitted: Fitted, key: str) -> list[float]:
+def logged(fitted: TrainingResult, key: str) -> list[float]:
     return [entry[key] for entry in fitted.history if key in entry]

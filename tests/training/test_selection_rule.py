@@ -12,9 +12,9 @@ from torch import nn
 from transformers import EvalPrediction
 
 from alloykit.files import read_json
-from alloykit.training.phase_trainer import evenly
+from alloykit.training.phase_trainer import evenly_spaced
 from alloykit.training.selection import Check, Selection, choose
-from alloykit.training.trainer import summarise_checks
+from alloykit.training.trainer import check_metrics
 
 
 def listed(*values):
@@ -130,7 +130,7 @@ def test_weights_are_written_as_they_were_at_the_check(tmp_path):
 @pytest.mark.parametrize("n", [1, 2, 5])
 def test_summary_of_checks(n):
     values = np.arange(n, dtype=np.float32) ** 2
-    found = summarise_checks(EvalPrediction(predictions=values, label_ids=None))
+    found = check_metrics(EvalPrediction(predictions=values, label_ids=None))
     mean = sum(i**2 for i in range(n)) / n
     variance = sum((i**2 - mean) ** 2 for i in range(n)) / (n - 1) if n > 1 else 0.0
     assert found["criterion"] == pytest.approx(mean)
@@ -139,8 +139,8 @@ def test_summary_of_checks(n):
 
 def test_texts_to_ask_about_are_spread_evenly():
     """A file that is sorted by label gives some of every label."""
-    assert evenly(5, 256) == [0, 1, 2, 3, 4]
-    asked = evenly(1000, 256)
+    assert evenly_spaced(5, 256) == [0, 1, 2, 3, 4]
+    asked = evenly_spaced(1000, 256)
     assert len(set(asked)) == 256
     assert asked[0] == 0
     assert max(b - a for a, b in pairwise(asked)) == 4

@@ -11,21 +11,21 @@ from small_training import logged, run
 from test_accumulation import same_weights
 
 from alloykit.errors import AlloyError
-from alloykit.training.module import Amalgam
+from alloykit.training.module import TrainingModule
 
 
 def small_device(monkeypatch: pytest.MonkeyPatch, holds: int, after: int = 0) -> list[int]:
     """Batches of more than `holds` texts fail in training once so many went well. Returns the sizes that were tried."""
-    real, tried = Amalgam.forward, []
+    real, tried = TrainingModule.forward, []
 
-    def forward(self: Amalgam, **inputs: Any) -> Any:
+    def forward(self: TrainingModule, **inputs: Any) -> Any:
         if self.training:
             tried.append(len(inputs["input_ids"]))
             if tried[-1] > holds and len(tried) > after:
                 raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 20.00 MiB")
         return real(self, **inputs)
 
-    monkeypatch.setattr(Amalgam, "forward", forward)
+    monkeypatch.setattr(TrainingModule, "forward", forward)
     return tried
 
 
@@ -70,7 +70,7 @@ def test_a_batch_coupled_method_is_not_cut(
     quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     small_device(monkeypatch, 8)
-    with pytest.raises(AlloyError, match=r"memory for batches of 16 texts.*'muka' smaller ones are not the same"):
+    with pytest.raises(AlloyError, match=r"memory for batches of 16 texts.*'muka' cannot use smaller ones"):
         run({"name": "muka", "normalise": "batch"}, quiet_encoder, tmp_path / "run", batch_size=16)
 
 

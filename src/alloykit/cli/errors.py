@@ -13,11 +13,11 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.terminal import complain, drop_unwritten, guarded
+from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
 ClickException: Any = typer.BadParameter.__mro__[2]
-CLOSED_PIPE = 141  # what a shell reports of a program that SIGPIPE ended: `alloykit predict … | head -1`
+CLOSED_PIPE = 141  # the exit code of a program that SIGPIPE ended: `alloykit predict … | head -1`
 INVALID_INPUT = 2
 INTERRUPTED = 130
 
@@ -25,7 +25,7 @@ _verbose = False
 
 
 def be_verbose() -> None:
-    """From now on, within `exit_codes`: show the libraries' warnings, and the traceback of an error."""
+    """Show the warnings of libraries and the traceback of errors, until `exit_codes` ends."""
     global _verbose
     _verbose = True
     warnings.simplefilter("default")
@@ -35,16 +35,16 @@ def be_verbose() -> None:
 def exit_codes() -> Iterator[None]:
     """Turn invalid input into one message and exit code 2, an interrupt into 130, and a closed pipe into 141 without a message.
 
-    Standard output is flushed at the end, so that a full disk behind it is noticed.
+    Standard output is flushed at the end, to detect a full disk.
     """
     global _verbose
     _verbose = False
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
         if issubclass(category, AlloyWarning):
-            complain(f"warning: {message}")
+            echo_error(f"warning: {message}")
         elif _verbose:
-            complain(f"{category.__name__}: {message}")
+            echo_error(f"{category.__name__}: {message}")
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -58,7 +58,7 @@ def exit_codes() -> Iterator[None]:
         except (KeyboardInterrupt, typer.Abort):
             _end(INTERRUPTED, "stopped. Run the same command again to go on.")
         except ClickException as error:
-            with suppress(OSError):  # a message that cannot be written is lost, as in `complain`
+            with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
                 error.show()
             _end(error.exit_code)
         except BrokenPipeError:
@@ -67,14 +67,14 @@ def exit_codes() -> Iterator[None]:
             if isinstance(ended.__context__, BrokenPipeError):
                 _end(CLOSED_PIPE)
             raise
-        except OSError as error:  # one that no other code turned into an AlloyError: full disks, missing rights
+        except OSError as error:  # an error that no other code turned into an AlloyError: full disks, missing rights
             _end(INVALID_INPUT, f"error: {os_error(error, error.filename or 'a file')}")
 
 
 def _end(code: int, message: str = "") -> NoReturn:
     if _verbose and sys.exc_info()[0] is not None:
-        complain(traceback.format_exc())
+        echo_error(traceback.format_exc())
     if message:
-        complain(message)
+        echo_error(message)
     drop_unwritten()
     raise SystemExit(code) from None

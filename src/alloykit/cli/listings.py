@@ -1,4 +1,4 @@
-"""What `plan` and `methods` print."""
+"""The output of `plan` and `methods`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.table import Table
 
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
-from alloykit.names import near, shown
+from alloykit.names import nearest_name, shown
 from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
@@ -29,7 +29,7 @@ def method_details(name: str) -> dict[str, Any]:
     """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
     known = methods()
     if name not in known:
-        guess = near(name, known)
+        guess = nearest_name(name, known)
         raise AlloyError(
             expected="a method's name",
             got=shown(name),
@@ -65,10 +65,10 @@ def method_details(name: str) -> dict[str, Any]:
 
 
 def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
-    """What `method_table` or `method_details` found, as a table for the terminal."""
+    """The result of `method_table` or `method_details` as a table for the terminal."""
     if isinstance(shown, list):
         default = Recipe.model_fields["method"].default["name"]
-        out = Table(title=f"alloykit methods NAME shows a method's options; without `method:`, it is {default}")
+        out = Table(title=f"The default is {default}. `alloykit methods NAME` shows the options of a method.")
         for heading in ("name", "what it is", "reference", "needs"):
             out.add_column(heading, no_wrap=heading == "name")
         for row in shown:
@@ -86,7 +86,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     """A plan as lines of text."""
     if "texts" not in plan:
         known = f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}"
-        then = f"then: method {plan['method']['name']}; plan again once the texts are there"
+        then = f"then: method {plan['method']['name']}; run plan again when the texts are written"
         return [known, *_generation_lines(plan["generation"]), then, f"output: {plan['output']}"]
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
     lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
@@ -105,7 +105,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]
-        rule = " (set them in `training:` for others)" if how["by_rule"] else ""
+        rule = " (chosen by alloykit; set others in `training:`)" if how["by_rule"] else ""
         lines.append(f"student: {plan['student_steps']:,} steps{about}")
         lines.append(f"  {how['epochs']:g} epochs, learning rate {how['learning_rate']:g}{rule}")
     if plan["seconds"]:
@@ -116,7 +116,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
 
 
 def _generation_lines(generation: dict[str, Any]) -> list[str]:
-    """Of texts that are still to be written."""
+    """The lines about texts that must still be generated."""
     lines = []
     for name, texts in generation["texts"].items():
         reads = texts * generation["reads_each"]

@@ -71,9 +71,9 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 
 @command
 def demo(
-    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Where to put the run.")] = Path("runs/demo"),
+    output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run.")] = Path("runs/demo"),
 ) -> None:
-    """The embedded example: three teams' classifiers become one. Needs no network and no data."""
+    """Run the built-in example: three teams' classifiers become one. It needs no network and no data."""
     from alloykit.demo.run import demo as run
 
     run(output)
@@ -82,17 +82,21 @@ def demo(
 @command
 def init(
     teacher: Annotated[
-        list[str], typer.Option(metavar="MODEL", help="A teacher: a folder or a hub id. Repeat it for each.")
+        list[str],
+        typer.Option(metavar="MODEL", help="A teacher: a folder or a hub id. Repeat the option for each teacher."),
     ],
-    texts: Annotated[str, typer.Option(metavar="FILE", help="The texts: a file, a folder or a hub id.")],
+    texts: Annotated[str, typer.Option(metavar="FILE", help="The unlabelled texts: a file, a folder or a hub id.")],
     output: Annotated[Path, typer.Option(metavar="FILE", help="Where to write the recipe.")] = Path("recipe.yaml"),
     method: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="A method of `alloykit methods`; that of a recipe without one if not given."),
+        typer.Option(
+            metavar="NAME",
+            help="The method; `alloykit methods` lists them. Default: that of a recipe without `method:`.",
+        ),
     ] = None,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
-    """A first recipe for your teachers and texts, with comments. Loads no weights."""
+    """Write a first recipe for your teachers and texts, with comments. Loads no weights."""
     from alloykit.commands.init import init as job
 
     terminal.echo(f"recipe: {job(teacher, texts, output=output, method=method, overwrite=overwrite)}")
@@ -102,7 +106,7 @@ def init(
 def amalgamate(
     recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
 ) -> None:
-    """Teachers and unlabelled texts in, one student out. The main job."""
+    """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
 
@@ -111,7 +115,7 @@ def amalgamate(
 
 @command
 def distill(recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False) -> None:
-    """Teachers of one task and labelled texts in, one fast student out."""
+    """Distil teachers with the same labels into one fast student, with labelled texts."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
 
@@ -123,10 +127,10 @@ def teach(
     recipe: RecipeFile,
     override: Overrides = None,
     together: Annotated[
-        bool, typer.Option("--together", help="Several `models:` at once, under one shared head.")
+        bool, typer.Option("--together", help="Fine-tune several encoders (`models:`) at once, under one shared head.")
     ] = False,
 ) -> None:
-    """Fine-tune a teacher on labelled texts of some labels."""
+    """Fine-tune a teacher on labelled texts, of all labels or of some."""
     from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
 
     if together:
@@ -142,7 +146,7 @@ def teach(
 
 @command
 def generate(recipe: RecipeFile, override: Overrides = None) -> None:
-    """Teachers and a language model in, texts for every class of every teacher out."""
+    """Let a language model write texts for every label of every teacher."""
     from alloykit.recipe.models import GenerateRecipe, read_recipe
     from alloykit.stages.generated_texts import generate_recipe
 
@@ -156,10 +160,12 @@ def sweep(
     cache: Cache = None,
     part: Annotated[
         str,
-        typer.Option(metavar="I/N", help="Only one of N parts, such as 1/4, to spread the work over machines."),
+        typer.Option(
+            metavar="I/N", help="Compute only one of N parts, such as 1/4, to spread the work over several machines."
+        ),
     ] = "1/1",
 ) -> None:
-    """Only the teachers' outputs: let every teacher read every text, and keep its outputs for later runs."""
+    """Compute only the teachers' outputs, and keep them for later runs."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
 
@@ -173,7 +179,7 @@ def plan(
     probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
     as_json: AsJson = False,
 ) -> None:
-    """What a recipe would run: labels, passes, bytes, time. Writes nothing."""
+    """Check a recipe and show what it would run: labels, passes, disk space, time. Writes nothing."""
     from alloykit.cli.listings import plan_lines
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.planning import plan_recipe
@@ -189,7 +195,7 @@ def plan(
 def evaluate(
     run: Folder,
     data: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Labelled texts; those of the recipe if not given.")
+        Path | None, typer.Option(metavar="FILE", help="Labelled texts. Default: those of the recipe.")
     ] = None,
     text: TextColumn = "text",
     label: LabelColumn = "label",
@@ -198,7 +204,7 @@ def evaluate(
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
-    """Accuracy of teachers, ensemble, routing and student on labelled texts."""
+    """Measure the accuracy of teachers, ensemble, routing and student on labelled texts."""
     from alloykit.commands.evaluate import evaluate as job
     from alloykit.evaluation.score_table import score_table
 
@@ -216,10 +222,12 @@ def report(
     runs: Annotated[list[Path], typer.Argument(help="A run folder, or several to compare.", metavar="RUN")],
     output: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where to write; report.html in the run, or comparison.html here."),
+        typer.Option(
+            metavar="FILE", help="Where to write. Default: report.html in the run folder, or comparison.html here."
+        ),
     ] = None,
 ) -> None:
-    """One page that says whether to trust a run's student; for several runs, one that compares them."""
+    """Write the report of a run, or a page that compares several runs."""
     from alloykit.commands.report import report as job
 
     terminal.echo(f"report: {job(runs, output)}")
@@ -229,15 +237,17 @@ def report(
 def predict(
     run: Folder,
     texts: Annotated[
-        str, typer.Argument(help="A file of texts, or - for standard input (a text per line).", metavar="TEXTS")
+        str, typer.Argument(help="A file of texts, or - for standard input (one text per line).", metavar="TEXTS")
     ] = "-",
-    every: Annotated[bool, typer.Option("--all", help="Give the probability of every label.")] = False,
-    output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write here instead of standard output.")] = None,
+    every: Annotated[bool, typer.Option("--all", help="Print the probability of every label.")] = False,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
+    ] = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
 ) -> None:
-    """Labels of texts by the student: one JSON line per input row, in order."""
+    """Predict the labels of texts: one JSON line per input row, in order."""
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
@@ -265,7 +275,7 @@ def methods(
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Every method: what it is, what it needs, its options."""
+    """List all methods, or show one method's options."""
     from alloykit.cli.listings import method_details, method_table, method_view
 
     shown = method_details(name) if name else method_table()
@@ -288,17 +298,21 @@ class RecipeKind(StrEnum):
 @command
 def schema(
     kind: Annotated[
-        RecipeKind, typer.Argument(help="The command whose recipe it is; together: `teach --together`.", metavar="KIND")
+        RecipeKind,
+        typer.Argument(
+            help="The command whose recipe it is: amalgamate, distill, teach, together (for `teach --together`) or generate.",
+            metavar="KIND",
+        ),
     ] = RecipeKind.amalgamate,
 ) -> None:
-    """The JSON schema of a recipe, for editors. Begin a recipe with `# yaml-language-server: $schema=FILE` to use it."""
+    """Print the JSON schema of a recipe, for editors. To use it, begin a recipe with `# yaml-language-server: $schema=FILE`."""
     from alloykit.recipe.schema import recipe_schema
 
     terminal.echo_json(recipe_schema(kind.value))
 
 
 def _show(run: Any) -> None:
-    """A finished run: its scores, and where things are."""
+    """Print the scores of a finished run, and where its files are."""
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
@@ -325,7 +339,7 @@ def main() -> None:
     terminal.open_streams()
     set_quiet(False)
     with exit_codes(), noted_interrupts():
-        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` sees what was raised
+        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
         if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
             raise KeyboardInterrupt
     sys.exit(code)

@@ -20,7 +20,7 @@ Cache = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",
-        help="Keep the teachers' outputs here, instead of in the run folder, to share them between runs: a folder or any fsspec path.",
+        help="Keep the teachers' outputs here instead of in the run folder, so that several runs can share them. A folder, or any fsspec path.",
     ),
 ]
 Overrides = Annotated[
@@ -29,7 +29,7 @@ Overrides = Annotated[
         "--override",
         "-o",
         metavar="KEY=VALUE",
-        help="Change one value of the recipe, for instance `-o training.epochs=5`. May be repeated.",
+        help="Change one value of the recipe, for example `-o training.epochs=5`. You can repeat it.",
     ),
 ]
 TextColumn = Annotated[str, typer.Option(metavar="COLUMN", help="Column of the text.")]
@@ -37,15 +37,18 @@ LabelColumn = Annotated[str, typer.Option(metavar="COLUMN", help="Column of the 
 PairColumn = Annotated[str | None, typer.Option(metavar="COLUMN", help="Column of the second text of a pair.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard output.")]
 Trust = Annotated[
-    bool, typer.Option("--trust-remote-code", help="Run code that comes with the models. Only if you have read it.")
+    bool,
+    typer.Option(
+        "--trust-remote-code", help="Run code that comes with the models. Use it only if you have read the code."
+    ),
 ]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the student of another recipe. The teachers' outputs are kept.")
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Also print warnings of libraries, and where an error arose.")
+    bool, typer.Option("--verbose", "-v", help="Also print warnings of libraries, and where an error came from.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print results, warnings and errors only, no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")]
 
 
 class Command(TyperCommand):
@@ -74,7 +77,7 @@ def _placeholder(text: str, **_: Any) -> str:
 
 
 def set_verbosity(verbose: bool, quiet: bool) -> None:
-    """Take up what `-v` and `-q` say. BadParameter for both at once."""
+    """Apply `-v` and `-q`. BadParameter for both at once."""
     if verbose and quiet:
         raise typer.BadParameter("give --verbose or --quiet, not both")
     if verbose:

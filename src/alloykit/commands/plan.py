@@ -1,4 +1,4 @@
-"""What would run. Writes nothing."""
+"""Show what a recipe would run. Writes nothing."""
 
 from __future__ import annotations
 

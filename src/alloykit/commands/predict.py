@@ -1,4 +1,4 @@
-"""Answer a file of texts: one JSON line for every input row, in order."""
+"""Label a file of texts: one JSON line for every input row, in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
-from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.run_folder import RunFolder, folder_of
 
 
@@ -27,13 +27,13 @@ def predict(
     """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
-    or a list of texts. A row that holds no usable text gets label null and says so in `error`. Probabilities are calibrated by
-    the temperature that was fitted when the student was made. trust_remote_code: run code that comes with the model. AlloyError.
+    or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
+    the student's temperature. trust_remote_code: run code that comes with the model. AlloyError.
     """
     folder, source = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
-        check_texts(source)
+        check_strings(source)
     classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
     if isinstance(source, (str, Path)):
         table = load_texts(source, text=text, text_pair=text_pair)

@@ -1,4 +1,4 @@
-"""Only the teachers' outputs: to compute them beforehand, or to spread the work over several machines."""
+"""Compute only the teachers' outputs, in advance or on several machines."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Texts in: a file, a folder, a hub data set or a Python list becomes one table.
+"""Reading texts: a file, a folder, a hub data set or a Python list becomes one table.
 
-Texts are taken exactly as they are written: nothing is stripped; "00123", "NA" and "null" are texts. Rows
-without a usable text are counted by reason, then dropped or refused. Texts that repeat stay.
+Texts are kept exactly as they are written. Nothing is stripped; "00123", "NA" and "null" are texts. Rows
+without a usable text are counted by reason, then dropped or refused. Repeated texts are kept.
 """
 
 from alloykit.data.load import columns_of, load_texts, texts_options

@@ -1,4 +1,4 @@
-"""A table of strings in a temporary file, read in pieces: a million texts take no more memory than ten thousand."""
+"""A table of strings in a temporary file. It is read in pieces, so memory does not grow with the number of texts."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ import numpy as np
 
 from alloykit.files import scratch
 
-BATCH = 1000  # rows that are read at a time
-MAX_BLOCK = 16_000_000  # characters that are written together; Arrow's arrays hold 2 GiB
+BATCH = 1000  # rows per read
+MAX_BLOCK = 16_000_000  # characters per write; Arrow's arrays hold 2 GiB
 
 
 class DiskTable:
-    """Columns by name, rows by position; nothing but the rows asked for is in memory.
+    """Columns by name, rows by position. Only the requested rows are in memory.
 
     `table["text"]` is the whole column as a list, `table[5]` a row as a dict; `batches` and `take` read in pieces,
     `select` is the same table with fewer rows. The file has no name on the disk, so that nothing of it outlives the process.

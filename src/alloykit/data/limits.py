@@ -1,4 +1,4 @@
-"""How long a text may be, and readers that stop there: what is larger is refused before it fills the memory."""
+"""The largest text, and readers that refuse a larger one before it fills the memory."""
 
 from __future__ import annotations
 
@@ -7,23 +7,23 @@ from typing import IO, Any
 
 from alloykit.errors import AlloyError
 
-MAX_TEXT = 1_000_000  # characters of one text, or of any other cell that is read; a long novel
-MAX_LINE = 16 * MAX_TEXT  # characters of one line of JSON or one row of csv: escapes and other columns come on top
+MAX_TEXT = 1_000_000  # characters of one text or of any other cell, about a long novel
+MAX_LINE = 16 * MAX_TEXT  # characters of one line of JSON or one row of csv, with escapes and other columns
 
 
 def too_long(what: str, where: str, length: int | None = None) -> AlloyError:
-    """The error for a text over the limit. what: "text", "line"; where: "row 3 of 'a.csv'"; length: in characters, if known."""
+    """The error for a text over the limit. what: "text" or "line"; where: "row 3 of 'a.csv'"; length: in characters, if known."""
     limit = MAX_TEXT if what == "text" else MAX_LINE
     got = f"{length:,} characters" if length is not None else "more"
     return AlloyError(
         expected=f"at most {limit:,} characters in each {what}",
         got=f"{got} in {where}",
-        hint="Cut it before: a model reads only the first few thousand characters. Is a line break or a quote missing?",
+        hint="Shorten it: a model reads only the first few thousand characters. Check that no line break or quote is missing.",
     )
 
 
 def lines_of(file: IO[str], where: str, limit: int = MAX_LINE) -> Iterator[str]:
-    """The lines of a text file, each with its line break. AlloyError at the first with more than `limit` characters."""
+    """The lines of a text file, each with its line break. AlloyError at the first line with more than `limit` characters."""
     number = 0
     while line := file.readline(limit + 2):  # a line break may have two characters
         number += 1
@@ -33,10 +33,10 @@ def lines_of(file: IO[str], where: str, limit: int = MAX_LINE) -> Iterator[str]:
 
 
 def cells_of(column: Any, where: str, first: int) -> list[Any]:
-    """The values of an Arrow array or chunked array as Python's. Equal strings of a dictionary are one object.
+    """The values of an Arrow array or chunked array as Python values. Equal strings of a dictionary array are one object.
 
-    where: the file or data set; first: the number of the first row, for messages. AlloyError for a string over the limit,
-    which is found by its length in Arrow, before Python has a copy of it; and for columns of lists, structs or bytes.
+    where: the file or data set; first: the number of the first row, for messages. AlloyError for a string over the limit
+    (its length is checked in Arrow, before it is copied to Python) and for columns of lists, structs or bytes.
     """
     import pyarrow as pa
 
@@ -55,7 +55,7 @@ def cells_of(column: Any, where: str, first: int) -> list[Any]:
 
 def _dictionary_cells(chunk: Any, where: str, first: int) -> list[Any]:
     indices = chunk.indices
-    used = indices.unique().drop_null()  # a dictionary may hold much more than these rows
+    used = indices.unique().drop_null()  # a dictionary may hold many more values than these rows use
     place = {index: n for n, index in enumerate(used.to_pylist())}
     rows = indices.to_pylist()
     values = chunk.dictionary.take(used)

@@ -1,4 +1,4 @@
-"""The door: whatever names or holds texts goes in, one table comes out."""
+"""`load_texts`: read texts from any source into one table."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from alloykit.data.parts import parts_of, rows_of
+from alloykit.data.raw_tables import raw_tables, rows_of
 from alloykit.data.readers import FORMATS
-from alloykit.data.table import Collector, Texts
+from alloykit.data.table import RowCollector, Texts
 from alloykit.data.texts_options import ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import quoted
 
-if TYPE_CHECKING:  # a second to import, and the command line imports this module for its help
+if TYPE_CHECKING:  # it takes a second to import, and the command line imports this module for its help
     import datasets
 
 
@@ -38,65 +38,66 @@ def load_texts(
     options: fields of TextsOptions. They override those of `source`.
 
     Warns (AlloyWarning) about dropped rows and skipped files. Raises AlloyError for everything that the user
-    has to mend: a missing file or column, text that is not UTF-8, labels without names, no usable row at all.
+    must fix: a missing file or column, text that is not UTF-8, labels without names, no usable row.
     """
     try:
-        chosen, given = _choose(source, options)
+        settings, location = _settings_and_location(source, options)
     except ValidationError as error:
-        raise _explained(error) from error
-    label = chosen.label or ("label" if want_labels else None)
-    roles = {"text": chosen.text, "text_pair": chosen.text_pair, "label": label}
+        raise _options_error(error) from error
+    label = settings.label or ("label" if want_labels else None)
+    roles = {"text": settings.text, "text_pair": settings.text_pair, "label": label}
     columns = {role: name for role, name in roles.items() if name is not None}
-    collected, wanted = Collector(chosen, columns), list(columns.values())
+    collector, wanted = RowCollector(settings, columns), list(columns.values())
     skipped: list[str] = []
-    for part, row in islice(rows_of(parts_of(given, chosen, wanted, skipped), columns), chosen.limit):
-        collected.add(part, row)
-    texts = collected.texts()
+    for table, row in islice(rows_of(raw_tables(location, settings, wanted, skipped), columns), settings.limit):
+        collector.add(table, row)
+    texts = collector.texts()
     if skipped:
-        note = f"Skipped in '{given}', since they are no files of texts ({', '.join(FORMATS)}): "
-        warnings.warn(note + quoted(skipped), AlloyWarning, stacklevel=2)
+        reason = f"Skipped in '{location}', because they are not files of texts ({', '.join(FORMATS)}): "
+        warnings.warn(reason + quoted(skipped), AlloyWarning, stacklevel=2)
     if texts.dropped:
-        warnings.warn(f"Dropped {collected.problems()}.", AlloyWarning, stacklevel=2)
+        warnings.warn(f"Dropped {collector.problems()}.", AlloyWarning, stacklevel=2)
     return texts
 
 
 def columns_of(source: TextsOptions) -> list[str]:
-    """The columns of texts: of the first file where there are several, and of a JSON file those of its first records. AlloyError."""
-    chosen, given = _choose(source, {})
-    return next(parts_of(given, chosen, [chosen.text], [])).columns
+    """The column names of the first file. Of a JSON file only the first records are read. AlloyError."""
+    settings, location = _settings_and_location(source, {})
+    return next(raw_tables(location, settings, [settings.text], [])).columns
 
 
 def texts_options(source: str | Path, **options: Any) -> TextsOptions:
-    """`TextsOptions.from_string`, with AlloyError for what cannot be."""
+    """`TextsOptions.from_string`, but AlloyError for invalid options."""
     try:
         return TextsOptions.from_string(source, **options)
     except ValidationError as error:
-        raise _explained(error) from error
+        raise _options_error(error) from error
 
 
-def _choose(source: Any, overrides: dict[str, Any]) -> tuple[ColumnOptions, Any]:
+def _settings_and_location(source: Any, overrides: dict[str, Any]) -> tuple[ColumnOptions, Any]:
     """The options to read with, and the path, hub id, list or Dataset to read."""
     if isinstance(source, TextsOptions):
-        chosen = TextsOptions.model_validate({**source.model_dump(), **overrides})
+        settings = TextsOptions.model_validate({**source.model_dump(), **overrides})
     elif isinstance(source, (str, Path)):
-        chosen = TextsOptions.from_string(source, **overrides)
+        settings = TextsOptions.from_string(source, **overrides)
     else:
         columns = ColumnOptions.model_validate(overrides)
         is_list = isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray))
         if is_list and isinstance(next((x for x in source if x is not None), None), (list, tuple)):
             columns = columns.model_copy(update={"text_pair": columns.text_pair or "text_pair"})
         return columns, source
-    # os.path: an unknown "~name" stays as it is, and is then reported as missing.
-    return chosen, Path(os.path.expanduser(chosen.path)) if chosen.path is not None else chosen.dataset
+    # os.path leaves an unknown "~name" as it is; it is then reported as missing.
+    return settings, Path(os.path.expanduser(settings.path)) if settings.path is not None else settings.dataset
 
 
-def _explained(error: ValidationError) -> AlloyError:
+def _options_error(error: ValidationError) -> AlloyError:
+    """The error for invalid options, in the user's terms."""
     problems = error.errors()
     causes = [problem.get("ctx", {}).get("error") for problem in problems]
     if len(causes) == 1 and isinstance(causes[0], AlloyError):
         return AlloyError(expected=causes[0].expected, got=causes[0].got, hint=causes[0].hint)
-    told = [
+    messages = [
         f"`{'.'.join(map(str, problem['loc']))}`: {cause or problem['msg'].lower()}"
         for problem, cause in zip(problems, causes, strict=True)
     ]
-    return AlloyError(expected=f"options among {', '.join(TextsOptions.model_fields)}", got="; ".join(told))
+    return AlloyError(expected=f"options among {', '.join(TextsOptions.model_fields)}", got="; ".join(messages))

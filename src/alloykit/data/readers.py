@@ -1,4 +1,4 @@
-"""The file formats: csv, tsv, JSON lines, plain lines and parquet, gzipped or not."""
+"""Read the file formats: csv, tsv, JSON lines, plain lines and parquet, gzipped or not."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from alloykit.names import short
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 
 
-class Part(NamedTuple):
-    """One file, list or data set: its columns, and its rows as values of the wanted columns."""
+class RawTable(NamedTuple):
+    """One file, list or data set before its rows are checked: its columns, and its rows as values of the wanted columns."""
 
     where: str
     columns: list[str]
@@ -30,37 +30,39 @@ class Part(NamedTuple):
 
 
 def format_of(path: Path) -> str:
+    """The ending that names the format, without ".gz"."""
     name = Path(path.name.lower())
-    # Parquet compresses its own columns; a gzipped one could not be read in pieces.
+    # A gzipped parquet file could not be read in pieces; parquet compresses its own columns.
     inner = Path(name.stem).suffix
     return inner if name.suffix == ".gz" and inner != ".parquet" else name.suffix
 
 
-def file_part(path: Path, wanted: list[str]) -> Part:
+def read_file(path: Path, wanted: list[str]) -> RawTable:
+    """Open one file. wanted: the columns to read. AlloyError for an unknown ending, and for a damaged file when it is read."""
     where, kind = f"'{path}'", format_of(path)
     if kind == ".parquet":
         import pyarrow.parquet as pq
 
-        with reading(path):
+        with read_errors(path):
             schema = pq.read_schema(path)
-        return Part(where, schema.names, _parquet_rows(path, wanted), _class_names(schema, wanted, where))
+        return RawTable(where, schema.names, _parquet_rows(path, wanted), _class_names(schema, wanted, where))
     if kind in (".csv", ".tsv"):
         lines = _csv_lines(path, "\t" if kind == ".tsv" else ",")
         header = [name.strip() for name in next(lines, [])]
-        return Part(where, header, pick((dict(zip(header, c, strict=True)) for c in lines), wanted))
+        return RawTable(where, header, select_columns((dict(zip(header, c, strict=True)) for c in lines), wanted))
     if kind in (".jsonl", ".ndjson", ".json"):
-        return Part(where, keys_of(_json_records(path), wanted), pick(_json_records(path), wanted))
+        return RawTable(where, all_keys(_json_records(path), wanted), select_columns(_json_records(path), wanted))
     if kind == ".txt":
-        return Part(where, ["text"], _txt_rows(path))
+        return RawTable(where, ["text"], _txt_rows(path))
     raise AlloyError(expected=f"a file that ends in {', '.join(FORMATS)} (or .gz after it)", got=where)
 
 
-def pick(records: Iterable[Mapping[str, Any]], wanted: list[str]) -> Iterator[Sequence[Any]]:
+def select_columns(records: Iterable[Mapping[str, Any]], wanted: list[str]) -> Iterator[Sequence[Any]]:
     return ([record.get(name) for name in wanted] for record in records)
 
 
-def keys_of(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) -> list[str]:
-    """The keys of all records in order; it stops reading once all the wanted ones were seen."""
+def all_keys(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) -> list[str]:
+    """The keys of all records in order. Reading stops as soon as all wanted keys were seen."""
     seen: dict[str, None] = {}
     for record in records:
         seen.update(dict.fromkeys(record))
@@ -74,11 +76,11 @@ def _parquet_rows(path: Path, wanted: list[str]) -> Iterator[Sequence[Any]]:
     import pyarrow.parquet as pq
 
     where, first = f"'{path}'", 0
-    with reading(path):
+    with read_errors(path):
         schema = pq.read_schema(path)
-    # As dictionaries, since a small file may hold one long string for many rows, which would all be copies of it.
+    # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it.
     strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
-    with reading(path), pq.ParquetFile(path, read_dictionary=strings) as file:
+    with read_errors(path), pq.ParquetFile(path, read_dictionary=strings) as file:
         _refuse_large_cells(file.metadata, wanted, where)
         for batch in file.iter_batches(batch_size=1000, columns=wanted):
             yield from zip(*(cells_of(batch.column(name), where, first) for name in wanted), strict=True)
@@ -86,7 +88,7 @@ def _parquet_rows(path: Path, wanted: list[str]) -> Iterator[Sequence[Any]]:
 
 
 def _refuse_large_cells(metadata: Any, wanted: list[str], where: str) -> None:
-    """AlloyError, before any cell is decompressed, if the mean of a column's cells is over the limit."""
+    """AlloyError if the mean size of a column's cells is over the limit. Nothing is decompressed before."""
     for n in range(metadata.num_row_groups):
         group = metadata.row_group(n)
         for column in (group.column(k) for k in range(group.num_columns)):
@@ -96,30 +98,30 @@ def _refuse_large_cells(metadata: Any, wanted: list[str], where: str) -> None:
 
 
 def _class_names(schema: Any, wanted: list[str], where: str) -> dict[str, list[str]]:
-    """The names of labels that are stored as positions, which `datasets` writes into the metadata of a Parquet file."""
+    """Names of labels that are stored as positions. `datasets` writes them into the metadata of a Parquet file."""
     stored = (schema.metadata or {}).get(b"huggingface")
     if stored is None:
         return {}
-    found = {}
+    names = {}
     try:
         features = json.loads(stored).get("info", {}).get("features") or {}
         for name in wanted:
             feature = features.get(name)
             if isinstance(feature, dict) and feature.get("_type") == "ClassLabel":
-                found[name] = TypeAdapter(list[str]).validate_python(feature["names"], strict=True)
+                names[name] = TypeAdapter(list[str]).validate_python(feature["names"], strict=True)
     except (ValueError, LookupError, TypeError, AttributeError, RecursionError) as error:
         raise AlloyError(
             expected=f"the names of the labels in the `huggingface` metadata of {where}",
             got=f"metadata that is damaged ({type(error).__name__})",
             hint="Write the file again, or leave the metadata out: `table.replace_schema_metadata(None)` in pyarrow.",
         ) from error
-    return found
+    return names
 
 
 def _csv_lines(path: Path, delimiter: str) -> Iterator[list[str]]:
     # The module's own limit of 131,072 characters per cell is too small for documents.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
-    with reading(path), _open(path, newline="") as file:
+    with read_errors(path), _open(path, newline="") as file:
         row = _RowOfLines(lines_of(file, f"'{path}'"), f"'{path}'")
         reader = csv.reader(row, delimiter=delimiter, strict=True)
         width = None
@@ -142,7 +144,7 @@ def _csv_lines(path: Path, delimiter: str) -> Iterator[list[str]]:
 
 
 class _RowOfLines:
-    """Lines for the csv module, which joins those of one row. AlloyError when they are too long together."""
+    """The lines of one row, for the csv module, which joins them. AlloyError if they are too long together."""
 
     def __init__(self, lines: Iterator[str], where: str) -> None:
         self.lines, self.where, self.characters = lines, where, 0
@@ -159,7 +161,7 @@ class _RowOfLines:
 
 
 def _json_records(path: Path) -> Iterator[dict[str, Any]]:
-    with reading(path), _open(path) as file:
+    with read_errors(path), _open(path) as file:
         for number, line in enumerate(lines_of(file, f"'{path}'"), start=1):
             if not line.strip():
                 continue
@@ -176,7 +178,7 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
 
 
 def _txt_rows(path: Path) -> Iterator[Sequence[Any]]:
-    with reading(path), _open(path) as file:
+    with read_errors(path), _open(path) as file:
         yield from ((line.removesuffix("\n"),) for line in lines_of(file, f"'{path}'", MAX_TEXT))
 
 
@@ -188,7 +190,8 @@ def _open(path: Path, newline: str | None = None) -> IO[str]:
 
 
 @contextmanager
-def reading(path: Path) -> Iterator[None]:
+def read_errors(path: Path) -> Iterator[None]:
+    """Errors of reading a file, inside, become AlloyErrors."""
     try:
         yield
     except UnicodeDecodeError as error:

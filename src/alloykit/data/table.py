@@ -1,4 +1,4 @@
-"""The table of texts: rows are checked one by one, and counted where they cannot be used."""
+"""The table of texts. Rows are checked one by one, and unusable rows are counted."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ import numpy as np
 
 from alloykit.data.disk import DiskTable, DiskWriter
 from alloykit.data.limits import MAX_TEXT, too_long
-from alloykit.data.readers import Part
+from alloykit.data.readers import RawTable
 from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 from alloykit.names import quoted, shown
 
-SHOWN = 5  # row numbers of unusable rows in a message
+SHOWN = 5  # row numbers of unusable rows that a message lists
 
 
 @dataclass(frozen=True, eq=False)
 class Texts:
-    """Usable texts and what became of the others. Every input row is in the table or counted in `dropped`.
+    """The usable texts, and counts of the others. Every input row is in the table or counted in `dropped`.
 
     table: columns id (string, 32 hex characters), text (string), text_pair (string or null; only for pair
         tasks), label (string; only if labels were read), source_row (int64, position in the input from 0).
-    dropped: reason -> number of rows. duplicates: rows of the table whose id occurred before.
+    dropped: reason -> number of rows. duplicates: rows of the table whose id occurs in an earlier row.
     total: rows of the input that were read.
     """
 
@@ -51,11 +51,11 @@ class Texts:
 
     def ids(self) -> np.ndarray[Any, Any]:
         """The id of each text as bytes, [n, 16] uint8."""
-        found = np.empty((len(self), 16), dtype=np.uint8)
+        ids = np.empty((len(self), 16), dtype=np.uint8)
         for n, batch in enumerate(self.table.batches(["id"], size := 10_000)):
             part = np.frombuffer(bytes.fromhex("".join(batch["id"])), dtype=np.uint8).reshape(-1, 16)
-            found[n * size : n * size + len(part)] = part
-        return found
+            ids[n * size : n * size + len(part)] = part
+        return ids
 
     def fingerprint(self) -> str:
         """sha256 (64 hex characters) over the ids, and labels if there are any, in order."""
@@ -68,7 +68,7 @@ class Texts:
         for batch in self.table.batches(columns):
             for row in zip(*(batch[name] for name in columns), strict=True):
                 for value in row:
-                    digest.update(_prefixed(value))
+                    digest.update(_length_prefixed(value))
         return digest.hexdigest()
 
 
@@ -78,14 +78,14 @@ def text_id(text: str, pair: str | None = None, salt: str = "") -> str:
     No pair and an empty pair differ. Raises AlloyError for text that has no UTF-8 form (a lone surrogate).
     """
     try:
-        parts = b"".join(_prefixed(part) for part in (salt, text, pair) if part is not None)
+        parts = b"".join(_length_prefixed(part) for part in (salt, text, pair) if part is not None)
     except UnicodeEncodeError as error:
         raise AlloyError(expected="valid Unicode text", got=f"a lone surrogate at {error.start}") from error
     return hashlib.sha256(parts).hexdigest()[:32]
 
 
-class Collector:
-    """Checks rows one by one and puts the good ones into a table."""
+class RowCollector:
+    """Checks rows one by one and puts the usable ones into a table."""
 
     def __init__(self, options: ColumnOptions, columns: dict[str, str]) -> None:
         import pyarrow as pa
@@ -93,29 +93,29 @@ class Collector:
         self.options, self.columns = options, columns
         self.label_names = [name.strip() for name in options.label_names or []]
         self.salt = _salt(options.salt_env)
-        self.bad: dict[str, tuple[int, list[int]]] = {}  # reason -> how many, and the first of them
+        self.unusable: dict[str, tuple[int, list[int]]] = {}  # reason -> number of rows, and the first rows
         self.total = 0
         names = ["id", *columns]
         self.rows = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
         self.ids = bytearray()
 
-    def add(self, part: Part, row: Sequence[Any]) -> None:
+    def add(self, table: RawTable, row: Sequence[Any]) -> None:
         values = dict(zip(self.columns, row, strict=True))
         for value in row:
             if isinstance(value, str) and len(value) > MAX_TEXT:
-                raise too_long("text", f"row {self.total} of {part.where}", len(value))
+                raise too_long("text", f"row {self.total} of {table.where}", len(value))
         text, pair = values["text"], values.get("text_pair")
-        reason = _fault("text", text) or ("" if text.strip() else "empty text")
+        reason = _cell_problem("text", text) or ("" if text.strip() else "empty text")
         if not reason and pair is not None:  # a row without a pair is a single text; an empty pair is a pair
-            reason = _fault("text_pair", pair)
+            reason = _cell_problem("text_pair", pair)
         if not reason and "label" in values:
-            own = part.class_names.get(self.columns["label"], [])
-            label = _label(values["label"], self.label_names, own, f"row {self.total} of {part.where}")
+            class_names = table.class_names.get(self.columns["label"], [])
+            label = _label(values["label"], self.label_names, class_names, f"row {self.total} of {table.where}")
             values["label"] = label
-            reason = "missing label" if label is None else _fault("label", label)
+            reason = "missing label" if label is None else _cell_problem("label", label)
         if reason:
-            count, first = self.bad.get(reason, (0, []))
-            self.bad[reason] = (count + 1, [*first, self.total] if count < SHOWN else first)
+            count, first = self.unusable.get(reason, (0, []))
+            self.unusable[reason] = (count + 1, [*first, self.total] if count < SHOWN else first)
         else:
             name = text_id(text, pair, self.salt)
             self.rows.add((name, *values.values(), self.total))
@@ -123,57 +123,57 @@ class Collector:
         self.total += 1
 
     def problems(self) -> str:
-        """The bad rows in words, without their texts: reports must not leak them."""
+        """The unusable rows in words. Their texts are left out, because reports must not leak texts."""
         parts = []
-        for reason, (count, rows) in self.bad.items():
+        for reason, (count, rows) in self.unusable.items():
             first = ", ".join(map(str, rows[:SHOWN])) + (", …" if count > SHOWN else "")
             parts.append(f"{count} {reason} (row{'s' if count > 1 else ''} {first})")
-        dropped = sum(count for count, _ in self.bad.values())
+        dropped = sum(count for count, _ in self.unusable.values())
         return f"{dropped} of {self.total} rows, counted from 0: {'; '.join(parts)}"
 
     def texts(self) -> Texts:
         table = self.rows.table()
-        if self.bad and self.options.bad_rows == "refuse":
-            hint = "Mend them, or set `bad_rows: drop`."
+        if self.unusable and self.options.bad_rows == "refuse":
+            hint = "Correct them, or set `bad_rows: drop`."
             raise AlloyError(expected="a usable text in every row", got=self.problems(), hint=hint)
         if not len(table):
-            got = f"none; unusable were {self.problems()}" if self.bad else "no rows"
+            got = f"none; unusable were {self.problems()}" if self.unusable else "no rows"
             raise AlloyError(expected="at least one usable text", got=got)
         distinct = len(np.unique(np.frombuffer(self.ids, dtype="S16")))
         return Texts(
             table=table,
-            dropped={reason: count for reason, (count, _) in self.bad.items()},
+            dropped={reason: count for reason, (count, _) in self.unusable.items()},
             duplicates=len(table) - distinct,
             total=self.total,
         )
 
 
-def _fault(role: str, value: object) -> str:
+def _cell_problem(role: str, value: object) -> str:
     """What is wrong with a cell; "" if nothing is."""
     if not isinstance(value, str):
         return f"{role} is not a string"
     try:
         value.encode()
-    except UnicodeEncodeError:  # a lone surrogate, which JSON and Python can hold but no UTF-8 file or tokenizer
+    except UnicodeEncodeError:  # a lone surrogate: JSON and Python can hold it, UTF-8 files and tokenizers cannot
         return f"{role} is not valid Unicode"
-    # U+0000 is valid Unicode, but nobody writes it: it comes from UTF-16 or binary data read as text.
+    # U+0000 is valid Unicode, but comes from UTF-16 or binary data that was read as text.
     return f"{role} contains a NUL character" if "\0" in value else ""
 
 
-def _label(value: Any, given: Sequence[str], own: Sequence[str], where: str) -> str | None:
-    """The label's name, stripped; None if it is missing. given: the user's label_names; own: the ClassLabel's."""
+def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], where: str) -> str | None:
+    """The label's name, stripped; None if it is missing. label_names: the user's; class_names: those of a ClassLabel column."""
     value = value.strip() if isinstance(value, str) else value
     if value is None or value == "" or (isinstance(value, float) and math.isnan(value)):
         return None
-    names = given or own
+    names = label_names or class_names
     if isinstance(value, str):
-        if not given or value in given:
+        if not label_names or value in label_names:
             return value
-        # A csv has only strings: its "1" is a position, unless there are label names that are numbers.
-        if not (value.isascii() and value.isdecimal()) or any(name.isdecimal() for name in given):
-            raise AlloyError(expected=f"a label among {quoted(given)}", got=f"{shown(value)} in {where}")
+        # A csv has only strings. Its "1" is a position, unless some label names are numbers.
+        if not (value.isascii() and value.isdecimal()) or any(name.isdecimal() for name in label_names):
+            raise AlloyError(expected=f"a label among {quoted(label_names)}", got=f"{shown(value)} in {where}")
         value = int(value)
-    if isinstance(value, float) and value.is_integer():  # how integers look beside missing values
+    if isinstance(value, float) and value.is_integer():  # pandas turns integers beside missing values into floats
         value = int(value)
     if not isinstance(value, Integral):
         got = f"{type(value).__name__} in {where}"
@@ -197,11 +197,11 @@ def _label(value: Any, given: Sequence[str], own: Sequence[str], where: str) -> 
 def _salt(variable: str | None) -> str:
     if variable is not None and not os.environ.get(variable):
         got = "an empty value" if variable in os.environ else "none"
-        hint = "Set it, and keep it: other salts give other ids."
+        hint = "Set it, and do not change it: another salt gives other ids."
         raise AlloyError(expected=f"a salt in the environment variable {variable}", got=got, hint=hint)
     return os.environ[variable] if variable else ""
 
 
-def _prefixed(value: str) -> bytes:
+def _length_prefixed(value: str) -> bytes:
     data = value.encode()
     return len(data).to_bytes(8, "big") + data

@@ -1,4 +1,4 @@
-"""What a user can say about texts: where they are and how to read them."""
+"""The recipe's options for texts: where they are and how to read them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from alloykit.blocks import Block, PathText
 from alloykit.data.readers import FORMATS, format_of
@@ -18,7 +18,7 @@ HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
 
 class OptionError(AlloyError, ValueError):
-    """An AlloyError that pydantic collects beside other problems, since it is a ValueError."""
+    """An AlloyError that is also a ValueError, so that pydantic collects it with other problems."""
 
 
 class ColumnOptions(Block):
@@ -46,11 +46,12 @@ class ColumnOptions(Block):
             raise OptionError(expected="different, non-empty label_names", got=quoted(names) or "an empty list")
         return names
 
-    def model_post_init(self, context: Any, /) -> None:
-        # No model_validator: pydantic would put its name before those of keys when it explains a union's problems.
+    @model_validator(mode="after")
+    def _columns_differ(self) -> Self:
         columns = [c for c in (self.text, self.text_pair, self.label) if c is not None]
         if len(set(columns)) < len(columns):
             raise OptionError(expected="different columns for text, text_pair and label", got=quoted(columns))
+        return self
 
 
 class TextsOptions(ColumnOptions):
@@ -67,25 +68,34 @@ class TextsOptions(ColumnOptions):
     revision: str | None = None
     """The hub data set's commit, tag or branch."""
 
-    def model_post_init(self, context: Any, /) -> None:
-        super().model_post_init(context)
+    @model_validator(mode="before")
+    @classmethod
+    def _named(cls, value: Any) -> Any:
+        return _place_of(value) if isinstance(value, (str, Path)) else value
+
+    @model_validator(mode="after")
+    def _one_place(self) -> Self:
         if (self.path is None) == (self.dataset is None):
             got = "neither" if self.path is None else f"both ('{self.path}' and '{self.dataset}')"
             raise OptionError(expected="either `path` (file or folder) or `dataset` (hub id)", got=got)
+        return self
 
     @classmethod
     def from_string(cls, source: str | Path, **options: Any) -> Self:
         """The options for texts that are named by one string, in a recipe or in Python.
 
-        "owner/name" is a hub id if there is neither such a path nor a folder "owner". All else is a path: every
-        `Path`, and whatever begins with "." or "~" or ends like a file of texts. Looks at the disk, not the network.
+        "owner/name" is a hub id if neither this path nor a folder "owner" exists. Everything else is a path: every
+        `Path`, and every string that begins with "." or "~" or ends like a file of texts. No network is used.
         """
-        place = "dataset" if isinstance(source, str) and _is_hub_id(source) else "path"
-        return cls.model_validate({place: str(source), **options})
+        return cls.model_validate(_place_of(source) | options)
+
+
+def _place_of(source: str | Path) -> dict[str, str]:
+    return {"dataset" if isinstance(source, str) and _is_hub_id(source) else "path": str(source)}
 
 
 def _is_hub_id(source: str) -> bool:
-    # With a local folder "owner", a missing "owner/name" is a slip of the pen, and no reason to ask the hub.
+    # If a local folder "owner" exists, a missing "owner/name" is a spelling mistake: do not ask the hub.
     path = Path(source)
-    shaped = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
-    return shaped and not os.path.exists(path) and not os.path.isdir(path.parent)
+    has_form = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
+    return has_form and not os.path.exists(path) and not os.path.isdir(path.parent)

@@ -1,4 +1,4 @@
-"""`alloykit demo`: an amalgamation of the embedded messages from beginning to end, explained step by step."""
+"""`alloykit demo`: a complete amalgamation with the embedded messages, explained step by step."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ QUESTIONS = (
 
 def demo(output: Path) -> Run:
     """Fine-tune three teachers, drop the labels, distil the teachers into one student, and test it. AlloyError for an output in use."""
-    begun = time.perf_counter()
+    start = time.perf_counter()
     refuse_others(output, RECIPE_FILE)
     train, test = messages("train"), messages("test")
     labels = {team: list(dict.fromkeys(m["label"] for m in train if m["team"] == team)) for team in TEAMS}
@@ -51,8 +51,8 @@ def demo(output: Path) -> Run:
     output.mkdir(parents=True, exist_ok=True)
     write_atomic(
         output / RECIPE_FILE, yaml.safe_dump(values, sort_keys=False)
-    )  # first: it marks the folder as the demo's
-    tell(
+    )  # first, because it marks the folder as the demo's
+    print_markup(
         f"\n[bold]1. Three teams, three classifiers.[/] Each of a shop's three teams has fine-tuned a classifier of customer\n"
         f"messages, but only for its own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"
         "No model knows all twelve. Each of the three gives a wrong answer to a message of another team."
@@ -61,7 +61,7 @@ def demo(output: Path) -> Run:
         teach_team(team, train, labels[team], output)
     write_csv(texts_file, [{"text": m["text"]} for m in shuffled(train)])
     write_csv(test_file, [{"text": m["text"], "label": m["label"]} for m in test])
-    tell(
+    print_markup(
         f"\n[bold]2. Without labels.[/] From here on there are only three model folders and {len(train):,} messages without labels.\n"
         "A teacher also answers messages of other teams, and is often confident: the highest confidence is not the right answer.\n"
         "So every teacher reads every message once. alloykit keeps its answers and the states of its early layers. In these states\n"
@@ -71,28 +71,28 @@ def demo(output: Path) -> Run:
     metrics = run.metrics
     assert metrics is not None
     result = metrics["evaluation"]
-    tell("\n[bold]3. One student.[/] The test messages are by other writers, and have their true labels:\n")
+    print_markup("\n[bold]3. One student.[/] The test messages are by other writers, and have their true labels:\n")
     show(score_table(result))
-    tell(explanation(result["scores"]))
-    tell("\n[bold]4. Try it.[/]\n")
+    print_markup(explanation(result["scores"]))
+    print_markup("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
-        tell(f'  "{question}"\n      → [bold]{safe(answer["label"])}[/] ({answer["probability"]:.0%})')
-    tell(f"\n[bold]5. Can it be trusted?[/] The report answers that: open [bold]{safe(run.report_page)}[/]")
-    tell(
-        f"\nThe student is an ordinary Hugging Face model in {safe(run.student)}. Its recipe is {safe(output / RECIPE_FILE)}.\n"
-        f"Run it again with: alloykit amalgamate {safe(output / RECIPE_FILE)}\n"
-        f"[dim]{time.perf_counter() - begun:.0f} seconds in all.[/]"
+        print_markup(f'  "{question}"\n      → [bold]{escaped(answer["label"])}[/] ({answer["probability"]:.0%})')
+    print_markup(f"\n[bold]5. Can it be trusted?[/] The report answers that: open [bold]{escaped(run.report_page)}[/]")
+    print_markup(
+        f"\nThe student is an ordinary Hugging Face model in {escaped(run.student)}. Its recipe is {escaped(output / RECIPE_FILE)}.\n"
+        f"Run it again with: alloykit amalgamate {escaped(output / RECIPE_FILE)}\n"
+        f"[dim]{time.perf_counter() - start:.0f} seconds in all.[/]"
     )
     return run
 
 
-def tell(text: str) -> None:
-    """Print words with rich's markup in them."""
+def print_markup(text: str) -> None:
+    """Print a text with rich markup."""
     show(text, soft_wrap=True)
 
 
-def safe(foreign: object) -> str:
-    """A path or a label among such words."""
+def escaped(foreign: object) -> str:
+    """A path or a label inside a text with markup."""
     return escape(visible(foreign))
 
 
@@ -103,11 +103,12 @@ def messages(part: str) -> list[dict[str, str]]:
 
 
 def shuffled(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    """The same order every time, and no longer grouped by label."""
+    """The rows in random order, not grouped by label. The order is the same every time."""
     return random.Random(0).sample(rows, len(rows))
 
 
 def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output: Path) -> Path:
+    """Fine-tune one team's teacher. Returns its folder."""
     folder = output / "teachers" / team
     recipe = parse(
         {
@@ -119,11 +120,12 @@ def teach_team(team: str, train: list[dict[str, str]], labels: list[str], output
         },
         TeachRecipe,
     )
-    mine = [{"text": m["text"], "label": m["label"]} for m in shuffled(train) if m["team"] == team]
-    return teach_recipe(recipe, data=load_texts(mine, want_labels=True))
+    team_messages = [{"text": m["text"], "label": m["label"]} for m in shuffled(train) if m["team"] == team]
+    return teach_recipe(recipe, data=load_texts(team_messages, want_labels=True))
 
 
 def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
+    """The recipe of the amalgamation."""
     return {
         "teachers": [str(output / "teachers" / team) for team in TEAMS],
         "texts": str(texts),
@@ -137,7 +139,7 @@ def recipe_values(output: Path, texts: Path, test: Path) -> dict[str, Any]:
 
 
 def explanation(scores: Mapping[str, Any]) -> str:
-    """The table in words."""
+    """The table of scores in words."""
     best = max((n for n in scores if n.startswith("teacher ")), key=lambda n: scores[n]["accuracy"])
     student, ensemble, routing = (scores[n]["accuracy"] for n in ("student", "ensemble", "routing"))
     gain = 100 * (student - ensemble)

@@ -1,4 +1,4 @@
-"""Checks of a teacher without labels: variance over its passes, confidence, and what its tokenizer makes of the texts."""
+"""Checks of a teacher without labels: variance over the passes, confidence, and statistics of its tokenizer on the texts."""
 
 from __future__ import annotations
 
@@ -19,12 +19,14 @@ WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 ONE_LABEL = 0.95
 
 
-def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int) -> dict[str, Any]:
-    """What a tokenizer makes of some texts, as shares.
+def tokenizer_statistics(
+    encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int
+) -> dict[str, Any]:
+    """Statistics of a tokenizer on some texts.
 
     `unknown_tokens`: share of [UNK] among all pieces; None for tokenizers without one (byte-level). `truncated_texts`: share
-    of texts longer than the teacher reads. `lost_tokens`: share of all pieces that it never sees. `tokens`: mean per text.
-    `pieces_per_character`, and `spelled_out`: whether that is so many that the tokenizer seems not to know the language.
+    of texts longer than the teacher reads. `lost_tokens`: share of all pieces that it does not read. `tokens`: mean per text.
+    `pieces_per_character`; `spelled_out`: whether there are so many that the tokenizer probably does not know the language.
 
     encodings: token ids of the whole texts, without special tokens and not truncated.
     """
@@ -49,7 +51,7 @@ def reading(encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_
     }
 
 
-def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequence[str]) -> dict[str, Any]:
+def output_statistics(probabilities: Tensor, pass_variance: float | None, labels: Sequence[str]) -> dict[str, Any]:
     """How confident a teacher is on the pool. probabilities: [n, C_i] of the plain pass.
 
     `excess`: mean maximum probability − 1/C_i, which is 0 for a teacher that guesses. `pass_variance`: mean over texts and
@@ -66,7 +68,7 @@ def behaviour(probabilities: Tensor, pass_variance: float | None, labels: Sequen
     }
 
 
-def warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
+def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
     """One sentence for each sign that a teacher does not suit this pool."""
     found = []
     for name, t in teachers.items():

@@ -17,7 +17,9 @@ from alloykit.labels import LabelSpace
 from alloykit.stats.temperature import tempered
 
 BINS = 20
-ORACLE = "oracle routing"  # every text is answered by the teachers that know its label: the upper bound of any routing
+ORACLE = (
+    "oracle routing"  # each text is labelled by the teachers that know its true label: the upper bound of any routing
+)
 
 
 def assess(
@@ -28,7 +30,7 @@ def assess(
     oracle: Tensor | None = None,
     temperature: float | None = None,
 ) -> dict[str, Any]:
-    """metrics.json's `evaluation`.
+    """The `evaluation` of metrics.json.
 
     oracle: [n, C], the probabilities of a model trained on all labels; without it those of the teachers that know the true label.
     temperature: the student's, as fitted without labels; its effect on the student's ECE is reported.
@@ -54,7 +56,7 @@ def assess(
         found["reliability"]["student, tempered"] = reliability(tempered(p[STUDENT], temperature), y)
     if teachers:
         owners = owners_oracle([p[f"teacher {name}"] for name in teachers], y, space)
-        mine = scores.pop(ours)  # so that the judged one comes last
+        mine = scores.pop(ours)  # the judged classifier comes last
         scores[ORACLE] = score(owners.argmax(-1), y, space, teachers)
         scores[ours] = mine
         own = owners if oracle is None else oracle
@@ -65,7 +67,7 @@ def assess(
 
 def _right_and_wrong(answers: Answers, space: LabelSpace) -> dict[str, list[int]]:
     """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3)."""
-    knows = space.knows()[: answers.confidence.shape[1], answers.labels].T  # [n, N]; no teacher asked, nobody knows
+    knows = space.knows()[: answers.confidence.shape[1], answers.labels].T  # [n, N]
     c = answers.confidence.clamp(0, 1)
     return {
         "right": torch.histc(c[knows], BINS, 0, 1).int().tolist(),

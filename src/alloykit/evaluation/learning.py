@@ -55,10 +55,10 @@ def late_fall(history: Sequence[Mapping[str, Any]], steps: int) -> float | None:
     return (before[-1] - end) / whole
 
 
-def warnings(view: Mapping[str, Any] | None, fall: float | None, plan: Plan) -> list[str]:
+def training_warnings(view: Mapping[str, Any] | None, fall: float | None, plan: Plan) -> list[str]:
     """One sentence for each sign that the student has learned too little. Each says what to change.
 
-    view: what the student does on the pool (evaluation/student_confidence.py); None if nobody looked. fall: see `late_fall`.
+    view: the student on the pool (evaluation/student_confidence.py); None if it was not measured. fall: see `late_fall`.
     """
     found = []
     if fall is not None and fall >= 1:

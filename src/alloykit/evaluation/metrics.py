@@ -29,7 +29,7 @@ def score(predicted: Tensor, labels: Tensor, space: LabelSpace, teachers: list[s
 
 @dataclass(frozen=True)
 class LabelScore:
-    """One label. texts: test texts with it. None where a score is undefined: no test text has the label, or none was given it."""
+    """One label. texts: test texts with it. None if a score is undefined: no test text has the label, or it was never predicted."""
 
     texts: int
     precision: float | None

@@ -53,7 +53,7 @@ def pool_confidence(
 
 
 def same_answers(probabilities: Tensor, targets: Tensor, weights: Tensor) -> float | None:
-    """The share of the weight of some texts on which the student gives the target's label; None where no text has any weight."""
+    """The share of the weight of some texts on which the student gives the target's label; None if all weights are 0."""
     v = weights.double()
     same = (probabilities.argmax(-1) == targets.argmax(-1)).double()
     return float((v * same).sum() / v.sum()) if float(v.sum()) > 0 else None

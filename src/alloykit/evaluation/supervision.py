@@ -18,7 +18,7 @@ SURE = 0.9
 BINS = 20
 
 
-def summarise(method: Method, source: Source, context: Context, teachers: list[str]) -> dict[str, Any] | None:
+def supervision_summary(method: Method, source: Source, context: Context, teachers: list[str]) -> dict[str, Any] | None:
     """The targets and weights that the method gives to the pool. None for methods without a single target.
 
     Per predicted label: texts, Σv, effective sample size (Σv)²/Σv², and each teacher's mean weight. Over the pool: each
@@ -55,7 +55,7 @@ def summarise(method: Method, source: Source, context: Context, teachers: list[s
 
 
 def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[str, Any]:
-    """How far the teachers agree over the pool.
+    """How often the teachers agree on the pool.
 
     `sure_teachers`: of how many texts no teacher, exactly one, or several are sure (maximum probability ≥ 0.9); with
     disjoint labels several sure teachers contradict each other. `shared`: per pair of teachers with common labels, of the
@@ -88,7 +88,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     }
 
 
-def warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
+def disagreement_warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
     """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
     answers, found = _Answers.of(source, len(teachers)), list[str]()
     tops = [space.index(i)[answers.label[:, i]] for i in range(len(teachers))]

@@ -1,1 +1,1 @@
-"""Texts from nothing but a language model and the teachers."""
+"""Generate texts with a language model and the teachers."""

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
 
 Positive = Annotated[float, Field(gt=0)]
 Share = Annotated[float, Field(gt=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
+Value = TypeVar("Value", int, float)
+
+
+def _how_many(value: Any) -> str:
+    return "several" if isinstance(value, list | tuple) else "one"
+
+
+OneOrSeveral = Annotated[
+    Annotated[Value, Tag("one")] | Annotated[list[Value], Tag("several")],
+    Discriminator(_how_many),
+]
 
 
 class LanguageModel(ModelSpec):
@@ -21,45 +32,45 @@ class LanguageModel(ModelSpec):
 
 
 class GenerationOptions(Block):
-    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). What the paper lost is ours and says so."""
+    """StrataNet's steerable generator (Vijayaraghavan et al. 2024, §4.3, Appendix A). Values that the paper does not give are ours."""
 
     language_model: LanguageModel
     """The causal language model that writes the texts."""
     per_class: int = Field(200, gt=0)
-    """Texts for each class of each teacher (lost in the paper)."""
+    """Texts for each class of each teacher (not given in the paper)."""
     steer: Literal["teacher", "prompt", "none"] = "teacher"
-    """teacher: Eq. 1, weighted decoding; prompt: the language model follows `prompt` (Appendix B.2); none: it writes what it likes."""
+    """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); none: it is not steered."""
     candidates: int = Field(200, gt=1)
-    """m: how many of the language model's likeliest tokens the teacher reads (the paper: 200)."""
-    top_k: Count | list[Count] = 40
-    """k < m: sampled from so many of them after weighing (lost in the paper), 0: from all; or several of which one is drawn for every batch."""
-    top_p: Share | list[Share] = 0.9
-    """Nucleus (the paper: 0.9), or several of which one is drawn for every batch."""
+    """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
+    top_k: OneOrSeveral[Count] = 40
+    """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which one value is drawn for every batch."""
+    top_p: OneOrSeveral[Share] = 0.9
+    """Nucleus sampling (the paper: 0.9); or a list, of which one value is drawn for every batch."""
     strength: float = Field(1.0, ge=0)
-    """γ of Eq. 1 (lost in the paper)."""
+    """γ of Eq. 1 (not given in the paper)."""
     every: int = Field(1, gt=0)
-    """The teacher reads at every n-th token only; between, the language model goes on alone (the paper: at every token)."""
+    """The teacher reads only at every n-th token; at the others the language model is not steered (the paper: at every token)."""
     min_tokens: int = Field(8, gt=0)
     """Fewest tokens of a text."""
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
-    temperature: Positive | list[Positive] = 1.0
-    """Of the distribution that is sampled from, after weighing; a list: one of them is drawn for every batch (Appendix B.2 varies it)."""
+    temperature: OneOrSeveral[Positive] = 1.0
+    """Of the distribution that is sampled from, after weighting; or a list, of which one value is drawn for every batch (Appendix B.2 varies it)."""
     prompt: str = ""
-    """What every text begins with, not kept in it; "{label}" stands for the class (the paper's: Table 6)."""
+    """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6)."""
     batch_size: int = Field(16, gt=0)
     """Texts written at once; the teacher reads batch_size × candidates continuations together."""
     attempts: int = Field(4, gt=0)
-    """At most so many times `per_class` texts are written to replace duplicates and empty ones."""
+    """At most this many times `per_class` texts are written, to replace duplicates and empty texts."""
     seed: Seed = 0
-    """Seed of what is sampled."""
+    """Seed of the sampling."""
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:
-        if max(several(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
+        if max(as_list(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
             raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
         for name in ("temperature", "top_p", "top_k"):
-            if not several(getattr(self, name)):
+            if not as_list(getattr(self, name)):
                 raise ValueError(f"{name} must not be an empty list")
         if self.min_tokens > self.max_tokens:
             raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
@@ -70,9 +81,6 @@ class GenerationOptions(Block):
         return self
 
 
-Value = TypeVar("Value", int, float)
-
-
-def several(value: Value | list[Value]) -> list[Value]:
-    """An option that may be a list, as one."""
+def as_list(value: Value | list[Value]) -> list[Value]:
+    """The value of an option as a list, also if it is a single value."""
     return value if isinstance(value, list) else [value]

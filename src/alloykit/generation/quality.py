@@ -1,4 +1,4 @@
-"""How good generated texts are: control, diversity, and how well the language model itself would have expected them."""
+"""Quality of generated texts: control, diversity, and perplexity of the language model without steering."""
 
 from __future__ import annotations
 
@@ -9,14 +9,17 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.generation.writer import Written
+from alloykit.generation.writer import GeneratedText
 
-BLEU_TEXTS, BLEU_ORDER = 100, 4  # self-BLEU compares each of so many texts with the others of them
+BLEU_TEXTS, BLEU_ORDER = 100, 4  # self-BLEU compares each of 100 texts with the 99 others
 
 
-def summarise(texts: Sequence[Written]) -> dict[str, Any]:
-    """control: share of texts that the teacher gives to the wanted class; distinct_n: different n-grams over all; self_bleu: mean
-    BLEU-4 of a text against the others, high where they repeat each other."""
+def text_quality(texts: Sequence[GeneratedText]) -> dict[str, Any]:
+    """Quality of some generated texts, by name.
+
+    control: share of texts to which the teacher gives the wanted class. distinct_n: different n-grams over all n-grams. self_bleu:
+    mean BLEU-4 of a text against the others, high if texts repeat each other.
+    """
     words = [t.text.split() for t in texts]
     finite = [t.perplexity for t in texts if np.isfinite(t.perplexity)]
     return {
@@ -32,30 +35,30 @@ def summarise(texts: Sequence[Written]) -> dict[str, Any]:
 
 
 def distinct(texts: Sequence[Sequence[str]], n: int) -> float:
-    """Different n-grams over all n-grams (Li et al. 2016)."""
+    """Number of different n-grams over the number of all n-grams (Li et al. 2016)."""
     grams = [tuple(words[i : i + n]) for words in texts for i in range(len(words) - n + 1)]
     return len(set(grams)) / len(grams) if grams else 0.0
 
 
 def self_bleu(texts: Sequence[Sequence[str]], seed: int = 0) -> float:
-    """Mean BLEU-4 of each of (at most 100) texts against the others of them as references, add-one smoothed (Zhu et al. 2018)."""
-    some = [list(words) for words in texts if len(words) >= BLEU_ORDER]
-    random.Random(seed).shuffle(some)
-    some = some[:BLEU_TEXTS]
-    if len(some) < 2:
+    """Mean BLEU-4 of each of at most 100 texts, with the others as references, add-one smoothed (Zhu et al. 2018)."""
+    sample = [list(words) for words in texts if len(words) >= BLEU_ORDER]
+    random.Random(seed).shuffle(sample)
+    sample = sample[:BLEU_TEXTS]
+    if len(sample) < 2:
         return 0.0
-    return float(np.mean([bleu(words, some[:i] + some[i + 1 :]) for i, words in enumerate(some)]))
+    return float(np.mean([bleu(words, sample[:i] + sample[i + 1 :]) for i, words in enumerate(sample)]))
 
 
 def bleu(words: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """BLEU-4 with clipped counts, brevity penalty against the nearest length, and (c + 1) / (n + 1) for orders above one."""
+    """BLEU-4 with clipped counts, a brevity penalty against the nearest length, and (c + 1) / (n + 1) for orders above one."""
     logs = 0.0
     for n in range(1, BLEU_ORDER + 1):
-        own = _grams(words, n)
+        grams = _grams(words, n)
         best: Counter[tuple[str, ...]] = Counter()
         for reference in references:
             best |= _grams(reference, n)
-        hits, total = sum((own & best).values()), sum(own.values())
+        hits, total = sum((grams & best).values()), sum(grams.values())
         share = hits / total if n == 1 else (hits + 1) / (total + 1)
         if share == 0:
             return 0.0

@@ -1,8 +1,8 @@
-"""Weighted decoding (StrataNet, Eq. 1): the language model's likeliest tokens, weighed by what a teacher says of each continuation.
+"""Weighted decoding (StrataNet, Eq. 1): a teacher's probability of the class weights the language model's most probable tokens.
 
     P(x_t | x_<t, c) ∝ P_LM(x_t | x_<t) · P_T(c | x_≤t)^γ
 
-Only the top m tokens are weighed, all others are left out. Continuations reach the teacher as text, through its own tokenizer.
+Only the top m tokens are weighted, all others are left out. The teacher reads continuations as text, with its own tokenizer.
 """
 
 from __future__ import annotations
@@ -14,21 +14,21 @@ import torch
 from torch import Tensor
 from transformers import LogitsProcessor
 
-Judge = Callable[[Sequence[str]], Tensor]
+Scorer = Callable[[Sequence[str]], Tensor]
 """Texts → log P_T(· | text), [n, C_i] float32."""
 
 
 class Steering(LogitsProcessor):  # type: ignore[misc]
-    """A logits processor for `generate()`, for a batch of sequences that each want a class of their own.
+    """A logits processor for `generate()` that steers each sequence of a batch towards its own class.
 
-    `classes`: [B] int64, positions in the teacher's labels. `prompt`: tokens at the beginning that the teacher does not see.
-    Batched over sequences and candidates: one call of `judge` per step.
+    `classes`: [B] int64, positions in the teacher's labels. `prompt`: number of tokens at the beginning that the teacher does not read.
+    Batched over sequences and candidates: one call of `scorer` per step.
     """
 
     def __init__(
         self,
         tokenizer: Any,
-        judge: Judge,
+        scorer: Scorer,
         classes: Tensor,
         *,
         candidates: int,
@@ -36,9 +36,9 @@ class Steering(LogitsProcessor):  # type: ignore[misc]
         every: int,
         prompt: int,
     ) -> None:
-        self.tokenizer, self.judge, self.classes = tokenizer, judge, classes
+        self.tokenizer, self.scorer, self.classes = tokenizer, scorer, classes
         self.candidates, self.strength, self.every, self.prompt = candidates, strength, every, prompt
-        self.reads = 0  # different continuations that the teacher has read, step by step
+        self.reads = 0  # number of different continuations that the teacher has read
 
     def __call__(self, input_ids: Tensor, scores: Tensor) -> Tensor:
         """input_ids [B, L], scores [B, V] (logits) → scores with −∞ outside of the top m, [B, V]."""
@@ -49,14 +49,14 @@ class Steering(LogitsProcessor):  # type: ignore[misc]
         top = logs.topk(min(self.candidates, logs.shape[-1]), -1)
         texts = self._continuations(input_ids[:, self.prompt :], top.indices)
         self.reads += len(set(texts))
-        said = self.judge(texts).to(scores.device).view(*top.indices.shape, -1)  # [B, m, C]
-        wanted = self.classes.to(scores.device).view(-1, 1, 1).expand(-1, said.shape[1], 1)
-        weighed = top.values + self.strength * said.gather(-1, wanted).squeeze(-1)
+        log_probabilities = self.scorer(texts).to(scores.device).view(*top.indices.shape, -1)  # [B, m, C]
+        wanted = self.classes.to(scores.device).view(-1, 1, 1).expand(-1, log_probabilities.shape[1], 1)
+        weighted = top.values + self.strength * log_probabilities.gather(-1, wanted).squeeze(-1)
         out = torch.full_like(scores, float("-inf"))
-        return out.scatter(-1, top.indices, weighed.to(scores.dtype))
+        return out.scatter(-1, top.indices, weighted.to(scores.dtype))
 
     def _continuations(self, written: Tensor, candidates: Tensor) -> list[str]:
-        """The text so far with each candidate behind it, sequence by sequence. [B, L'], [B, m] → B·m texts."""
+        """The text so far followed by each candidate, sequence by sequence. [B, L'], [B, m] → B·m texts."""
         rows = [
             [*before, token]
             for before, tokens in zip(written.tolist(), candidates.tolist(), strict=True)

@@ -1,1 +1,1 @@
-"""What the teachers know about the texts: read once by a sweep, kept in a store, read back in any order."""
+"""The teachers' outputs for the texts: computed once by a sweep, kept in a store, read in any order."""

@@ -1,1 +1,1 @@
-"""Pure functions on tensors. Every one returns a value per text, [B]; whoever calls it takes the mean."""
+"""Losses as pure functions on tensors. They return one value per text, [B]; the caller takes the mean."""

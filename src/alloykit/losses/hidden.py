@@ -1,4 +1,4 @@
-"""Distances between hidden states, padding left out. One value per text, [B]."""
+"""Distances between hidden states, without padding. One value per text, [B]."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Kullback–Leibler divergences between a target and a student, with their normalisation stated.
 
-All of them return one value per text, [B], in nats, summed over classes: no division by the number of
-classes. `temperature` T divides the student's logits and multiplies the loss by T² (Hinton et al. 2015),
-so that gradients keep their size; the target must have been softened by its maker.
+Each returns one value per text, [B], in nats. It is the sum over classes, not divided by their number.
+`temperature` T divides the student's logits and multiplies the loss by T² (Hinton et al. 2015), so that
+gradients keep their size. The caller must have softened the target.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ def kl(target: Tensor, logits: Tensor, temperature: float = 1.0) -> Tensor:
 
 
 def reverse_kl(target: Tensor, logits: Tensor, smoothing: float = 0.0, temperature: float = 1.0) -> Tensor:
-    """T² KL(softmax(logits / T) ‖ (1 − ε) target + ε / C), the direction that the papers print. → [B].
+    """T² KL(softmax(logits / T) ‖ (1 − ε) target + ε / C), the direction in the papers' formulas. → [B].
 
-    It is infinite where the target is zero, so a target with zeros needs smoothing ε > 0 (AlloyError otherwise).
+    It is infinite if the target has a zero. A target with zeros needs smoothing ε > 0 (AlloyError otherwise).
     """
     smoothed = (1 - smoothing) * target + smoothing / target.shape[-1]
     if bool((smoothed <= 0).any()):
@@ -36,12 +36,12 @@ def reverse_kl(target: Tensor, logits: Tensor, smoothing: float = 0.0, temperatu
 
 
 def grouped_kl(target: Tensor, logits: Tensor, groups: Tensor, temperature: float = 1.0) -> Tensor:
-    """KL(W ‖ Q) + T² Σ_g W_g KL(target_g / W_g ‖ softmax(logits_g / T)): a mixture, softened within groups only.
+    """KL(W ‖ Q) + T² Σ_g W_g KL(target_g / W_g ‖ softmax(logits_g / T)): the KL of a mixture, softened only within groups.
 
     groups [C] int64 numbers the group of each class (a component of the label space; for disjoint label sets, the
     teacher). W_g and Q_g are the masses that the target and the student (at T = 1) give to group g. The routing term
-    KL(W ‖ Q) is not softened: how much a text belongs to a teacher is not that teacher's temperature. At T = 1 this
-    is KL(target ‖ softmax(logits)), by the chain rule. → [B].
+    KL(W ‖ Q) is not softened, because T belongs to the teachers' outputs and not to the routing. At T = 1 the sum
+    equals KL(target ‖ softmax(logits)), by the chain rule. → [B].
     """
     n = int(groups.max()) + 1
     zeros = target.new_zeros(*target.shape[:-1], n)

@@ -26,5 +26,5 @@ def mmd2(x: Tensor, y: Tensor) -> Tensor:
 
 
 def _distances(a: Tensor, b: Tensor) -> Tensor:
-    """Squared Euclidean distances between unit vectors, [n, m]; without an array of [n, m, h]."""
+    """Squared Euclidean distances between unit vectors, [n, m], computed without an array [n, m, h]."""
     return (2 - 2 * a @ b.T).clamp(min=0)

@@ -1,1 +1,1 @@
-"""One paper, one file. `registry.py` lists them; `base.py` says what a method is."""
+"""Methods, one paper per file or folder. `registry.py` lists them; `protocol.py` defines what a method is."""

@@ -30,7 +30,7 @@ class DistillationOptions(MethodOptions):
 
 
 class Distillation(Method):
-    """A student of labels and of a mixture of teachers. Subclasses say how the teachers are weighed."""
+    """Learns from labels and a mixture of the teachers. Subclasses define the teachers' weights."""
 
     Options = DistillationOptions
     options: DistillationOptions
@@ -50,7 +50,7 @@ class Distillation(Method):
         return Supervision(targets, uniform_weights(targets), weights)
 
     def as_classifier(self) -> Method | None:
-        """The weighted mean of what the teachers say, not of what it is softened to."""
+        """The weighted mean of the teachers' probabilities without softening."""
         plain = type(self)(self.options.model_copy(update={"temperature": 1.0}))
         return None if self.target_reads_labels else plain
 
@@ -77,7 +77,7 @@ def label_loss(inputs: LossInputs) -> Tensor:
 
 
 def true_labels(rows: Rows) -> Tensor:
-    """[B] int64. TypeError where there are none."""
+    """The true labels, [B] int64. TypeError if there are none."""
     if rows.labels is None:
         raise TypeError("this method needs the texts' true labels")
     return rows.labels

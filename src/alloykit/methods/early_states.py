@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alloykit.outputs import Rows, TeacherRows
 
-MOST_TEXTS = 4096  # a fit on early states reads at most so many
+MOST_TEXTS = 4096  # texts that a fit on early states reads at most
 
 
 def early_layers(layers: int) -> tuple[int, ...]:

@@ -27,8 +27,8 @@ def ensemble_logits(rows: Rows, space: LabelSpace) -> Tensor:
     return total / space.knows().sum(0).to(total)
 
 
-def loudness(context: Context) -> list[str]:
-    """A caution where one teacher's logits are likely to drown out another's (Li et al. 2021, §4.4, say the same)."""
+def scale_warnings(context: Context) -> list[str]:
+    """A warning if one teacher's logits are probably much larger than another's (see also Li et al. 2021, §4.4)."""
     unequal = unequal_counts(context.space)
     if unequal is None:
         return []
@@ -43,7 +43,7 @@ class Ensemble(Method):
     reference = "Li et al. 2021, §4.1"
 
     def warnings(self, context: Context) -> list[str]:
-        return loudness(context)
+        return scale_warnings(context)
 
     def phases(self) -> tuple[Phase, ...]:
         return ()

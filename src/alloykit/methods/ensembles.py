@@ -131,7 +131,7 @@ class DevFittedEnsemble(FittedEnsemble):
 
 
 class RandomSingle(UniformEnsemble):
-    """One teacher for each batch, drawn anew (Fukuda et al. 2017). Checks measure against the mean of all: no chance in them."""
+    """A random teacher for each batch (Fukuda et al. 2017). Checks use the mean of all teachers, so that they are not random."""
 
     name = "rand_single"
     title = "KD from one teacher per batch, drawn at random, with labels"
@@ -142,7 +142,7 @@ class RandomSingle(UniformEnsemble):
         return True
 
     def as_classifier(self) -> None:
-        """None: whom one would ask is a matter of chance."""
+        """None: the teacher is chosen at random."""
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
@@ -154,7 +154,7 @@ class RandomSingle(UniformEnsemble):
 
 
 class BestSingle(Distillation):
-    """w: all on the teacher whose cross-entropy with the label is the lowest on this text; ties share."""
+    """w: all weight on the teacher whose cross-entropy with the label is the lowest on this text; ties share."""
 
     name = "best_single"
     title = "KD from each text's best teacher, by its label"

@@ -1,4 +1,4 @@
-"""The deep end of the method protocol: what a method may do beyond `supervise` and `loss`. Every default does nothing."""
+"""The deep end of the method protocol: hooks beyond `supervise` and `loss`. Every default does nothing."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Hooks:
-    """What a method may do beyond the shallow end. Training calls these at fixed points, in the order in which they stand here."""
+    """Hooks beyond the shallow end. Training calls them at fixed points, in the order of this file."""
 
     default_inner: ClassVar[str | None] = (
         None  # the method wraps another one, named in `of`; this one if `of` is missing
@@ -38,7 +38,7 @@ class Hooks:
         return False
 
     def phases(self) -> Sequence[Phase]:
-        """The phases of training, in order. None at all: the method has no student."""
+        """The phases of training, in order. Empty: the method has no student."""
         return (Phase(),)
 
     def examples(self, space: LabelSpace, n_texts: int) -> int:
@@ -50,14 +50,14 @@ class Hooks:
         return tuple(() for _ in context.teachers)
 
     def as_classifier(self) -> Method | None:
-        """The method whose target is what the teachers alone answer to a new text; None where they give none without a label."""
+        """The method whose target is the teachers' label for a new text; None if the target needs a true label."""
         method = cast("Method", self)
         return method if method.single_target and method.needs.teachers and not method.target_reads_labels else None
 
     # Before training
 
     def fit(self, pool: Source, context: Context) -> State:
-        """Whatever needs the whole pool before training (percentiles, Gaussians), as named tensors; later in `context.state`."""
+        """Statistics of the whole pool (percentiles, Gaussians) as named tensors, before training. Later they are in `context.state`."""
         return {}
 
     def warnings(self, context: Context) -> list[str]:
@@ -65,7 +65,7 @@ class Hooks:
         return []
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
-        """What `fit` found out about the pool. `teachers`: their names. A run goes on without it where this raises."""
+        """A report about the fit. `teachers`: their names. If this raises, the run continues without it."""
         return MethodReport()
 
     # During training
@@ -94,5 +94,5 @@ class Hooks:
     def training_report(
         self, modules: nn.ModuleDict, context: Context, teachers: Sequence[str], history: Sequence[Mapping[str, Any]]
     ) -> MethodReport:
-        """What the trained modules tell, and what `Step.log` noted on the way (`history`). A run goes on without it where this raises."""
+        """A report about the trained modules and the numbers of `Step.log` (`history`). If this raises, the run continues without it."""
         return MethodReport()

@@ -1,4 +1,4 @@
-"""What a method is given and what it gives back: the plain data of the protocol (methods/protocol.py)."""
+"""Inputs and results of a method: the data classes of the protocol (methods/protocol.py)."""
 
 from __future__ import annotations
 
@@ -13,14 +13,27 @@ from alloykit.labels import LabelSpace
 from alloykit.outputs import Rows, Source
 
 State = Mapping[str, Tensor]
-"""What `fit` found, by name. It is stored in the run folder and is part of every `Context` afterwards."""
+"""The tensors that `fit` returned, by name. They are stored in the run folder and are part of every later `Context`."""
+
+
+@dataclass(frozen=True)
+class TextStates:
+    """States of each text by a frozen encoder that is no teacher. `encoder`: a model folder or hub id; None: the student's own pretrained
+    encoder with all its layers, and nothing where the recipe has no student. `pooling`: of the last layer, the state at [CLS] or the mean over the tokens."""
+
+    encoder: str | None
+    pooling: Literal["cls", "mean"] = "cls"
+
+    def describe(self) -> str:
+        which = "the [CLS] state" if self.pooling == "cls" else "the mean state"
+        return f"{which} of {self.encoder or 'the encoder of the student'}"
 
 
 @dataclass(frozen=True)
 class Needs:
-    """What a method asks for. Checked before anything runs."""
+    """What a method needs. It is checked before anything runs."""
 
-    teachers: int = 1  # at least so many
+    teachers: int = 1  # the minimum number
     passes: int = 0  # Monte-Carlo passes per text and teacher
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
@@ -28,7 +41,7 @@ class Needs:
     attention_scores: bool = False  # of those layers, likewise from teachers in memory
     phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
     generated_texts: bool = False  # texts with a known source teacher: generated for it, or labelled
-    text_states: str | None = None  # [CLS] of a frozen encoder that is no teacher: which one
+    text_states: TextStates | None = None  # of a frozen encoder that is not a teacher
     labels: bool = False  # true labels of the training texts
     validation: bool = False  # the labelled texts of the recipe's `validation:`
     student_hidden_states: bool = False
@@ -42,7 +55,7 @@ class Needs:
         words += ["examples made for each phase (teachers stay in memory)"] if self.phase_data else []
         words += ["texts generated for each teacher (or labels)"] if self.generated_texts else []
         words += ["attention scores"] if self.attention_scores else []
-        words += [f"[CLS] of {self.text_states}"] if self.text_states else []
+        words += [self.text_states.describe()] if self.text_states else []
         words += ["labels"] if self.labels else []
         words += ["labelled validation texts"] if self.validation else []
         return ", ".join(words)
@@ -100,11 +113,11 @@ class Phase:
     name: str = "train"
     epochs: float | None = None
     learning_rate: float | None = None
-    select: Literal["last"] | None = None  # "last" where a check says nothing about what this phase learns
+    select: Literal["last"] | None = None  # "last" if checks do not measure what this phase learns
 
 
 class LoadedTeacher(Protocol):
-    """A teacher in memory, for methods that ask it for more than its stored outputs."""
+    """A teacher in memory, for methods that need more than its stored outputs."""
 
     info: Any  # .name, .labels
     model: Any  # a frozen transformers classifier
@@ -148,16 +161,16 @@ class StudentOutput:
 
 
 def _no_student() -> Tensor:
-    raise TypeError("no student to ask")
+    raise TypeError("these inputs have no student")
 
 
 @dataclass(frozen=True)
 class LossInputs:
     """One batch to learn from.
 
-    student: its outputs, with gradient. rows: the teachers' outputs. supervision: what `supervise` made of them, without gradient.
-    modules: those of `Method.modules`. training: False where the loss is only measured, on the held-out texts of a check.
-    answer(): the student's logits without dropout and without gradient, [B, C].
+    student: its outputs, with gradient. rows: the teachers' outputs. supervision: the result of `supervise`, without gradient.
+    modules: those of `Method.modules`. training: False if the loss is only measured, on the held-out texts of a check.
+    eval_logits(): the student's logits without dropout and without gradient, [B, C].
     """
 
     student: StudentOutput
@@ -166,7 +179,7 @@ class LossInputs:
     modules: nn.ModuleDict
     context: Context
     phase: Phase
-    answer: Callable[[], Tensor] = _no_student
+    eval_logits: Callable[[], Tensor] = _no_student
     training: bool = True
 
     @property
@@ -186,10 +199,10 @@ class SkippedStep(dict[str, Tensor]):
 
 @dataclass(frozen=True)
 class Step:
-    """What `after_step` sees: what the optimiser has just learned from, one entry per accumulated batch.
+    """The inputs of `after_step`: the batches of the last optimiser step, one entry per accumulated batch.
 
-    `answer(batch)`: the student's logits now, without dropout, [B, C]. `validation_accuracy()`: its accuracy on (at most 256 of) the
-    validation texts. `logs`: whether this step's numbers are kept; `log` keeps named ones in the training's history.
+    `eval_logits(batch)`: the current student's logits without dropout, [B, C]. `validation_accuracy()`: its accuracy on (at most 256 of) the
+    validation texts. `logs`: whether this step is logged; `log`: adds named numbers to the training's history.
     """
 
     student: nn.Module
@@ -198,7 +211,7 @@ class Step:
     rows: tuple[Rows, ...]
     context: Context
     phase: Phase
-    answer: Callable[[Mapping[str, object]], Tensor]
+    eval_logits: Callable[[Mapping[str, object]], Tensor]
     validation_accuracy: Callable[[], float]
     log: Callable[[dict[str, float]], None]
     logs: bool = False

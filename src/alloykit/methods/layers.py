@@ -1,4 +1,4 @@
-"""Which teacher layer a student layer is compared with."""
+"""The teacher layer that each student layer is compared with."""
 
 from __future__ import annotations
 

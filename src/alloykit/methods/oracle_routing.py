@@ -1,4 +1,4 @@
-"""Perfect routing: every text learned from the teachers that know its label (ours; what any weighting of teachers is measured against)."""
+"""Perfect routing: every text learned from the teachers that know its label (ours; the upper bound of every weighting of teachers)."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from alloykit.methods.protocol import Context, Method, Needs, Supervision, unifo
 from alloykit.outputs import Rows
 
 
-class Oracle(Method):
-    """T(x) = mean over the teachers that know y of Pad_i(p_i(x)). The label says who is asked, not what is answered."""
+class OracleRouting(Method):
+    """T(x) = mean over the teachers that know y of Pad_i(p_i(x)). The label selects the teachers, not the target."""
 
     name = "oracle"
     title = "Perfect routing: each text learned from the teachers that know its label"

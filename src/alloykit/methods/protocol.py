@@ -22,6 +22,7 @@ from alloykit.methods.inputs import (
     Step,
     StudentOutput,
     Supervision,
+    TextStates,
     uniform_weights,
 )
 from alloykit.outputs import Rows
@@ -41,6 +42,7 @@ __all__ = [
     "Step",
     "StudentOutput",
     "Supervision",
+    "TextStates",
     "uniform_weights",
 ]
 

@@ -25,7 +25,7 @@ from alloykit.methods.ensembles import (
 )
 from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka.method import Muka
-from alloykit.methods.oracle_routing import Oracle
+from alloykit.methods.oracle_routing import OracleRouting
 from alloykit.methods.pkd import PKD
 from alloykit.methods.protocol import Method
 from alloykit.methods.pseudo_label import PseudoLabel
@@ -37,7 +37,7 @@ from alloykit.methods.teacher import TeacherAlone
 from alloykit.methods.tinybert import TinyBert
 from alloykit.methods.uhc import UHC
 from alloykit.methods.vanilla_kd import VanillaKD
-from alloykit.names import near, shown
+from alloykit.names import nearest_name, shown
 
 BUILT_IN: tuple[type[Method], ...] = (
     Muka,
@@ -47,7 +47,7 @@ BUILT_IN: tuple[type[Method], ...] = (
     DFA,
     CFL,
     PseudoLabel,
-    Oracle,
+    OracleRouting,
     Supervised,
     TeacherAlone,
     Ensemble,
@@ -95,7 +95,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     name = options.pop("name", None)
     known = methods()
     if not isinstance(name, str) or name not in known:
-        guess = near(str(name), known)
+        guess = nearest_name(str(name), known)
         raise AlloyError(
             expected="a method's name",
             got=shown(name),

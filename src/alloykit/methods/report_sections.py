@@ -1,4 +1,4 @@
-"""What a method adds to a run's report: sections of text, tables and series, which the page shows without knowing the method."""
+"""A method's part of a run's report: sections of text, tables and series. The page shows them without knowing the method."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class Table(Part):
 
 
 class Series(Part):
-    """Lines over the same points, as a picture with its numbers. percent: the values are shares."""
+    """Lines over the same points, as a figure with its numbers. percent: the values are shares."""
 
     kind: Literal["series"] = "series"
     caption: Words
@@ -71,14 +71,14 @@ class Series(Part):
 
 
 class Section(Part):
-    """A heading and what stands below it."""
+    """A heading with its parts."""
 
     title: Annotated[str, Field(min_length=1, max_length=200)]
     parts: tuple[Annotated[Text | Table | Series, Field(discriminator="kind")], ...] = Field(max_length=50)
 
 
 class MethodReport(Part):
-    """What a method tells: `warnings` are printed and stand at the top of the page, `sections` further below."""
+    """A method's report. `warnings` are printed and shown at the top of the page, `sections` further below."""
 
     warnings: tuple[Words, ...] = ()
     sections: tuple[Section, ...] = Field((), max_length=50)

@@ -1,4 +1,4 @@
-"""What is asked of teachers and texts before a method runs."""
+"""Check what a method needs of teachers and texts before it runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from alloykit.outputs import Rows
 
 
 def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
-    """Refuse clearly, before any work, what the method cannot do without. AlloyError."""
+    """AlloyError if something that the method needs is missing."""
     needs = method.needs
     if needs.labels and not has_labels:
         raise AlloyError(
@@ -27,7 +27,7 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
 
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
-    """What the method makes of so many texts. TypeError where that is no supervision of them, or none from a method with a single target."""
+    """The method's supervision of `texts` texts. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
     found = method.supervise(rows, context)
     if found is None:
         if method.single_target:
@@ -47,6 +47,6 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
 
 
 def unequal_counts(space: LabelSpace) -> str | None:
-    """How few and how many labels the teachers know, if that is more than 1 : 3."""
+    """A text with the smallest and largest number of labels of a teacher, if they differ by more than 1 : 3; else None."""
     counts = [len(labels) for labels in space.teachers]
     return f"teachers know from {min(counts)} to {max(counts)} labels" if max(counts) > 3 * min(counts) else None

@@ -1,4 +1,4 @@
-"""Each teacher alone: what its owner has today."""
+"""A single teacher without a student."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.ensemble import ensemble_logits, loudness
+from alloykit.methods.ensemble import ensemble_logits, scale_warnings
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
@@ -28,7 +28,7 @@ class VanillaKD(Method):
     options: VanillaKDOptions
 
     def warnings(self, context: Context) -> list[str]:
-        return loudness(context)
+        return scale_warnings(context)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         targets = torch.softmax(ensemble_logits(rows, context.space) / self.options.temperature, dim=-1)

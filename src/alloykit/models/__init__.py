@@ -1,1 +1,1 @@
-"""Models of transformers: found, checked, loaded and run. What teachers and students share."""
+"""Models of transformers: locate, check, load and run them. Teachers and students share this code."""

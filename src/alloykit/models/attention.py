@@ -1,4 +1,4 @@
-"""Attention scores before their softmax, which no model returns: read where eager attention hands them to it."""
+"""Attention scores before their softmax. No model returns them, so they are recorded where eager attention calls softmax."""
 
 from __future__ import annotations
 
@@ -12,39 +12,39 @@ from alloykit.errors import AlloyError
 
 
 class AttentionScores(TorchFunctionMode):
-    """While active, keeps what every softmax of four dimensions is given, with its gradient. `of` gives them by layer."""
+    """While active, records the input of every four-dimensional softmax, with its gradient. `of` returns the inputs by layer."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._found: list[Tensor] = []
+        self._scores: list[Tensor] = []
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         kwargs = kwargs or {}
         if func in (functional.softmax, Tensor.softmax):
-            given = args[0] if args else kwargs["input"]
-            if given.dim() == 4:
-                self._found.append(given)
+            scores = args[0] if args else kwargs["input"]
+            if scores.dim() == 4:
+                self._scores.append(scores)
         return func(*args, **kwargs)
 
     def of(self, model: Any) -> tuple[Tensor, ...]:
-        """One tensor per layer, [B, H, L, L]. AlloyError for an architecture whose scores are not to be seen."""
+        """One tensor per layer, [B, H, L, L]. AlloyError for an architecture whose scores cannot be recorded."""
         layers = model.config.num_hidden_layers
-        if len(self._found) != layers:
+        if len(self._scores) != layers:
             raise AlloyError(
                 expected=f"attention scores of {layers} layers from {type(model).__name__}",
-                got=f"{len(self._found)}: its attention is computed in some other way",
+                got=f"{len(self._scores)}: it computes attention in another way",
                 hint="Take a BERT-like model, or a method that does not compare attention.",
             )
-        return tuple(self._found)
+        return tuple(self._scores)
 
 
-def write_out_attention(model: Any) -> None:
-    """Have a model compute its attention step by step, so that scores can be seen. AlloyError if it cannot."""
+def use_eager_attention(model: Any) -> None:
+    """Switch a model to eager attention, so that its scores can be recorded. AlloyError if it has none."""
     try:
         model.set_attn_implementation("eager")
     except (ValueError, AttributeError) as error:
         raise AlloyError(
-            expected=f"a model whose attention can be computed step by step, instead of {type(model).__name__}",
+            expected=f"a model with eager attention, instead of {type(model).__name__}",
             got=str(error).splitlines()[0],
             hint="Take another model, or a method that does not compare attention.",
         ) from error

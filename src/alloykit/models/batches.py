@@ -1,4 +1,4 @@
-"""Batches of similar length under a budget of tokens: the same plan for the same lengths, always."""
+"""Batches of similar length under a budget of tokens. The same lengths always give the same batches."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group positions so that rows × longest ≤ budget; the longest come first, so that a lack of memory shows at once.
+    """Group positions so that rows × longest ≤ budget. The longest come first, so that too little memory shows at once.
 
-    Ties keep their order. A text longer than the budget gets a batch of its own.
+    Equal lengths keep their order. A text longer than the budget is a batch of its own.
     """
     order = sorted(range(len(lengths)), key=lambda i: (-lengths[i], i))
     batches: list[list[int]] = []
-    room = 0
+    free = 0
     for i in order:
-        if room == 0:
+        if free == 0:
             batches.append([])
-            room = max(1, budget // max(1, lengths[i]))
+            free = max(1, budget // max(1, lengths[i]))
         batches[-1].append(i)
-        room -= 1
+        free -= 1
     return batches

@@ -1,21 +1,22 @@
-"""The beginning of a long text, where it has the same first tokens as the whole text.
+"""The beginning of a long text, if it has the same first tokens as the whole text.
 
-A tokenizer reads a whole text before it truncates; for a model that reads 512 tokens of a text of a million characters that
-is a waste of time and memory. `beginning` gives it less, and never changes the tokens that are kept:
+A tokenizer reads a whole text before it truncates. For a text of a million characters and a model that reads 512 tokens, this
+wastes time and memory. `beginning` returns less text, and the kept tokens stay the same, because of three rules:
 
-1. A text is only cut between a visible ASCII character and a space (U+0020): "x| ".
-2. Only for tokenizers all of whose parts are known to decide there locally. Normalizers: those that map one character, or one
-   sequence of base and combining characters, at a time; a space is neither composed with what stands before it nor, after a
-   visible ASCII character, part of its grapheme. Pre-tokenizers: at least one that always splits between a visible character
-   and a space (at whitespace, before "▁", or by GPT-2's pattern, which has spaces only at the start of a piece), and no other
-   than those that look at neighbouring characters. Added tokens: none that contains whitespace after something else, so that
-   none can lie across the cut. So the pieces before the cut are the first pieces of the whole text. The model (WordPiece,
-   BPE, Unigram, WordLevel) reads each piece by itself, and therefore so are the tokens.
-3. The tokens of the beginning are counted: there must be at least `max_length`, so that truncation on the right keeps none that
-   lies behind the cut. Of a pair at most one text is cut, and only if its beginning also has more tokens than the other text
-   has: "longest first" then takes from it alone down to where the beginning's tokens are equally many.
+1. A text is cut only between a visible ASCII character and a space (U+0020): "x| ".
+2. A text is cut only for tokenizers whose parts all work locally at this place:
+   - Normalizers map one character, or one sequence of base and combining characters, at a time. A space never combines with the
+     character before it, and after a visible ASCII character it is not part of its grapheme.
+   - At least one pre-tokenizer always splits between a visible character and a space (at whitespace, before "▁", or by GPT-2's
+     pattern, in which spaces occur only at the start of a piece). The others look only at neighbouring characters.
+   - No added token contains whitespace after another character, so no added token lies across the cut.
+   So the pieces before the cut are the first pieces of the whole text. The model (WordPiece, BPE, Unigram, WordLevel) reads each
+   piece separately, so the tokens before the cut are also the first tokens of the whole text.
+3. The beginning has at least `max_length` tokens, so truncation on the right removes everything behind the cut. Of a pair at most
+   one text is cut, and only if its beginning has more tokens than the other text. Truncation by "longest first" then shortens
+   this text first, until both texts have the same number of tokens, and so removes everything behind the cut as well.
 
-Wherever one of these does not hold, the whole text is read.
+If one of the rules does not hold, the whole text is read.
 """
 
 from __future__ import annotations
@@ -32,11 +33,11 @@ LOCAL_SPLITS = {"Punctuation", "Digits", "ByteLevel"}
 LOCAL_NORMALIZERS = {
     "BertNormalizer", "Lowercase", "StripAccents", "Strip", "Nmt", "NFC", "NFD", "NFKC", "NFKD", "Precompiled", "Prepend", "ByteLevel",
 }  # fmt: skip
-METHODS = ("__call__", "_encode_plus", "_batch_encode_plus")  # a tokenizer that overrides one may do anything in it
+METHODS = ("__call__", "_encode_plus", "_batch_encode_plus")  # a tokenizer that overrides one of these may do anything
 
 
 def beginning(tokenizer: Any, text: str, pair: str | None, max_length: int) -> tuple[str, str | None]:
-    """Text and pair, the longer of them cut where `tokenizer(..., truncation=True, max_length=max_length)` stays the same."""
+    """Text and pair, the longer one cut so that `tokenizer(..., truncation=True, max_length=max_length)` gives the same tokens."""
     size = 8 * max_length + 64
     if max(len(text), len(pair or "")) <= 4 * size or tokenizer.truncation_side != "right" or not is_local(tokenizer):
         return text, pair
@@ -45,18 +46,18 @@ def beginning(tokenizer: Any, text: str, pair: str | None, max_length: int) -> t
     first = len(text) > len(pair)
     other = pair if first else text
     if len(other) > 4 * size:
-        return text, pair  # which of them has more tokens would have to be known, and takes reading both
-    least = max(max_length, _tokens(tokenizer, other) + 1)
-    return (_cut(tokenizer, text, size, least), pair) if first else (text, _cut(tokenizer, pair, size, least))
+        return text, pair  # to know which one has more tokens, both would have to be read
+    min_tokens = max(max_length, _tokens(tokenizer, other) + 1)
+    return (_cut(tokenizer, text, size, min_tokens), pair) if first else (text, _cut(tokenizer, pair, size, min_tokens))
 
 
-def _cut(tokenizer: Any, text: str, size: int, least: int) -> str:
-    """The shortest beginning, of sizes that grow eightfold, with at least so many tokens; else the whole text."""
-    while found := CUT.search(text, size):
-        if 2 * found.start() > len(text):
+def _cut(tokenizer: Any, text: str, size: int, min_tokens: int) -> str:
+    """A beginning with at least `min_tokens` tokens, else the whole text. The size grows eightfold until there are enough."""
+    while cut := CUT.search(text, size):
+        if 2 * cut.start() > len(text):
             break
-        part = text[: found.start() + 1]
-        if _tokens(tokenizer, part) >= least:
+        part = text[: cut.start() + 1]
+        if _tokens(tokenizer, part) >= min_tokens:
             return part
         size *= 8
     return text
@@ -67,7 +68,7 @@ def _tokens(tokenizer: Any, text: str) -> int:
 
 
 def is_local(tokenizer: Any) -> bool:
-    """Whether all parts of a tokenizer are among those that split "x| " whatever follows. False for those that are not known."""
+    """Whether all parts of a tokenizer work locally at "x| ", as rule 2 asks. False for unknown parts."""
     from transformers import PreTrainedTokenizerFast
 
     if not tokenizer.is_fast or not isinstance(tokenizer, PreTrainedTokenizerFast):
@@ -78,7 +79,7 @@ def is_local(tokenizer: Any) -> bool:
     try:
         splits = list(_parts(backend.pre_tokenizer, "pretokenizers"))
         changes = list(_parts(backend.normalizer, "normalizers"))
-    except Exception:  # one written in Python cannot be serialised, and says so with a bare Exception
+    except Exception:  # a part that is written in Python cannot be serialised, and raises a bare Exception
         return False
     metaspace = any(_is_metaspace(part) for part in splits)
     return (
@@ -91,12 +92,12 @@ def is_local(tokenizer: Any) -> bool:
 
 
 def _parts(component: Any, key: str) -> Iterator[dict[str, Any]]:
-    """The parts of a pre-tokenizer or normalizer as tokenizer.json describes them, sequences within sequences laid flat."""
-    waiting = [json.loads(component.__getstate__())] if component is not None else []
-    while waiting:
-        part = waiting.pop(0)
+    """The parts of a pre-tokenizer or normalizer as tokenizer.json describes them. Nested sequences are flattened."""
+    pending = [json.loads(component.__getstate__())] if component is not None else []
+    while pending:
+        part = pending.pop(0)
         if part["type"] == "Sequence":
-            waiting = [*part[key], *waiting]
+            pending = [*part[key], *pending]
         else:
             yield part
 
@@ -110,7 +111,7 @@ def _is_metaspace(part: dict[str, Any]) -> bool:
 
 
 def _replaces_locally(part: dict[str, Any], metaspace: bool) -> bool:
-    """Replacing a string without spaces, or runs of spaces by one of what the pre-tokenizer splits at."""
+    """Whether it replaces only strings without inner spaces, or runs of spaces by one space (or "▁" if the pre-tokenizer splits there)."""
     if part["type"] != "Replace":
         return False
     pattern = part["pattern"]
@@ -120,11 +121,11 @@ def _replaces_locally(part: dict[str, Any], metaspace: bool) -> bool:
 
 
 def _holds_space(text: str) -> bool:
-    """Whether whitespace, or what stands for it, comes after another character, in any normal form."""
+    """Whether whitespace or "▁" comes after another character, before or after NFKC normalisation."""
     return any(re.search(r"[^\s▁][\s▁]", form) for form in (text, unicodedata.normalize("NFKC", text)))
 
 
 def _keeps_spaces(backend: Any) -> bool:
-    """Whether "a a" is two pieces after all: a table of characters may do anything to a space."""
+    """Whether "a a" gives two pieces: a `Precompiled` normalizer may change a space in any way."""
     text = backend.normalizer.normalize_str("a a") if backend.normalizer is not None else "a a"
     return len(backend.pre_tokenizer.pre_tokenize_str(text)) == 2

@@ -14,8 +14,8 @@ from alloykit.precision import Precision
 
 @dataclass(frozen=True)
 class ComputeFormat:
-    """precision: of weights and activations. int8: linear layers in 8 bits, with each batch's own scale for activations
-    (CPU only), the rest in float32. compile: through torch.compile."""
+    """precision: of weights and activations. int8: linear layers in 8 bits, with a scale for the activations of each batch (CPU
+    only); other layers in float32. compile: with torch.compile."""
 
     precision: Precision = "float32"
     int8: bool = False
@@ -27,10 +27,10 @@ class ComputeFormat:
 
 
 def in_compute_format(model: Any, compute_format: ComputeFormat) -> Any:
-    """The model (or a changed copy of it), ready to compute in this format."""
+    """The model, or a changed copy of it, in this format."""
     if compute_format.int8:
-        each_channel = torch.ao.quantization.per_channel_dynamic_qconfig  # a scale for each output, not one for all
-        with warnings.catch_warnings():  # torch announces that this will move to a package of its own
+        each_channel = torch.ao.quantization.per_channel_dynamic_qconfig  # one scale per output
+        with warnings.catch_warnings():  # torch warns that this will move to another package
             warnings.simplefilter("ignore")
             model = torch.ao.quantization.quantize_dynamic(model, {nn.Linear: each_channel})
     else:

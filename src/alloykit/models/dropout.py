@@ -1,4 +1,4 @@
-"""Switch dropout on without switching the model to training mode, and back again whatever happens."""
+"""Switch dropout on without switching the model to training mode."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from torch import nn
 
 @contextmanager
 def dropout_active(model: nn.Module) -> Iterator[None]:
-    """Inside, every dropout of the model acts; every flag is restored afterwards, also after an error.
+    """While the block runs, every dropout of the model is active. Every flag is restored afterwards, also after an error.
 
-    Two kinds of modules are flipped: dropout layers, and attention modules, because most architectures (BERT, RoBERTa,
-    ELECTRA, DistilBERT, ALBERT, ModernBERT) hand the attention dropout rate to a fused kernel only while the attention
-    module's own `training` flag is set. The flag of every other module stays as it is, so that nothing else that depends
-    on it (layer drop, batch statistics, memories) changes.
+    The flags of two kinds of modules are set: dropout layers, and attention modules. Most architectures (BERT, RoBERTa, ELECTRA,
+    DistilBERT, ALBERT, ModernBERT) pass the attention dropout rate to a fused kernel only if the attention module's own
+    `training` flag is set. The flags of other modules are not changed, so that nothing else that depends on them (layer drop,
+    batch statistics, memories) changes.
     """
-    flipped = [module for module in model.modules() if _is_dropout(module) or _is_attention(module)]
-    before = [module.training for module in flipped]
+    switched = [module for module in model.modules() if _is_dropout(module) or _is_attention(module)]
+    before = [module.training for module in switched]
     try:
-        for module in flipped:
+        for module in switched:
             module.training = True
         yield
     finally:
-        for module, flag in zip(flipped, before, strict=True):
+        for module, flag in zip(switched, before, strict=True):
             module.training = flag
 
 
 def set_dropout_rate(config: Any, rate: float) -> list[str]:
-    """Write one rate into every dropout setting of a model's configuration; returns the names of those changed.
+    """Write one rate into every dropout setting of a model's configuration. Returns the names of the changed settings.
 
-    It must happen before the model is built: some architectures put an identity where the rate is 0.
+    Call it before the model is built: some architectures use an identity in place of a dropout with rate 0.
     """
     changed = []
     for key, value in config.to_dict().items():
@@ -44,7 +44,7 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
 
 
 def dropout_rates(config: Any) -> list[float]:
-    """All dropout rates that a model's configuration sets."""
+    """All dropout rates in a model's configuration."""
     found = config.to_dict().items()
     return [v for k, v in found if "dropout" in k and isinstance(v, (int, float)) and not isinstance(v, bool)]
 

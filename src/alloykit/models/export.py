@@ -1,4 +1,4 @@
-"""What a finished classifier's folder carries beside its weights: how much of a text it reads, and its temperature."""
+"""The temperature in a classifier's config.json: read it, check it, write it."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from typing import Any
 from alloykit.files import write_atomic
 
 TEMPERATURE = "alloykit_temperature"
-"""Key of config.json: the logits divided by it give probabilities as sure as the student's supervision was."""
+"""Key of config.json. The logits divided by it give probabilities that are as confident as the student's supervision."""
 
 
 def temperature_of(config: Any) -> float:
-    """The temperature in a model's configuration; 1 where there is none."""
+    """The temperature in a model's configuration; 1 if there is none."""
     return float(getattr(config, TEMPERATURE, None) or 1.0)
 
 
 def is_temperature(value: Any) -> bool:
-    """Whether it is a positive, finite number."""
+    """Whether a value is a positive, finite number."""
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     return number and math.isfinite(value) and value > 0
 
 
 def save_temperature(folder: Path, temperature: float | None) -> None:
-    """Write it into the config.json of a finished classifier, whole or not at all; None leaves the file as it is."""
+    """Write it into a classifier's config.json in one atomic step. None leaves the file as it is."""
     path = folder / "config.json"
     if temperature is None:
         return

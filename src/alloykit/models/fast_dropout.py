@@ -1,9 +1,9 @@
-"""Dropout near the speed of none on a CPU: masks from raw random bytes (ours).
+"""Fast dropout on a CPU: masks from raw random bytes (ours).
 
-Stock dropout draws one Bernoulli number per element on one thread, and with dropout torch has no fused attention on a
-CPU. Here one random byte decides each element: it is dropped if the byte is below round(256 · p), so the rate is exact to
-1/512, and masks are independent across elements, rows and passes. Every architecture that drops through torch's own
-functions is covered, hidden and attention alike, because those functions are intercepted while the mode is active.
+Torch's dropout draws one Bernoulli number per element on one thread, and with dropout torch has no fused attention on a
+CPU. Here one random byte decides about each element: it is dropped if the byte is below round(256 · p). So the rate is exact to
+1/512, and masks are independent across elements, rows and passes. Torch's own dropout functions are intercepted while the mode is
+active, so it works for hidden states and attention in every architecture that uses these functions.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from alloykit.models.dropout import dropout_active
 STREAMS = (
     4  # independent streams of bytes, so that several threads can draw; fixed, so that masks depend on no thread count
 )
-PARALLEL = 1 << 18  # bytes from which on it pays to ask several threads
-SCORES = 1 << 19  # attention weights at a time: 2 MB, which stay in a core's cache
+PARALLEL = 1 << 18  # bytes; from this size on several threads are faster
+SCORES = 1 << 19  # attention weights at a time: 2 MB, which fit into a core's cache
 
 
 class FastMasks(TorchFunctionMode):
-    """While active, answers every dropout and every fused attention with dropout by masks from streams of bytes."""
+    """While active, every dropout and every fused attention with dropout uses masks from streams of random bytes."""
 
     def __init__(self, seed: int) -> None:
         super().__init__()
@@ -72,10 +72,10 @@ class FastMasks(TorchFunctionMode):
         if attn_mask is not None and attn_mask.dtype == torch.bool:
             attn_mask = torch.zeros(attn_mask.shape, dtype=query.dtype).masked_fill_(~attn_mask, float("-inf"))
         query = query * (scale or 1 / math.sqrt(query.shape[-1]))
-        value = value * (256 / (256 - threshold))  # smaller than the weights, so it is scaled in their place
-        learning = torch.is_grad_enabled() and query.requires_grad
+        value = value * (256 / (256 - threshold))  # scaled in place of the weights, which are larger
+        needs_gradient = torch.is_grad_enabled() and query.requires_grad
         per_row = math.prod(query.shape[1:-1]) * key.shape[-2]
-        rows = len(query) if learning else max(1, SCORES // per_row)
+        rows = len(query) if needs_gradient else max(1, SCORES // per_row)
         per_row_mask = attn_mask is not None and attn_mask.dim() == query.dim() and len(attn_mask) == len(query)
         out = []
         for start in range(0, len(query), rows):
@@ -85,16 +85,16 @@ class FastMasks(TorchFunctionMode):
                 weights += attn_mask[part] if per_row_mask else attn_mask
             weights = weights.softmax(-1)
             keep = self._keep(weights.shape, threshold, weights.dtype)
-            weights = weights * keep if learning else weights.mul_(keep)
+            weights = weights * keep if needs_gradient else weights.mul_(keep)
             out.append(weights @ value[part])
         return out[0] if len(out) == 1 else torch.cat(out)
 
     def _keep(self, shape: Sequence[int], threshold: int, dtype: torch.dtype) -> Tensor:
-        """Ones, and zeros at the rate threshold / 256."""
+        """A mask of ones, with zeros at the rate threshold / 256."""
         n = math.prod(shape)
-        # Bytes compare in numpy and become floats in torch: each is ten times the other's speed at it.
-        kept = np.greater_equal(self._bytes(n), threshold).view(np.uint8)
-        return torch.from_numpy(kept).to(dtype).view(tuple(shape))
+        # numpy compares bytes, torch converts them to floats: each is ten times faster at it than the other.
+        mask = np.greater_equal(self._bytes(n), threshold).view(np.uint8)
+        return torch.from_numpy(mask).to(dtype).view(tuple(shape))
 
     def _bytes(self, n: int) -> np.ndarray[Any, Any]:
         if n < PARALLEL:
@@ -113,21 +113,21 @@ def _pool(threads: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(threads, thread_name_prefix="alloykit-masks")
 
 
-def all_caught(model: nn.Module, batch: Mapping[str, Tensor]) -> bool:
-    """Whether nothing random is left in this model's passes once the masks are ours, and ours do act.
+def covers_all_dropout(model: nn.Module, batch: Mapping[str, Tensor]) -> bool:
+    """Whether all dropout of this model uses our masks, and our masks are used at all.
 
-    False for an architecture that draws its masks in some other way: it has to be sampled with its own dropout.
+    False for an architecture that draws its masks in another way. Its passes must use its own dropout.
     """
-    watch, masks = _Watch(), FastMasks(0)
+    operations, masks = _RandomOperations(), FastMasks(0)
     before = [stream.state["state"]["state"].tolist() for stream in masks.streams]
-    with torch.random.fork_rng(), torch.inference_mode(), dropout_active(model), masks, watch:
+    with torch.random.fork_rng(), torch.inference_mode(), dropout_active(model), masks, operations:
         model(**batch)
     drew = before != [stream.state["state"]["state"].tolist() for stream in masks.streams]
-    return drew and not watch.seen
+    return drew and not operations.seen
 
 
-class _Watch(TorchDispatchMode):
-    """Notes the operations that draw from torch's own generators."""
+class _RandomOperations(TorchDispatchMode):
+    """Records the operations that draw from torch's own generators."""
 
     def __init__(self) -> None:
         super().__init__()

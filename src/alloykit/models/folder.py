@@ -1,9 +1,9 @@
-"""A model folder as others made it: what may be read of it, checked before any library sees it.
+"""Check a foreign model folder before any library reads it.
 
-A folder can come from a stranger, or be damaged. transformers follows what the files say: names of other weight files, pickled
-ones among them, names of classes, of kernels on the hub, of modules with code. So it is never shown the folder itself but a
-copy (`staged`), which holds only files of known kinds, and whose JSON files lack every key that names code or other files.
-The copy is made of links; only the small JSON files are written anew.
+A folder can come from a stranger, or be damaged. transformers follows what the files say: names of other weight files (also
+pickled ones), of classes, of kernels on the hub, of modules with code. So transformers never reads the folder itself, but a
+copy (`staged`). The copy holds only files of known kinds, and its JSON files have no keys that name code or other files.
+The copy consists of links; only the small JSON files are written anew.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ from alloykit.models.export import TEMPERATURE, is_temperature
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
 INDEX = ".safetensors.index.json"
-MOST_JSON = 64 * 2**20  # bytes of a configuration
-MOST_VOCABULARY = 512 * 2**20
-MOST_LAYERS = 1000
-DEEPEST = 50
-# Keys of config.json that choose code, other files or number formats. alloykit chooses these itself.
-CHOSEN = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
+MAX_JSON_BYTES = 64 * 2**20  # bytes of a configuration
+MAX_VOCABULARY_BYTES = 512 * 2**20
+MAX_LAYERS = 1000
+MAX_DEPTH = 50
+# Keys of config.json that choose code, other files or number formats. They are left out: alloykit chooses these itself.
+IGNORED_KEYS = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
           "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file"}  # fmt: skip
-TOKEN = {"__type", "id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}
-# Keys of generation_config.json that are kept: token ids and penalties. How texts are drawn, the recipe says.
-GENERATION = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
+TOKEN_KEYS = {"__type", "id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"}
+# Keys of generation_config.json that are kept: token ids and penalties. The recipe sets how texts are sampled.
+GENERATION_KEYS = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_penalty", "no_repeat_ngram_size", "suppress_tokens",
               "begin_suppress_tokens"}  # fmt: skip
 
 
-def loadable(folder: Path) -> list[Path]:
-    """The files of a folder that loading may read, by name."""
+def loadable_files(folder: Path) -> list[Path]:
+    """The files of a folder that loading may read, sorted by name."""
     return sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file())
 
 
 @contextmanager
 def staged(folder: Path, model: str) -> Iterator[Path]:
-    """A temporary copy of a model folder that holds what may be read of it and nothing else. AlloyError for a folder that is no
-    model, is damaged, or asks for anything but safetensors. model: as the user named it, for messages."""
+    """A temporary copy of a model folder with only the files and keys that may be read. AlloyError for a folder that is not a
+    model, is damaged, or needs other weights than safetensors. model: as the user named it, for messages."""
     files = _checked_files(folder, model)
     config = checked_config(folder, model)
     with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
@@ -52,16 +52,18 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
             if file.name == "config.json":
                 content: Any = config
             elif file.name == "tokenizer_config.json":
-                content = _checked_tokenizer(_read(file, model), file.name, model)
+                content = _checked_tokenizer(_read_object(file, model), file.name, model)
             elif file.name == "special_tokens_map.json":
-                content = _read(file, model)
+                content = _read_object(file, model)
                 _check_tokens((v for k, v in content.items() if k.endswith("_token")), file.name, model)
             elif file.name == "generation_config.json":
                 content = {
-                    key: value for key, value in _read(file, model).items() if key in GENERATION and _plain(value)
+                    key: value
+                    for key, value in _read_object(file, model).items()
+                    if key in GENERATION_KEYS and _is_numeric(value)
                 }
             elif file.name.endswith(INDEX):
-                content = _checked_index(_read(file, model), file, model)
+                content = _checked_index(_read_object(file, model), file, model)
             else:
                 if file.name == "tokenizer.json":
                     _check_vocabulary(file, file.stat().st_mtime_ns, file.stat().st_size, model)
@@ -72,7 +74,7 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
 
 
 def checked_config(folder: Path, model: str) -> dict[str, Any]:
-    """config.json without the keys of `CHOSEN`, its values checked as far as alloykit relies on them. AlloyError."""
+    """config.json without `IGNORED_KEYS`. The values that alloykit relies on are checked. AlloyError."""
     from transformers import CONFIG_MAPPING
 
     if not (folder / "config.json").is_file():
@@ -81,7 +83,7 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
             got=f"'{model}' without a file config.json",
             hint="Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
         )
-    raw = _read(folder / "config.json", model)
+    raw = _read_object(folder / "config.json", model)
     kind = raw.get("model_type")
     if not isinstance(kind, str) or kind not in CONFIG_MAPPING:
         if raw.get("auto_map"):
@@ -110,7 +112,7 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
 
 
 def needs_code(model: str) -> AlloyError:
-    """The error for a model that cannot be loaded without code of its own."""
+    """The error for a model that cannot be loaded without its own code."""
     return AlloyError(
         expected="a model that needs no code of its own",
         got=f"'{model}', whose config.json names such code",
@@ -120,7 +122,7 @@ def needs_code(model: str) -> AlloyError:
 
 
 def check_weights(folder: Path, model: str) -> None:
-    """AlloyError, before any work, if a model folder holds no whole safetensors file."""
+    """AlloyError if a model folder holds no complete safetensors file."""
     import safetensors
 
     files = [file for file in _checked_files(folder, model) if file.suffix == ".safetensors"]
@@ -143,14 +145,14 @@ def check_weights(folder: Path, model: str) -> None:
 
 
 def _checked_files(folder: Path, model: str) -> list[Path]:
-    """The files that may be read. AlloyError for one that is no plain file of this folder, and for an adapter."""
+    """The files that may be read. AlloyError for a file that is not a plain file of this folder, and for an adapter."""
     root = folder.resolve()
-    # In the hub's cache, files are links into a folder beside.
+    # In the hub's cache, files are links into the folder "blobs" beside it.
     inside = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
     found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
     for file in found:
         if not file.is_file():
-            got = "a link that leads nowhere" if file.is_symlink() else "something else"
+            got = "a broken link" if file.is_symlink() else "something else"
             raise AlloyError(expected=f"a file {file.name} in '{model}'", got=got, hint="Copy the whole folder again.")
         if not any(file.resolve().is_relative_to(place) for place in inside):
             raise AlloyError(
@@ -167,51 +169,51 @@ def _checked_files(folder: Path, model: str) -> list[Path]:
     return found
 
 
-def _read(file: Path, model: str, most: int = MOST_JSON) -> dict[str, Any]:
-    """A JSON object. AlloyError for anything else."""
+def _read_object(file: Path, model: str, max_bytes: int = MAX_JSON_BYTES) -> dict[str, Any]:
+    """The JSON object in a file. AlloyError for anything else."""
     try:
-        if file.stat().st_size > most:
+        if file.stat().st_size > max_bytes:
             raise ValueError(f"{file.stat().st_size:,} bytes")
-        found = json.loads(file.read_text(encoding="utf-8"))
+        content = json.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(file.name, model, str(error) or type(error).__name__, "a JSON object") from error
-    if not isinstance(found, dict):
-        raise _damaged(file.name, model, f"a {type(found).__name__}", "a JSON object")
-    return found
+    if not isinstance(content, dict):
+        raise _damaged(file.name, model, f"a {type(content).__name__}", "a JSON object")
+    return content
 
 
 def _cleaned(value: Any, model: str, key: str = "", depth: int = 0) -> Any:
-    """The same value without the keys that alloykit chooses itself, at any depth."""
-    if depth > DEEPEST:
-        raise _damaged("config.json", model, "values nested too deeply", f"at most {DEEPEST} levels")
+    """The same value without `IGNORED_KEYS` and private keys, at any depth."""
+    if depth > MAX_DEPTH:
+        raise _damaged("config.json", model, "values nested too deeply", f"at most {MAX_DEPTH} levels")
     if isinstance(value, dict):
         if key in ("id2label", "label2id"):  # their keys are labels
             return value
-        kept = {k: v for k, v in value.items() if k not in CHOSEN and not k.startswith("_")}
+        kept = {k: v for k, v in value.items() if k not in IGNORED_KEYS and not k.startswith("_")}
         kept = {k: v for k, v in kept.items() if k != "quantization_config" or v is not None}
         return {k: _cleaned(v, model, k, depth + 1) for k, v in kept.items()}
     if isinstance(value, list):
         return [_cleaned(v, model, key, depth + 1) for v in value]
     if isinstance(value, str) and not _is_text(value):
         raise _damaged("config.json", model, f"`{key!a}: {value!a}`", "valid text")
-    whole = isinstance(value, int) and not isinstance(value, bool)
-    if whole and (abs(value) >= 2**31 or ("layer" in key and value > MOST_LAYERS)):
+    is_integer = isinstance(value, int) and not isinstance(value, bool)
+    if is_integer and (abs(value) >= 2**31 or ("layer" in key and value > MAX_LAYERS)):
         raise _damaged("config.json", model, f"`{key}: {str(value)[:40]}`", "a number of usual size")
     return value
 
 
 def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
-    """The labels in the order of the logits, by position. AlloyError where there is not one name for each."""
+    """Position → label, in the order of the logits. AlloyError if a position has no name."""
     if id2label is None and isinstance(label2id, dict):
         id2label = {i: label for label, i in label2id.items()}
-    whole = isinstance(id2label, dict) and bool(id2label)
+    is_mapping = isinstance(id2label, dict) and bool(id2label)
     try:
-        labels = {int(i): label for i, label in id2label.items()} if whole else {}
+        labels = {int(i): label for i, label in id2label.items()} if is_mapping else {}
     except (ValueError, TypeError):
         labels = {}
     names = [labels.get(i) for i in range(len(labels))]
-    good = all(isinstance(n, (str, int)) and not isinstance(n, bool) and _is_text(str(n)) for n in names)
-    if not names or len(labels) != len(id2label) or not good:
+    are_names = all(isinstance(n, (str, int)) and not isinstance(n, bool) and _is_text(str(n)) for n in names)
+    if not names or len(labels) != len(id2label) or not are_names:
         raise _damaged(
             "config.json",
             model,
@@ -222,11 +224,11 @@ def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
 
 
 def _check_weights_name(name: Any, folder: Path, model: str) -> None:
-    """AlloyError if config.json names another file of weights than a safetensors file of this folder."""
+    """AlloyError if config.json names a file of weights that is not a safetensors file of this folder."""
     if name is None:
         return
-    plain = isinstance(name, str) and Path(name).name == name
-    if not (plain and name.endswith((".safetensors", INDEX)) and (folder / name).is_file()):
+    is_plain_name = isinstance(name, str) and Path(name).name == name
+    if not (is_plain_name and name.endswith((".safetensors", INDEX)) and (folder / name).is_file()):
         raise AlloyError(
             expected=f"weights in safetensors in '{model}'",
             got=f"`transformers_weights: {ascii(name)[:100]}` in its config.json",
@@ -235,13 +237,13 @@ def _check_weights_name(name: Any, folder: Path, model: str) -> None:
 
 
 def _checked_index(index: dict[str, Any], file: Path, model: str) -> dict[str, Any]:
-    """Which shard holds which tensor. AlloyError for a shard that is no safetensors file of this folder."""
+    """The index of tensors and their shards. AlloyError for a shard that is not a safetensors file of this folder."""
     places = index.get("weight_map")
     if not isinstance(places, dict) or not places:
         raise _damaged(file.name, model, "no `weight_map`", "the file of each tensor")
     for shard in {ascii(place): place for place in places.values()}.values():
-        plain = isinstance(shard, str) and Path(shard).name == shard and shard.endswith(".safetensors")
-        if not plain or not (file.parent / shard).is_file():
+        is_plain_name = isinstance(shard, str) and Path(shard).name == shard and shard.endswith(".safetensors")
+        if not is_plain_name or not (file.parent / shard).is_file():
             raise _damaged(file.name, model, f"the file {ascii(shard)[:100]}", "safetensors files of this folder")
     metadata = index.get("metadata")
     return {"metadata": metadata if isinstance(metadata, dict) else {}, "weight_map": places}
@@ -249,8 +251,8 @@ def _checked_index(index: dict[str, Any], file: Path, model: str) -> dict[str, A
 
 @lru_cache(maxsize=256)
 def _check_vocabulary(file: Path, changed: int, size: int, model: str) -> None:
-    """AlloyError for a tokenizer.json whose added tokens are not as the library expects: it prints them to standard output."""
-    found = _read(file, model, most=MOST_VOCABULARY)
+    """AlloyError for a tokenizer.json whose added tokens have another form than the library expects: it would print them to standard output."""
+    found = _read_object(file, model, max_bytes=MAX_VOCABULARY_BYTES)
     added = found.get("added_tokens")
     if not isinstance(found.get("model"), dict) or not isinstance(added, list):
         raise _damaged(file.name, model, "something else", "a `model` and a list `added_tokens`")
@@ -260,18 +262,20 @@ def _check_vocabulary(file: Path, changed: int, size: int, model: str) -> None:
 
 
 def _check_tokens(values: Iterable[Any], file: str, model: str) -> None:
-    """AlloyError for a token with other keys than tokens have."""
+    """AlloyError for a token with unknown keys."""
     for value in values:
-        if isinstance(value, dict) and not value.keys() <= TOKEN:
-            raise _damaged(file, model, f"`{ascii(value)[:100]}`", f"tokens with the keys {', '.join(sorted(TOKEN))}")
+        if isinstance(value, dict) and not value.keys() <= TOKEN_KEYS:
+            raise _damaged(
+                file, model, f"`{ascii(value)[:100]}`", f"tokens with the keys {', '.join(sorted(TOKEN_KEYS))}"
+            )
 
 
 def _checked_tokenizer(raw: dict[str, Any], file: str, model: str) -> dict[str, Any]:
-    """tokenizer_config.json without keys that name code, files, or a class that is no tokenizer."""
+    """tokenizer_config.json without keys that name code, files, or a class that is not a tokenizer."""
     kept = {
         key: value
         for key, value in raw.items()
-        if key not in CHOSEN and not key.startswith("_") and not key.endswith(("_file", "_files"))
+        if key not in IGNORED_KEYS and not key.startswith("_") and not key.endswith(("_file", "_files"))
     }
     _check_tokens((value for key, value in kept.items() if key.endswith("_token")), file, model)
     if isinstance(kept.get("added_tokens_decoder"), dict):
@@ -289,28 +293,28 @@ def _checked_tokenizer(raw: dict[str, Any], file: str, model: str) -> dict[str, 
 
 
 def _is_tokenizer(name: str) -> bool:
-    """Whether transformers would take this name for a tokenizer of its own, or for one that it does not know.
+    """Whether transformers knows a tokenizer of this name, or nothing of this name.
 
-    It looks the name up among all that it exports: `RagRetriever` unpickles, `AutoModel` loads weights.
+    transformers looks the name up among all its exports, also those that are not tokenizers: `RagRetriever` unpickles, `AutoModel` loads weights.
     """
     from transformers.models.auto.tokenization_auto import tokenizer_class_from_name
     from transformers.tokenization_utils_base import PreTrainedTokenizerBase
 
     found: Any = tokenizer_class_from_name(name)
-    if found is None or type(found).__name__ == "DummyObject":  # which only says what must be installed
+    if found is None or type(found).__name__ == "DummyObject":  # a placeholder, which only says what must be installed
         return True
     return isinstance(found, type) and issubclass(found, PreTrainedTokenizerBase)
 
 
-def _plain(value: Any) -> bool:
-    """A number, or a list of whole numbers."""
+def _is_numeric(value: Any) -> bool:
+    """Whether a value is a number or a list of integers."""
     if isinstance(value, list):
         return all(isinstance(v, int) and not isinstance(v, bool) for v in value)
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def _is_text(value: str) -> bool:
-    """Whether a string can be written as UTF-8; half of a pair of surrogates cannot."""
+    """Whether a string can be written as UTF-8. Half of a surrogate pair cannot."""
     return not any(0xD800 <= ord(c) <= 0xDFFF for c in value)
 
 

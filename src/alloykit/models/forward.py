@@ -1,4 +1,4 @@
-"""One loop for every model that reads many texts: batches under a budget of tokens, which shrinks if memory runs out."""
+"""One loop for every model that reads many texts, in batches under a budget of tokens. The budget shrinks if memory runs out."""
 
 from __future__ import annotations
 
@@ -16,31 +16,31 @@ from alloykit.out_of_memory import is_out_of_memory, release_memory
 from alloykit.progress import say
 
 Advance = Callable[[int], None]
-Run = Callable[[dict[str, Tensor]], Tensor]
+RunBatch = Callable[[dict[str, Tensor]], Tensor]
 
 
 @dataclass
 class Budget:
-    """Padded tokens per batch; less as soon as a batch did not fit into memory, and from then on."""
+    """Padded tokens per batch. `shrink` makes it smaller for all later batches."""
 
     tokens: int
 
-    def too_large(self, who: str, rows: int, longest: int, device: torch.device) -> None:
-        """Halve until such a batch is over budget. AlloyError if it was a single text."""
+    def shrink(self, name: str, rows: int, longest: int, device: torch.device) -> None:
+        """Halve the budget until a batch of this size no longer fits. AlloyError if the batch was a single text."""
         if rows == 1:
             raise AlloyError(
-                expected=f"memory for one text of {longest} tokens in {who}",
+                expected=f"memory for one text of {longest} tokens in {name}",
                 got=f"too little (device: {device.type})",
                 hint="Lower `training: {max_length: …}`, free some memory, or use another device.",
             )
         while self.tokens >= rows * longest:
             self.tokens //= 2
-        say(f"{who}: out of memory; going on with batches of {self.tokens:,} tokens")
+        say(f"{name}: out of memory; going on with batches of {self.tokens:,} tokens")
 
 
 @torch.inference_mode()
-def over_texts(
-    run: Run,
+def forward_texts(
+    run: RunBatch,
     encodings: Sequence[Any],
     model: Any,
     tokenizer: Any,
@@ -48,35 +48,35 @@ def over_texts(
     device: torch.device,
     width: int,
     budget: Budget,
-    who: str,
+    name: str,
     passes: int = 1,
     advance: Advance = lambda n: None,
 ) -> Tensor:
-    """What `run` gives for all texts, in their order: [passes, n, width] float32 on the CPU.
+    """The outputs of `run` for all texts, in their order: [passes, n, width] float32 on the CPU.
 
-    run: a padded batch of B texts on the device → [passes, B, width]. encodings: token ids of each text. model: the one that
-    `run` asks, for checking the ids. who: its name in messages. AlloyError for ids that the model does not know, and for too
-    little memory for a single text.
+    run: a padded batch of B texts on the device → [passes, B, width]. encodings: token ids of each text. model: the model that
+    `run` uses; its ids are checked. name: of the model, in messages. AlloyError for ids that the model does not know, and if memory
+    is too small for a single text.
     """
     lengths = [len(e["input_ids"]) for e in encodings]
     out = torch.empty(passes, len(encodings), width, device=device)
-    waiting = token_batches(lengths, budget.tokens)[::-1]
-    while waiting:
-        rows, fits = waiting.pop(), True
+    pending = token_batches(lengths, budget.tokens)[::-1]
+    while pending:
+        rows, fits = pending.pop(), True
         batch = pad(tokenizer, [encodings[i] for i in rows])
-        check_tokens([int(batch["input_ids"].max()), int(batch["input_ids"].min())], model, who)
+        check_tokens([int(batch["input_ids"].max()), int(batch["input_ids"].min())], model, name)
         try:
             out[:, rows] = run({key: value.to(device, non_blocking=True) for key, value in batch.items()}).to(out)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            fits = False  # what follows must wait until the error, which keeps the batch's tensors, is gone
+            fits = False  # the error keeps the batch's tensors: free memory only after it is gone
         if fits:
             advance(passes * len(rows))
             continue
-        budget.too_large(who, len(rows), max(lengths[i] for i in rows), device)
+        budget.shrink(name, len(rows), max(lengths[i] for i in rows), device)
         release_memory(device)
-        left = sorted(i for batch_rows in (rows, *waiting) for i in batch_rows)
-        again = token_batches([lengths[i] for i in left], budget.tokens)
-        waiting = [[left[i] for i in batch_rows] for batch_rows in again][::-1]
+        remaining = sorted(i for batch_rows in (rows, *pending) for i in batch_rows)
+        again = token_batches([lengths[i] for i in remaining], budget.tokens)
+        pending = [[remaining[i] for i in batch_rows] for batch_rows in again][::-1]
     return out.cpu()

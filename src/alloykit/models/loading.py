@@ -1,7 +1,7 @@
-"""The one place where models, tokenizers and their configurations are loaded: safetensors only, and no code without trust.
+"""The only place that loads models, tokenizers and configurations: safetensors only, and no code without the user's trust.
 
-Everything comes from a checked copy of the model's folder (folder.py), with `trust_remote_code` given each time: where it is
-not, transformers asks on standard input, and a piped text that begins with "y" is consent. A model whose code the user trusts is
+Everything is loaded from a checked copy of the model's folder (folder.py). `trust_remote_code` is given in each call: without it,
+transformers asks on standard input, and takes a piped text that begins with "y" as consent. A model whose code the user trusts is
 loaded from its own folder.
 """
 
@@ -20,90 +20,93 @@ from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.folder import check_weights, needs_code, staged
-from alloykit.models.heads import is_pooled, with_head
-from alloykit.models.location import Source, locate
+from alloykit.models.heads import is_pooled, load_pooled_head
+from alloykit.models.location import ModelLocation, locate
 from alloykit.models.tokens import check_tokens, encode, pad, usable_length
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.progress import library_bars_off
 
-TRIED = ["a", "a text to try: 1, 2, 3"]  # what every model reads once when it is loaded
-LAYER = re.compile(r"\.\d+\.")  # in the name of a weight: it belongs to a numbered layer
-SLACK = 50_000_000  # values that a model may have beyond twice those of its files: new heads, tables that are computed
+TRIAL_TEXTS = ["a", "a text to try: 1, 2, 3"]  # every model reads these once when it is loaded
+LAYER = re.compile(r"\.\d+\.")  # in the name of a weight of a numbered layer
+SLACK = 50_000_000  # values that a model may have beyond twice those of its files, for new heads and computed tables
 
 
 def load_config(spec: ModelSpec) -> tuple[Any, str | None]:
-    """A model's configuration and, of a model of the hub, its commit. Loads no weights, but looks whether they are there. AlloyError."""
-    source = locate(spec, weights=False)
-    config = _config(source)
-    if source.revision is None:
-        check_weights(source.folder, source.model)
-    return config, source.revision or spec.revision
+    """A model's configuration and, for a hub model, its commit. Loads no weights, but checks that they exist. AlloyError."""
+    location = locate(spec, weights=False)
+    config = _config(location)
+    if location.revision is None:
+        check_weights(location.folder, location.model)
+    return config, location.revision or spec.revision
 
 
 def load_tokenizer(spec: ModelSpec) -> Any:
-    """A model's own tokenizer. AlloyError where there is none: transformers would make one up that knows no words."""
+    """A model's own tokenizer. AlloyError if there is none: transformers would create one without a vocabulary."""
     return _tokenizer(locate(spec, weights=False))
 
 
 def load_classifier(spec: ModelSpec, *, dropout: float | None = None) -> tuple[Any, Any]:
-    """A whole classifier in float32, whatever its head, and its tokenizer. `dropout` sets every dropout rate before the model is
-    built. AlloyError if any of its weights is missing, or if the two do not fit each other."""
-    source = locate(spec)
-    config = _config(source)
+    """A classifier in float32, with any head, and its tokenizer. `dropout` sets every dropout rate before the model is built.
+    AlloyError if a weight is missing, or if model and tokenizer do not fit each other."""
+    location = locate(spec)
+    config = _config(location)
     if dropout is not None:
         set_dropout_rate(config, dropout)
     if is_pooled(config):
-        model = with_head(_model(source, config, "SequenceClassification", whole="encoder"), source.folder)
+        model = load_pooled_head(_model(location, config, "SequenceClassification", whole="encoder"), location.folder)
     else:
-        model = _model(source, config, "SequenceClassification", whole="model")
-    return _together(source, model, _tokenizer(source), classes=config.num_labels)
+        model = _model(location, config, "SequenceClassification", whole="model")
+    return _checked_pair(location, model, _tokenizer(location), classes=config.num_labels)
 
 
 def load_encoder(spec: ModelSpec, config: Any = None, *, head: bool = False) -> tuple[Any, Any]:
-    """An encoder in float32 and its tokenizer. `head`: under a classification head, which may be new. `config` replaces the
-    folder's own. AlloyError."""
-    source = locate(spec)
-    config = config if config is not None else _config(source)
-    model = _model(source, config, "SequenceClassification" if head else "", whole="encoder" if head else "")
-    return _together(source, model, _tokenizer(source), classes=config.num_labels if head else None)
+    """An encoder in float32 and its tokenizer. `head`: add a classification head, which may be new. `config` replaces the
+    folder's configuration. AlloyError."""
+    location = locate(spec)
+    config = config if config is not None else _config(location)
+    model = _model(location, config, "SequenceClassification" if head else "", whole="encoder" if head else "")
+    return _checked_pair(location, model, _tokenizer(location), classes=config.num_labels if head else None)
 
 
 def load_language_model(spec: ModelSpec) -> tuple[Any, Any]:
     """A causal language model in float32 and its tokenizer. AlloyError."""
-    source = locate(spec)
-    model = _model(source, _config(source), "CausalLM", whole="model")
-    model, tokenizer = _together(source, model, _tokenizer(source))
-    with _explained(source, []), _quiet(), torch.random.fork_rng():
-        ids = torch.tensor([tokenizer(TRIED[0]).input_ids])
+    location = locate(spec)
+    model = _model(location, _config(location), "CausalLM", whole="model")
+    model, tokenizer = _checked_pair(location, model, _tokenizer(location))
+    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng():
+        ids = torch.tensor([tokenizer(TRIAL_TEXTS[0]).input_ids])
         model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=True, max_new_tokens=2)
     return model, tokenizer
 
 
-def explain(error: BaseException, source: Source) -> AlloyError:
-    """What went wrong while a model was loaded, in words that a user can act upon."""
+def loading_error(error: BaseException, location: ModelLocation) -> AlloyError:
+    """The error for a model that could not be loaded, in the user's terms."""
     if is_out_of_memory(error):
         return AlloyError(
-            expected=f"memory for the model '{source.model}'",
+            expected=f"memory for the model '{location.model}'",
             got="too little",
             hint="Free some memory, take a smaller model, or check the sizes in its config.json.",
         )
     text = str(error)
     if "trust_remote_code" in text or "custom code" in text:
-        return needs_code(source.model)
+        return needs_code(location.model)
     first = next((line.strip() for line in text.splitlines() if line.strip()), type(error).__name__)
     missing = isinstance(error, ImportError)
     return AlloyError(
         expected="a model folder (config.json, model.safetensors, tokenizer files)" if not missing else
-        f"the packages that '{source.model}' needs",
-        got=f"'{source.model}' ({first[:200]})",
+        f"the packages that '{location.model}' needs",
+        got=f"'{location.model}' ({first[:200]})",
         hint="Install what is missing." if missing else
         "Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
     )  # fmt: skip
 
 
 @contextmanager
-def _explained(source: Source, staged_at: list[str]) -> Iterator[None]:
-    """Any error inside becomes an AlloyError: the files are foreign, and the libraries that read them fail in many ways."""
+def _loading_errors(location: ModelLocation, copies: list[str]) -> Iterator[None]:
+    """Any error inside becomes an AlloyError: the files are foreign, and the libraries that read them raise many kinds of errors.
+
+    copies: temporary folders, which messages replace by the model's name.
+    """
     try:
         yield
     except AlloyError:
@@ -111,113 +114,115 @@ def _explained(source: Source, staged_at: list[str]) -> Iterator[None]:
     except BaseException as error:
         panicked = (
             type(error).__name__ == "PanicException"
-        )  # how the tokenizers' Rust code fails; no Exception of Python's
+        )  # raised by the Rust code of tokenizers; not a Python Exception
         if not isinstance(error, Exception) and not panicked:
             raise
-        found = explain(error, source)
-        for place in staged_at:
-            found = AlloyError(expected=found.expected, got=found.got.replace(place, source.model), hint=found.hint)
-        raise found from error
+        problem = loading_error(error, location)
+        for place in copies:
+            problem = AlloyError(
+                expected=problem.expected, got=problem.got.replace(place, location.model), hint=problem.hint
+            )
+        raise problem from error
 
 
-def _config(source: Source) -> Any:
+def _config(location: ModelLocation) -> Any:
     from transformers import AutoConfig
 
-    config = _from_pretrained(AutoConfig, source)
-    config._name_or_path = source.model
+    config = _from_pretrained(AutoConfig, location)
+    config._name_or_path = location.model
     if getattr(config, "chunk_size_feed_forward", 0):
-        # In chunks it saves memory, but fails for texts whose length is no multiple of the chunk's.
+        # Chunks save memory, but fail for texts whose length is not a multiple of the chunk's.
         config.chunk_size_feed_forward = 0
     depth = getattr(config, "num_hidden_layers", None)
     if depth is not None and (not isinstance(depth, int) or depth < 1):
         raise AlloyError(
-            expected=f"a model with layers in '{source.model}'",
+            expected=f"a model with layers in '{location.model}'",
             got=f"{depth!r} of them by its config.json",
             hint="Check the sizes in config.json.",
         )
     return config
 
 
-def _tokenizer(source: Source) -> Any:
+def _tokenizer(location: ModelLocation) -> Any:
     from transformers import AutoTokenizer
 
-    tokenizer = _from_pretrained(AutoTokenizer, source)
+    tokenizer = _from_pretrained(AutoTokenizer, location)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise AlloyError(
-            expected=f"a tokenizer beside the model '{source.model}'",
+            expected=f"a tokenizer beside the model '{location.model}'",
             got="none with any word in it",
             hint="Save it there: `tokenizer.save_pretrained(folder)`.",
         )
     return tokenizer
 
 
-def _model(source: Source, config: Any, head: str, *, whole: str) -> Any:
-    """A model in float32. `head`: "SequenceClassification", "CausalLM" or none. `whole`: of which part no weight may be missing."""
+def _model(location: ModelLocation, config: Any, head: str, *, whole: str) -> Any:
+    """A model in float32. `head`: "SequenceClassification", "CausalLM" or none. `whole`: the part of which no weight may be missing."""
     import transformers
 
     kind: Any = getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel")
-    check_weights(source.folder, source.model)
-    if not source.trusted:
-        _check_size(kind, config, source)
+    check_weights(location.folder, location.model)
+    if not location.trusted:
+        _check_size(kind, config, location)
     model, report = _from_pretrained(
-        kind, source, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
+        kind, location, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
         ignore_mismatched_sizes=True,
     )  # fmt: skip
-    model.config._name_or_path = source.model
-    lacking = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
+    model.config._name_or_path = location.model
+    absent = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
     if whole == "encoder":
         inner = f"{model.base_model_prefix}."
-        lacking = [key for key in lacking if key.startswith(inner) and ".pooler." not in key]
-    if whole and lacking:
+        absent = [key for key in absent if key.startswith(inner) and ".pooler." not in key]
+    if whole and absent:
         raise AlloyError(
-            expected=f"weights for the whole of '{source.model}'"
+            expected=f"weights for the whole of '{location.model}'"
             + (", its classification head included" if whole == "model" else ""),
-            got=f"none that fit for {', '.join(lacking[:3])}",
+            got=f"none that fit for {', '.join(absent[:3])}",
             hint="Its answers would be random. Fine-tune it first, for instance with `alloykit teach`."
             if whole == "model"
             else "Copy the whole folder again.",
         )
-    if whole == "model" and (left := sorted(key for key in report["unexpected_keys"] if LAYER.search(key))):
+    if whole == "model" and (unused := sorted(key for key in report["unexpected_keys"] if LAYER.search(key))):
         raise AlloyError(
-            expected=f"a config.json of '{source.model}' with all layers of its weights",
-            got=f"none for {', '.join(left[:3])}",
-            hint="Check `num_hidden_layers` in config.json: without these layers its answers would be others.",
+            expected=f"a config.json of '{location.model}' with all layers of its weights",
+            got=f"none for {', '.join(unused[:3])}",
+            hint="Check `num_hidden_layers` in config.json: without these layers it gives other answers.",
         )
     return model.eval()
 
 
-def _from_pretrained(kind: Any, source: Source, **more: Any) -> Any:
-    """The only call of any `from_pretrained`."""
-    places: list[str] = []
-    files = nullcontext(source.folder) if source.trusted else staged(source.folder, source.model)
-    with _explained(source, places), library_bars_off(), _quiet(), _never_asking(), files as folder:
-        places.append(str(folder))
-        found = kind.from_pretrained(
-            str(folder), trust_remote_code=source.trusted, local_files_only=not source.trusted, **more
+def _from_pretrained(kind: Any, location: ModelLocation, **more: Any) -> Any:
+    """The only call of `from_pretrained`."""
+    copies: list[str] = []
+    files = nullcontext(location.folder) if location.trusted else staged(location.folder, location.model)
+    with _loading_errors(location, copies), library_bars_off(), _quiet_transformers(), _no_questions(), files as folder:
+        copies.append(str(folder))
+        loaded = kind.from_pretrained(
+            str(folder), trust_remote_code=location.trusted, local_files_only=not location.trusted, **more
         )
-        _name(found, str(folder), source)
-    return found
+        _restore_names(loaded, str(folder), location)
+    return loaded
 
 
-def _name(found: Any, copied: str, source: Source) -> None:
-    """What was loaded names the model's own folder, not the copy, which is gone when it is used."""
-    model = found[0] if isinstance(found, tuple) else found
+def _restore_names(loaded: Any, copied: str, location: ModelLocation) -> None:
+    """Replace the name of the temporary copy by the model's own name in what was loaded."""
+    model = loaded[0] if isinstance(loaded, tuple) else loaded
     modules: list[Any] = list(model.modules()) if isinstance(model, torch.nn.Module) else []
     for module in modules:
         if hasattr(module, "name_or_path"):
-            module.name_or_path = source.model
-    if hasattr(found, "init_kwargs"):  # a tokenizer
-        for key in ("is_local", "local_files_only"):  # of this call; they would be saved with it
-            found.init_kwargs.pop(key, None)
-        for values in (vars(found), found.init_kwargs):
+            module.name_or_path = location.model
+    if hasattr(loaded, "init_kwargs"):  # a tokenizer
+        for key in ("is_local", "local_files_only"):  # arguments of this call, which would be saved with the tokenizer
+            loaded.init_kwargs.pop(key, None)
+        for values in (vars(loaded), loaded.init_kwargs):
             for key, value in values.items():
                 if isinstance(value, str) and value.startswith(copied):
-                    values[key] = value.replace(copied, str(source.folder), 1)
+                    values[key] = value.replace(copied, str(location.folder), 1)
 
 
 @contextmanager
-def _quiet() -> Iterator[None]:
-    """transformers neither warns of new heads nor reports what it skipped: what matters becomes an error of ours."""
+def _quiet_transformers() -> Iterator[None]:
+    """Silence transformers' warnings about new heads and skipped weights: those that matter become errors of ours."""
     logger = logging.getLogger("transformers")
     level = logger.level
     logger.setLevel(logging.CRITICAL)
@@ -228,35 +233,36 @@ def _quiet() -> Iterator[None]:
 
 
 @contextmanager
-def _never_asking() -> Iterator[None]:
-    """transformers asks no question on standard input, whatever it finds: with no time to answer, it fails at once."""
+def _no_questions() -> Iterator[None]:
+    """transformers asks no question on standard input: with a time limit of 0 it fails at once."""
     from transformers import dynamic_module_utils
 
-    was = dynamic_module_utils.TIME_OUT_REMOTE_CODE
+    timeout = dynamic_module_utils.TIME_OUT_REMOTE_CODE
     dynamic_module_utils.TIME_OUT_REMOTE_CODE = 0
     try:
         yield
     finally:
-        dynamic_module_utils.TIME_OUT_REMOTE_CODE = was
+        dynamic_module_utils.TIME_OUT_REMOTE_CODE = timeout
 
 
-def _check_size(kind: Any, config: Any, source: Source) -> None:
-    """AlloyError for a configuration of a much larger model than the weights belong to: it would fill the memory.
+def _check_size(kind: Any, config: Any, location: ModelLocation) -> None:
+    """AlloyError for a configuration of a much larger model than its weights: it would fill the memory.
 
-    The model is built without memory for its values ("meta"), and counted."""
+    The model is built on the device "meta", without memory for its values, and its values are counted.
+    """
     import safetensors
 
-    held = 0
-    for file in source.folder.glob("*.safetensors"):
+    stored = 0
+    for file in location.folder.glob("*.safetensors"):
         with safetensors.safe_open(file, framework="pt") as tensors:
-            held += sum(_count(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
-    with _explained(source, []), _quiet(), torch.random.fork_rng(), torch.device("meta"):
+            stored += sum(_count(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng(), torch.device("meta"):
         model = kind.from_config(copy.deepcopy(config), trust_remote_code=False)
-        asked = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
-    if asked > 2 * held + SLACK:
+        needed = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    if needed > 2 * stored + SLACK:
         raise AlloyError(
-            expected=f"weights for the whole of '{source.model}', which has {asked:,} by its config.json",
-            got=f"{held:,}",
+            expected=f"weights for the whole of '{location.model}', which has {needed:,} by its config.json",
+            got=f"{stored:,}",
             hint="Check the sizes in config.json, and that no weight file is missing.",
         )
 
@@ -269,39 +275,41 @@ def _count(shape: list[int]) -> int:
 
 
 @torch.no_grad()
-def _together(source: Source, model: Any, tokenizer: Any, classes: int | None = None) -> tuple[Any, Any]:
-    """Model and tokenizer, after they have read two short texts: what does not fit shows here, and not in the middle of the work.
+def _checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: int | None = None) -> tuple[Any, Any]:
+    """Model and tokenizer, after the model has read two short texts: a misfit shows here and not in the middle of the work.
 
-    AlloyError for weights or outputs that are not finite."""
-    _check_finite(model.named_parameters(), source, "weights")
-    with _explained(source, []), _quiet(), torch.random.fork_rng():
-        added = tokenizer.get_added_vocab()  # a few more than the model knows are common there, and never used
-        check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, source.model)
-        pads, writes = tokenizer.pad_token_id is not None, getattr(model, "can_generate", lambda: False)()
-        if not pads and not writes:
+    AlloyError for weights or outputs that are not finite.
+    """
+    _check_finite(model.named_parameters(), location, "weights")
+    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng():
+        added = tokenizer.get_added_vocab()  # often a few more than the model knows; they are never used
+        check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
+        can_pad, can_generate = tokenizer.pad_token_id is not None, getattr(model, "can_generate", lambda: False)()
+        if not can_pad and not can_generate:
             raise AlloyError(
-                expected=f"a token to pad with in the tokenizer of '{source.model}'",
+                expected=f"a token to pad with in the tokenizer of '{location.model}'",
                 got="none",
                 hint="Set `pad_token` in its tokenizer_config.json.",
             )
-        encodings = encode(tokenizer, TRIED, None, usable_length(model, tokenizer, 32))
-        for each in [encodings] if pads else [[one] for one in encodings]:
+        encodings = encode(tokenizer, TRIAL_TEXTS, None, usable_length(model, tokenizer, 32))
+        for each in [encodings] if can_pad else [[one] for one in encodings]:
             batch = pad(tokenizer, each)
-            check_tokens(batch["input_ids"].flatten().tolist(), model, source.model)
-            found = model(**batch)
-            if classes is not None and found.logits.shape != (len(each), classes):
-                raise ValueError(f"{list(found.logits.shape)} numbers for {len(each)} texts and {classes} labels")
-            output = found[0][batch["attention_mask"].bool()] if found[0].dim() == 3 else found[0]  # not of padding
-            _check_finite([("the output for a short text", output)], source, "output")
+            check_tokens(batch["input_ids"].flatten().tolist(), model, location.model)
+            outputs = model(**batch)
+            if classes is not None and outputs.logits.shape != (len(each), classes):
+                raise ValueError(f"{list(outputs.logits.shape)} numbers for {len(each)} texts and {classes} labels")
+            states = outputs[0]
+            output = states[batch["attention_mask"].bool()] if states.dim() == 3 else states  # without padding
+            _check_finite([("the output for a short text", output)], location, "output")
     return model, tokenizer
 
 
-def _check_finite(tensors: Iterable[tuple[str, torch.Tensor]], source: Source, what: str) -> None:
-    """AlloyError if a tensor holds NaN or infinity. tensors: with their names; no copy is made of them."""
+def _check_finite(tensors: Iterable[tuple[str, torch.Tensor]], location: ModelLocation, what: str) -> None:
+    """AlloyError if a tensor holds NaN or infinity. tensors: (name, tensor); they are not copied."""
     for name, tensor in tensors:
         if tensor.numel() and not all(bool(end.isfinite()) for end in torch.aminmax(tensor.detach())):
             raise AlloyError(
-                expected=f"finite {what} of '{source.model}'",
+                expected=f"finite {what} of '{location.model}'",
                 got=f"NaN or infinity in {name}",
                 hint="The file is damaged, or the model's training diverged: copy it again, or train it again.",
             )

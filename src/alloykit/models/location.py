@@ -1,4 +1,4 @@
-"""Where a model is: the folder that a recipe's model string stands for, on this machine or downloaded from the hub."""
+"""Locate a model: the folder that a recipe's model string stands for, on this machine or downloaded from the hub."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from pathlib import Path
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
-from alloykit.models.folder import loadable
-from alloykit.names import near, quoted, unknown
+from alloykit.models.folder import loadable_files
+from alloykit.names import nearest_name, quoted, unknown_name
 
 BUNDLED = "bundled:minilm"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
-SECONDS = 5.0  # to wait for the hub's first answer
+SECONDS = 5.0  # how long to wait for the hub's answer
 WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
 OTHERS = ["*.json", "*.txt", "*.model", "*.spm", "*.codes", "*.jinja", "*.tiktoken", "*.tokenizer"]
 
 
 @dataclass(frozen=True)
-class Source:
-    """A model's folder. `model`: as the user named it. `revision`: the commit, of a model of the hub. `trusted`: whether code that
-    comes with the model may run."""
+class ModelLocation:
+    """A model's folder. `model`: as the user named it. `revision`: the commit of a hub model. `trusted`: whether code that comes with
+    the model may run."""
 
     model: str
     folder: Path
@@ -33,21 +33,21 @@ class Source:
     trusted: bool = False
 
 
-def locate(spec: ModelSpec, *, weights: bool = True) -> Source:
+def locate(spec: ModelSpec, *, weights: bool = True) -> ModelLocation:
     """The folder of a model. AlloyError if there is none.
 
-    A folder of this machine comes first. Only a string that cannot be a path here is asked for on the hub: `name` or
-    `owner/name`, where `owner` is not a folder here. weights: False downloads all but the weights.
+    A folder on this machine comes first. The hub is asked only for a string that cannot be a path here: `name` or
+    `owner/name`, where `owner` is not a folder here. weights: False downloads everything except the weights.
     """
     model = spec.model
     if model == BUNDLED:
-        return Source(model, bundled_minilm())
+        return ModelLocation(model, bundled_minilm())
     if model.startswith("bundled:"):
-        raise unknown("an encoder that comes with a package", model, [BUNDLED])
-    path, there, is_folder = _seen(model)
+        raise unknown_name("an encoder that comes with a package", model, [BUNDLED])
+    path, exists, is_folder = _as_path(model)
     if is_folder:
-        return Source(model, path, None, spec.trust_remote_code)
-    if there:
+        return ModelLocation(model, path, None, spec.trust_remote_code)
+    if exists:
         raise AlloyError(
             expected="a model folder", got=f"'{model}', which is a file", hint=f"Name the folder: '{path.parent}'."
         )
@@ -55,14 +55,14 @@ def locate(spec: ModelSpec, *, weights: bool = True) -> Source:
         raise AlloyError(
             expected="a model folder",
             got=f"'{model[:200]}', which does not exist",
-            hint=_meant(path) or "No such folder exists. Check the path.",
+            hint=_similar_folder(path) or "No such folder exists. Check the path.",
         )
-    folder, revision = _downloaded(model, spec.revision, weights, spec.trust_remote_code)
-    return Source(model, folder, revision, spec.trust_remote_code)
+    folder, revision = _download(model, spec.revision, weights, spec.trust_remote_code)
+    return ModelLocation(model, folder, revision, spec.trust_remote_code)
 
 
 def is_hub_id(model: str) -> bool:
-    """Whether a string can only be a model of the hub: it has the form of an id, and its first part is nothing here."""
+    """Whether a string can only be a hub model: it has the form of an id, and its first part does not exist here."""
     from huggingface_hub.errors import HFValidationError
     from huggingface_hub.utils import validate_repo_id  # type: ignore[attr-defined]
 
@@ -72,14 +72,14 @@ def is_hub_id(model: str) -> bool:
         return False
     if not model.isascii():  # older versions of the hub's library let other letters pass
         return False
-    return not _seen(model.split("/")[0])[1]
+    return not _as_path(model.split("/")[0])[1]
 
 
 def card_of(model: str, revision: str | None = None) -> Path | None:
-    """The file of a model's own card: of its folder, else of the hub, if that answers at once; None where there is none."""
+    """The file of a model's own card: from its folder, or from the hub if it answers in time. None if there is none."""
     from huggingface_hub import HfApi, hf_hub_download, try_to_load_from_cache
 
-    path, _, is_folder = _seen(model)
+    path, _, is_folder = _as_path(model)
     if is_folder or not is_hub_id(model):
         return path / "README.md" if (path / "README.md").is_file() else None
     cached = try_to_load_from_cache(model, "README.md", revision=revision)
@@ -93,13 +93,15 @@ def card_of(model: str, revision: str | None = None) -> Path | None:
             return None
 
 
-def identity(model: str, revision: str | None) -> str:
-    """What a model is by content: SHA-256 of all files of a folder that can be loaded; of a hub id its name and revision."""
-    folder = bundled_minilm() if model == BUNDLED else _seen(model)[0]
+def model_identity(model: str, revision: str | None) -> str:
+    """What identifies a model's content: SHA-256 of the folder's loadable files; for a hub id its name and revision."""
+    folder = bundled_minilm() if model == BUNDLED else _as_path(model)[0]
     if not folder.is_dir():
         return f"{model}@{revision or 'main'}"
     return hashlib.sha256(
-        "".join(f"{p.name} {_hashed(p, p.stat().st_mtime_ns, p.stat().st_size)}\n" for p in loadable(folder)).encode()
+        "".join(
+            f"{p.name} {_file_sha256(p, p.stat().st_mtime_ns, p.stat().st_size)}\n" for p in loadable_files(folder)
+        ).encode()
     ).hexdigest()
 
 
@@ -126,14 +128,14 @@ def bundled_minilm() -> Path:
 
 
 @lru_cache(maxsize=1024)
-def _hashed(path: Path, changed: int, size: int) -> str:
-    """SHA-256 of a file, computed once for as long as its time and size stay the same."""
+def _file_sha256(path: Path, changed: int, size: int) -> str:
+    """SHA-256 of a file, cached while its time and size stay the same."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def _seen(model: str) -> tuple[Path, bool, bool]:
-    """The string as a path, whether anything is there, and whether that is a folder."""
+def _as_path(model: str) -> tuple[Path, bool, bool]:
+    """The string as a path, whether it exists, and whether it is a folder."""
     try:
         path = Path(model).expanduser()
         return path, path.exists(), path.is_dir()
@@ -141,46 +143,46 @@ def _seen(model: str) -> tuple[Path, bool, bool]:
         return Path(model), False, False
 
 
-def _meant(path: Path) -> str:
-    """A hint that names the folder with a similar name, and what else lies beside it. "" if nothing does."""
-    there = next((folder for folder in path.parents if folder.is_dir()), None)
-    if there is None:
+def _similar_folder(path: Path) -> str:
+    """A hint that names a folder with a similar name and the other folders beside it. "" if there are none."""
+    parent = next((folder for folder in path.parents if folder.is_dir()), None)
+    if parent is None:
         return ""
-    missing, *rest = path.relative_to(there).parts
+    missing, *rest = path.relative_to(parent).parts
     try:
-        names = sorted(p.name for p in there.iterdir() if p.is_dir() and not p.name.startswith("."))
+        names = sorted(p.name for p in parent.iterdir() if p.is_dir() and not p.name.startswith("."))
     except OSError:
         return ""
-    guess = near(missing, names)
-    meant = f"Did you mean '{there.joinpath(guess, *rest)}'? " if guess else ""
-    return f"{meant}The folder '{there}' holds {quoted(names)}." if names else f"The folder '{there}' is empty."
+    guess = nearest_name(missing, names)
+    suggestion = f"Did you mean '{parent.joinpath(guess, *rest)}'? " if guess else ""
+    return f"{suggestion}The folder '{parent}' holds {quoted(names)}." if names else f"The folder '{parent}' is empty."
 
 
 @cache
-def _downloaded(model: str, revision: str | None, weights: bool, code: bool) -> tuple[Path, str]:
-    """Folder and commit of a model of the hub. One request says whether the hub can be reached and has the model; only then is
-    anything downloaded. A copy that was downloaded before serves where the hub does not answer. AlloyError."""
+def _download(model: str, revision: str | None, weights: bool, code: bool) -> tuple[Path, str]:
+    """Folder and commit of a hub model. One request checks whether the hub can be reached and has the model; only then anything is
+    downloaded. If the hub does not answer, a copy from an earlier download is used. AlloyError."""
     from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
 
     wanted = OTHERS + (WEIGHTS if weights else []) + (["*.py"] if code else [])
     with _quiet_hub():
         try:
             commit = str(HfApi().model_info(model, revision=revision, timeout=SECONDS).sha)
-        except Exception as error:  # many kinds: of the hub, of its HTTP client, of the network
+        except Exception as error:  # many types: of the hub, of its HTTP client, of the network
             cached = try_to_load_from_cache(model, "config.json", revision=revision)
             if isinstance(cached, str):
                 return Path(cached).parent, Path(cached).parent.name
-            raise _no_answer(model, revision, error) from error
+            raise _hub_error(model, revision, error) from error
         try:
             skipped = None if code else ["*/*"]  # subfolders hold the same model in other formats
-            found = snapshot_download(model, revision=commit, allow_patterns=wanted, ignore_patterns=skipped)
+            folder = snapshot_download(model, revision=commit, allow_patterns=wanted, ignore_patterns=skipped)
         except Exception as error:
-            raise _no_answer(model, revision, error) from error
-    return Path(found), commit
+            raise _hub_error(model, revision, error) from error
+    return Path(folder), commit
 
 
-def _no_answer(model: str, revision: str | None, error: Exception) -> AlloyError:
-    """What the hub, or its absence, said, in the user's terms."""
+def _hub_error(model: str, revision: str | None, error: Exception) -> AlloyError:
+    """The error for a hub that did not deliver the model, in the user's terms."""
     status = getattr(getattr(error, "response", None), "status_code", None)
     kind = type(error).__name__
     if kind == "OfflineModeIsEnabled":
@@ -196,14 +198,14 @@ def _no_answer(model: str, revision: str | None, error: Exception) -> AlloyError
     else:
         why = f"the hub cannot be reached ({kind})"
     hint = "No such folder exists here. If it is a hub id, check its spelling, your network and HF_TOKEN."
-    guess = _meant(Path(model))
+    guess = _similar_folder(Path(model))
     hint += f" {guess}" if guess.startswith("Did you mean") else ""
     return AlloyError(expected="a model folder, or the id of a reachable hub model", got=f"'{model}': {why}", hint=hint)
 
 
 @contextmanager
 def _quiet_hub() -> Iterator[None]:
-    """The hub's client writes no warnings and no bars on stderr."""
+    """Silence the warnings and progress bars of the hub's client."""
     from huggingface_hub.utils import (  # type: ignore[attr-defined]
         are_progress_bars_disabled,
         disable_progress_bars,

@@ -1,13 +1,13 @@
-"""The recipe: one YAML file that says everything about a run. Unknown keys are errors with a suggestion."""
+"""The recipe: one YAML file that describes a whole run. An unknown key is an error with a suggestion."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
@@ -24,10 +24,49 @@ GENERATE = "generate"
 
 
 class InMemory(Block):
-    """Stands in the resolved recipe for texts that came from Python, not from a file."""
+    """In the recipe of a run folder: texts that came from Python, not from a file."""
 
     in_memory: str
     """Fingerprint of the texts."""
+
+
+NO_TEXTS = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
+
+
+def _kind_of_source(value: Any) -> str | None:
+    if isinstance(value, InMemory) or (isinstance(value, Mapping) and "in_memory" in value):
+        return "in_memory"
+    return "named" if isinstance(value, str | Path | Mapping | TextsOptions) else None
+
+
+def _kind_of_texts(value: Any) -> str | None:
+    return GENERATE if isinstance(value, str) and value == GENERATE else _kind_of_source(value)
+
+
+def _all_or_names(value: Any) -> str | None:
+    if isinstance(value, list | tuple):
+        return "names"
+    return "all" if value in (True, False, "true", "false") else None
+
+
+# Which member of a union a value is meant for is said by its tag, so that only that member's problems are listed.
+_Named = Annotated[TextsOptions, Tag("named")]
+_InMemory = Annotated[InMemory, Tag("in_memory")]
+TextsSource = Annotated[
+    _Named | _InMemory,
+    Discriminator(_kind_of_source, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
+]
+"""Texts in a file, a folder or a hub's data set, or in Python's memory."""
+TextsSourceOrGenerate = Annotated[
+    _Named | _InMemory | Annotated[Literal["generate"], Tag(GENERATE)],
+    Discriminator(_kind_of_texts, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
+]
+AllOrNames = Annotated[
+    Annotated[bool, Tag("all")] | Annotated[list[str], Tag("names")],
+    Discriminator(
+        _all_or_names, custom_error_type="no_names", custom_error_message="give true, false or a list of labels"
+    ),
+]
 
 
 class LabelOptions(Block):
@@ -35,8 +74,8 @@ class LabelOptions(Block):
 
     aliases: dict[str, str] = Field(default_factory=dict)
     """Label → the name to use instead, before labels are joined by name."""
-    keep_apart: bool | list[str] = False
-    """Equal names of different teachers that are not one class: all of them, or these. They become teacher/label."""
+    keep_apart: AllOrNames = False
+    """Equal label names of different teachers that are not one class: true for all of them, or a list. They become teacher/label."""
 
 
 class InferenceOptions(Block):
@@ -47,11 +86,11 @@ class InferenceOptions(Block):
     tokens_per_batch: int | None = Field(None, gt=0)
     """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """What teachers compute in; auto: bfloat16 on a GPU and on CPUs that multiply in it natively, else float32."""
+    """The number format of the teachers; auto: bfloat16 on a GPU and on CPUs with native bfloat16, else float32."""
     int8: bool = False
-    """Teachers' linear layers in 8 bits: twice as fast as float32 on a CPU, another label on up to 1.5 % of our test texts."""
+    """Compute the teachers' linear layers in 8 bits: twice as fast as float32 on a CPU; the label differed on up to 1.5 % of our test texts."""
     compile: bool = False
-    """Teachers through torch.compile: worth its first minute on a GPU and many texts."""
+    """Compile the teachers with torch.compile. This takes about a minute, and is worth it on a GPU with many texts."""
 
     @model_validator(mode="after")
     def _one_format(self) -> InferenceOptions:
@@ -63,20 +102,15 @@ class InferenceOptions(Block):
 class DataBlock(Block):
     """Labelled texts."""
 
-    data: TextsOptions | InMemory
+    data: TextsSource
     """A file, a folder or a hub id, or a block that says how to read it. It needs a `label` column."""
-
-    @field_validator("data", mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
 
 
 class EvaluateBlock(DataBlock):
     """Labelled texts to test on."""
 
     oracle: PathText | None = None
-    """The folder of a classifier trained on all labels, to measure how far the supervision is from what it says."""
+    """The folder of a classifier trained on all labels; the distance between its probabilities and the supervision is measured."""
 
 
 class ReportOptions(Block):
@@ -91,12 +125,12 @@ class Recipe(Block):
 
     teachers: list[TeacherSpec] = Field(min_length=1)
     """The fine-tuned classifiers: folders or hub ids."""
-    texts: TextsOptions | InMemory | Literal["generate"]
+    texts: TextsSourceOrGenerate
     """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
     """How texts are written, with `texts: generate`."""
     student: StudentSpec | None = None
-    """The encoder that the student begins as. Methods without a student need none."""
+    """The encoder that becomes the student. Methods without a student need none."""
     method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
     labels: LabelOptions = LabelOptions()
@@ -116,15 +150,8 @@ class Recipe(Block):
     output: PathText
     """The run folder."""
 
-    @field_validator("texts", mode="before")
-    @classmethod
-    def _texts_from_string(cls, value: Any) -> Any:
-        if value == GENERATE:
-            return value
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
-
     @model_validator(mode="after")
-    def _generates(self) -> Recipe:
+    def _check_generation(self) -> Recipe:
         if self.texts == GENERATE and self.generation is None:
             raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
         return self
@@ -132,7 +159,7 @@ class Recipe(Block):
     @field_validator("method", mode="before")
     @classmethod
     def _complete_method(cls, value: Any) -> Any:
-        """Write out every default, so that the resolved recipe says what ran."""
+        """Write out every default, so that the recipe in the run folder is complete."""
         if isinstance(value, str):
             value = {"name": value}
         if not isinstance(value, Mapping) or "name" not in value:
@@ -147,9 +174,9 @@ class Recipe(Block):
 
 
 class _LabelledTexts(Block):
-    """What every recipe has that makes teachers."""
+    """The common keys of the recipes that train teachers."""
 
-    data: TextsOptions | InMemory
+    data: TextsSource
     """Labelled texts to learn from."""
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
@@ -162,19 +189,14 @@ class _LabelledTexts(Block):
     output: PathText
     """The new teacher's folder, or with `--together` the folder that holds one for each."""
 
-    @field_validator("data", mode="before")
-    @classmethod
-    def _from_string(cls, value: Any) -> Any:
-        return TextsOptions.from_string(value) if isinstance(value, (str, Path)) else value
-
     @field_validator("training", mode="before")
     @classmethod
     def _defaults(cls, value: Any) -> Any:
-        """What the recipe leaves out is this kind's default, not `training:`'s own."""
-        own = cls.model_fields["training"].default.model_dump(exclude_unset=True)
+        """Missing keys get the defaults of this kind of recipe, which may differ from those of `TrainingOptions`."""
+        defaults = cls.model_fields["training"].default.model_dump(exclude_unset=True)
         if isinstance(value, TrainingOptions):
             value = value.model_dump(exclude_unset=True)
-        return {**own, **value} if isinstance(value, Mapping) else value
+        return {**defaults, **value} if isinstance(value, Mapping) else value
 
 
 class TeachRecipe(_LabelledTexts):
@@ -202,7 +224,7 @@ class TogetherRecipe(_LabelledTexts):
     def _check(self) -> TogetherRecipe:
         if self.training.select == "labelled":
             raise ValueError(
-                "training.select: 'labelled' is for one model; here the loss of all is what selects. Leave it out"
+                "training.select: 'labelled' is for one model; here the checkpoint is selected by the loss of all models. Leave it out"
             )
         if any(spec.head == "pooled" for spec in self.models):
             raise ValueError("models: leave `head` out; all get one pooled head together")
@@ -231,11 +253,11 @@ class GenerateRecipe(Block):
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
-    """The folder for the texts."""
+    """The folder that gets the texts."""
 
 
 class DistillRecipe(Recipe):
-    """`distill`: teachers that know the same labels, and labelled texts, in; one student out."""
+    """`distill`: teachers with the same labels and labelled texts in, one student out."""
 
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
@@ -245,7 +267,7 @@ Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, Gener
 
 
 def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = None) -> Kind:
-    """Read and check a recipe file. AlloyError lists everything that is wrong with it.
+    """Read and check a recipe file. The AlloyError lists all problems.
 
     overrides: changes of its values, "training.epochs=5" (`alloykit.recipe.overrides`).
     """
@@ -267,19 +289,19 @@ def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = 
     return parse(values, kind, f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path))
 
 
-def parse(values: Mapping[str, Any], kind: type[Kind], source: str = "the recipe") -> Kind:
-    """Check a recipe given as a dictionary. AlloyError lists everything that is wrong with it."""
+def parse(values: Mapping[str, Any], kind: type[Kind], name: str = "the recipe") -> Kind:
+    """Check a recipe that is given as a dictionary. name: of the recipe, in messages. The AlloyError lists all problems."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:
         lines = explain(error, kind)
         raise AlloyError(
-            expected=f"a valid recipe in {source}",
+            expected=f"a valid recipe in {name}",
             got=listed(lines),
             hint="`alloykit schema` lists the keys, `alloykit methods NAME` those of a method.",
         ) from error
 
 
 def dump(recipe: BaseModel) -> str:
-    """The recipe as YAML, every default written out."""
+    """The recipe as YAML, with every default written out."""
     return yaml.safe_dump(recipe.model_dump(mode="json"), sort_keys=False, allow_unicode=True)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import difflib
 import types
 import typing
-from typing import Any
+from collections.abc import Sequence
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Tag, ValidationError
 
 from alloykit.names import short, shown
 
@@ -18,26 +19,17 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
     """One line per problem: where, what, and the nearest known key where a key is unknown."""
     lines = []
     for problem in error.errors():
-        # Union members put their type's name into the path; a reader of YAML has no use for it.
-        path = [str(p) for p in problem["loc"] if str(p) not in ("TextsOptions", "InMemory", "bool", "list[str]")]
-        path = [p for p in path if not p.startswith(("literal[", "constrained-"))]
-        if any(str(p).startswith("literal[") for p in problem["loc"]):
-            continue  # one member of a union; the others say what is wrong
+        path, block = _place(problem["loc"], kind)
         where = ".".join(map(short, path))
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
-            if any(str(p) == "InMemory" for p in problem["loc"]):
-                continue
-            known = _known_keys(kind, path[:-1], str(error.title))
-            near = difflib.get_close_matches(path[-1][:100], known, n=1, cutoff=0.5)
+            near = difflib.get_close_matches(path[-1][:100], known := list(block.model_fields), n=1, cutoff=0.5)
             message = "unknown key" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}")
         elif problem["type"] == "missing":
-            if path[-1] == "in_memory":
-                continue
             message = "is missing"
-        elif "instance of" in problem["msg"]:
-            message = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
-        elif problem["type"] not in ("value_error",):
+        elif problem["type"] == "model_type":
+            message = f"give a block with keys such as {', '.join(list(block.model_fields)[:3])}, got {shown(problem['input'])}"
+        elif problem["type"] != "value_error":
             message = f"{message}, got {shown(problem['input'])}"
         lines.append(f"{where}: {message}" if where else message)
     return list(dict.fromkeys(lines))
@@ -49,20 +41,49 @@ def listed(lines: list[str]) -> str:
     return f"{len(lines)} problem(s):\n" + "\n".join(f"  - {line}" for line in [*lines[:LISTED], *more]) + "\n"
 
 
-def _known_keys(kind: type[BaseModel], path: list[str], title: str) -> list[str]:
-    """Keys of the model at a path of the recipe."""
-    model: type[BaseModel] | None = kind
-    for part in path:
-        if part.isdigit() or model is None:
-            continue
-        field = model.model_fields.get(part)
-        model = _model_in(field.annotation) if field is not None else None
-    return list((model or kind).model_fields)
+def _place(loc: Sequence[str | int], kind: type[BaseModel]) -> tuple[list[str], type[BaseModel]]:
+    """The keys that lead to a problem, without pydantic's tags of unions, and the innermost block on the way that is known."""
+    path, block = list[str](), kind
+    annotation: Any = kind
+    for part in loc:
+        if (member := _members(annotation).get(str(part))) is not None:
+            annotation = member
+        else:
+            path.append(str(part))
+            annotation = _inside(annotation, str(part))
+        block = _block_in(annotation) or block
+    return path, block
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    if typing.get_origin(annotation) in (list, typing.Union, types.UnionType):
-        return next((m for a in typing.get_args(annotation) if (m := _model_in(a)) is not None), None)
-    return None
+def _members(annotation: Any) -> dict[str, Any]:
+    """The members of a union by tag; none of anything else."""
+    found = {}
+    for member in typing.get_args(_bare(annotation)):
+        for tag in typing.get_args(member)[1:] if typing.get_origin(member) is Annotated else ():
+            if isinstance(tag, Tag):
+                found[tag.tag] = member
+    return found
+
+
+def _inside(annotation: Any, part: str) -> Any:
+    """What a key of a block, or a place in a list or mapping, is annotated with; Any if there is no such key."""
+    block = _block_in(annotation)
+    if block is not None:
+        field = block.model_fields.get(part)
+        return Any if field is None else field.annotation
+    return next(reversed(typing.get_args(_bare(annotation))), Any)
+
+
+def _block_in(annotation: Any) -> type[BaseModel] | None:
+    bare = _bare(annotation)
+    return bare if isinstance(bare, type) and issubclass(bare, BaseModel) else None
+
+
+def _bare(annotation: Any) -> Any:
+    """Without `Annotated` and `| None`."""
+    if typing.get_origin(annotation) is Annotated:
+        return _bare(typing.get_args(annotation)[0])
+    if typing.get_origin(annotation) in (typing.Union, types.UnionType):
+        members = [member for member in typing.get_args(annotation) if member is not type(None)]
+        return _bare(members[0]) if len(members) == 1 else annotation
+    return annotation

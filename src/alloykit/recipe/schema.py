@@ -1,4 +1,4 @@
-"""The JSON schema of a recipe, for editors: completion, meanings and checks while one writes."""
+"""The JSON schema of a recipe, for editors: completion, descriptions and checks while you write."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ KINDS: dict[str, type[Block]] = {
     "together": TogetherRecipe,
     "generate": GenerateRecipe,
 }
-SHORT = ("TeacherSpec", "StudentSpec", "LanguageModel", "TextsOptions")  # blocks that one string may stand for
+SHORT = ("TeacherSpec", "StudentSpec", "LanguageModel", "TextsOptions")  # blocks that may be given as a single string
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def recipe_schema(kind: str = "amalgamate") -> dict[str, Any]:
-    """The schema of one kind of recipe (a key of `KINDS`), with the strings that may stand for a block and every method's name."""
+    """The schema of one kind of recipe (a key of `KINDS`). It also has the blocks that may be strings, and the names of all methods."""
     schema = KINDS[kind].model_json_schema()
     definitions = schema.get("$defs", {})
     definitions.pop("InMemory", None)
-    found: dict[str, Any] = _with_strings(schema)
-    if "method" in found["properties"]:
+    recipe: dict[str, Any] = _with_strings(schema)
+    if "method" in recipe["properties"]:
         names = {"enum": list(methods())}
         block = {"type": "object", "properties": {"name": names}, "required": ["name"]}
-        found["properties"]["method"] |= {"anyOf": [names, block]}
-        found["properties"]["method"].pop("type", None)
-        found["properties"]["method"].pop("additionalProperties", None)
-    return {"$schema": DIALECT, **found}
+        recipe["properties"]["method"] |= {"anyOf": [names, block]}
+        recipe["properties"]["method"].pop("type", None)
+        recipe["properties"]["method"].pop("additionalProperties", None)
+    return {"$schema": DIALECT, **recipe}
 
 
 def _with_strings(value: Any) -> Any:
@@ -43,4 +43,5 @@ def _with_strings(value: Any) -> Any:
     if name in SHORT:
         rest = {key: item for key, item in value.items() if key != "$ref"}
         return {**rest, "anyOf": [{"type": "string"}, {"$ref": value["$ref"]}]}
-    return {key: _with_strings(item) for key, item in value.items()}
+    # A string may fit two members, as "generate" does, so that any of them will do.
+    return {"anyOf" if key == "oneOf" else key: _with_strings(item) for key, item in value.items()}

@@ -54,7 +54,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
         "best": best,
         "tests": tests,
         "figures": _figures(judged, order),
-        "differences": differences([run["recipe"] for run in runs]),
+        "differences": recipe_differences([run["recipe"] for run in runs]),
     }
     templates = environment()
     sections = [
@@ -66,7 +66,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
     return templates.get_template("page.html.j2").render(title=f"{len(runs)} runs compared", sections=sections)
 
 
-def differences(recipes: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
+def recipe_differences(recipes: Sequence[Mapping[str, Any]]) -> list[tuple[str, list[str]]]:
     """The keys whose values differ, each with its value per run; "–" where a recipe does not have the key."""
     flat = [_flat(recipe) for recipe in recipes]
     keys = list(dict.fromkeys(key for f in flat for key in f))

@@ -92,7 +92,7 @@ def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
         return []
     digits = 2 - math.ceil(math.log10(needed))
     return [
-        f"Test on more labelled texts if you must know which is better: a difference of {100 * difference:.1f} points needs about "
+        f"Test on more labelled texts if you need to know which is better: a difference of {100 * difference:.1f} points needs about "
         f"{round(needed, digits):,.0f} of them."
     ]
 

@@ -15,6 +15,7 @@ from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
 from alloykit.models.location import is_hub_id
+from alloykit.progress import duration
 from alloykit.reporting.figures import percent
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.sections import page_sections
@@ -47,14 +48,7 @@ def render(run: Mapping[str, Any]) -> str:
     """The page of one run as HTML. run: as `load` gives it."""
     made = environment()
     sections = page_sections(run, made)
-    return made.get_template("page.html.j2").render(title=f"{run['name']}: report", sections=sections)
-
-
-def duration(seconds: float) -> str:
-    """Seconds in the unit that suits them."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+    return made.get_template("page.html.j2").render(title=f"Report: {run['name']}", sections=sections)
 
 
 def sentence(text: str) -> Markup:

@@ -34,6 +34,9 @@ OUTLINE = {
 shown at the end of that section."""
 
 
+CONFIDENCE = "confidence (1 − normalised entropy)"
+
+
 @dataclass(frozen=True)
 class PageSection:
     """An entry of the table of contents, and its content as HTML."""
@@ -46,16 +49,16 @@ class PageSection:
 def page_sections(run: Mapping[str, Any], templates: Environment) -> list[PageSection]:
     """Every section of a run's page that has something to show. run: as `page.load` gives it."""
     values = _values(run)
-    told = method_sections(run)
+    of_method = method_sections(run)
     found = []
     for identifier, heading in OUTLINE.items():
-        own = [section for section in told if section.title == heading]
+        own = [section for section in of_method if section.title == heading]
         content = templates.get_template(f"sections/{identifier}.html.j2").render(values).strip()
         content += "".join(_rendered(section, templates) for section in own)
         if content:
             found.append(PageSection(identifier, heading, Markup(content)))
         if identifier == "routing":
-            others = [section for section in told if section.title not in OUTLINE.values()]
+            others = [section for section in of_method if section.title not in OUTLINE.values()]
             found += [
                 PageSection(f"method-{i}", section.title, Markup(_rendered(section, templates)))
                 for i, section in enumerate(others)
@@ -113,9 +116,7 @@ def run_figures(run: Mapping[str, Any]) -> dict[str, list[Figure]]:
         caption = (
             "Confidence of each teacher on the pool. A teacher that is confident on every text gets too much weight."
         )
-        found["routing"].append(
-            figures.histograms("pool-confidence", agreement["confidence"], caption, "confidence c = 1 − u / log C")
-        )
+        found["routing"].append(figures.histograms("pool-confidence", agreement["confidence"], caption, CONFIDENCE))
     if summary and not tested:
         by_label = {name: s["teacher_share"] for name, s in summary["labels"].items() if s["teacher_share"]}
         if by_label:
@@ -160,7 +161,7 @@ def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], test
             "label is not known": tested["confidence"]["wrong"],
         }
         caption = "Confidence of a teacher on texts whose label it knows, and on the other texts. Routing works well if the curves are far apart."
-        found["routing"].append(figures.histograms("confidence", series, caption, "confidence c = 1 − u / log C"))
+        found["routing"].append(figures.histograms("confidence", series, caption, CONFIDENCE))
     if tested.get("routing"):
         caption = "Teacher with the largest weight, by true label."
         table = {label: r["to"] for label, r in tested["routing"].items()}

@@ -14,6 +14,11 @@ WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so 
 NEGLIGIBLE = 0.01  # a loss of accuracy that is not worth a sentence
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
+EXPLAINED = {
+    "routing": "the method's targets, used as a classifier",
+    "ensemble": "the label with the highest probability of any teacher",
+}
+"""What a classifier's name means, for a reader who meets it for the first time."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +93,10 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     ]
     if best is not None:
         points.append(_difference(found, best))
+        if best != "ensemble" and "ensemble" in found["significance"] and "ensemble" in scores:
+            points.append(_against_the_ensemble(found))
         if judged == "student":
-            points.append("The interval and p are about this one training. Another seed gives another student.")
+            points.append("The intervals and p are about this one training. Another seed gives another student.")
     if accuracy < 0.5:
         points.append("It gives more wrong answers than correct ones.")
     losses = _training(found) + _routing(found)
@@ -118,10 +125,20 @@ def _conclusion(found: Mapping[str, Any], best: str | None) -> tuple[str, str]:
 
 def _difference(found: Mapping[str, Any], best: str) -> str:
     gain, n = found["significance"][best], len([name for name in found["significance"] if name in found["scores"]])
+    meaning = f" ({EXPLAINED[best]})" if best in EXPLAINED else ""
     return (
-        f"The best alternative is {_the(best)} with {percent(found['scores'][best]['accuracy'])}. Difference: "
+        f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}. Difference: "
         f"{points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
         f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
+    )
+
+
+def _against_the_ensemble(found: Mapping[str, Any]) -> str:
+    """The comparison with what users of several teachers have without a student."""
+    gain, accuracy = found["significance"]["ensemble"], percent(found["scores"]["ensemble"]["accuracy"])
+    return (
+        f"The ensemble ({EXPLAINED['ensemble']}) has {accuracy}. Difference: {points_of(gain['difference'])} points "
+        f"(95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, p {_p(gain['p_holm'])})."
     )
 
 
@@ -149,28 +166,29 @@ def _calibration(found: Mapping[str, Any]) -> list[str]:
 
 def _training(found: Mapping[str, Any]) -> list[str]:
     """What the student loses against its targets, if that is worth a sentence."""
-    lost, routing_lost = training_and_routing_loss(found)
+    lost, _ = training_and_routing_loss(found)
     if lost is None or lost <= NEGLIGIBLE:
         return []
-    line = (
+    return [
         f"Training loses {100 * lost:.1f} points: the student learned from the routing, which has an accuracy of "
         f"{percent(found['scores']['routing']['accuracy'])}."
-    )
-    if routing_lost is not None:
-        word = "less" if lost > routing_lost else "more"
-        line += f" Routing loses {word}: it is {100 * routing_lost:.1f} points below oracle routing."
-    return [line]
+    ]
 
 
 def _routing(found: Mapping[str, Any]) -> list[str]:
-    routing, oracle = found["scores"].get("routing"), found["scores"].get("oracle routing")
-    if not routing or not oracle or "right_teacher" not in routing:
+    """What the routing loses against the best possible one."""
+    _, lost = training_and_routing_loss(found)
+    if lost is None:
         return []
-    lost = oracle["accuracy"] - routing["accuracy"]
-    return [
-        f"The teacher with the largest weight knows the true label of {percent(routing['right_teacher'], 0)} of the texts. "
-        f"Oracle routing reaches {percent(oracle['accuracy'])}, {100 * lost:.1f} points more than the routing."
-    ]
+    scores = found["scores"]
+    line = (
+        f"Routing loses {f'{100 * lost:.1f} points' if lost > NEGLIGIBLE else 'almost nothing'}: oracle routing, which asks only "
+        f"teachers that know the true label, has an accuracy of {percent(scores['oracle routing']['accuracy'])}."
+    )
+    if "right_teacher" in scores["routing"]:
+        share = percent(scores["routing"]["right_teacher"], 0)
+        line += f" The teacher with the largest weight knows the true label of {share} of the texts."
+    return [line]
 
 
 def _untested(metrics: Mapping[str, Any]) -> Verdict:

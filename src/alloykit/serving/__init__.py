@@ -1,1 +1,1 @@
-"""A loaded classifier that answers texts."""
+"""A loaded classifier that labels texts."""

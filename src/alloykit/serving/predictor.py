@@ -1,4 +1,4 @@
-"""One loaded classifier behind `predict`, `Run.predict` and `evaluate`."""
+"""The loaded classifier that `predict`, `Run.predict` and `evaluate` use."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
 from alloykit.models.export import temperature_of
-from alloykit.models.forward import Budget, over_texts
+from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.tokens import encode, usable_length
@@ -24,10 +24,10 @@ TOKENS_PER_BATCH = 8192
 
 
 class Predictor:
-    """A classifier that reads texts. It knows its labels, how many tokens it reads of a text, its temperature and its device."""
+    """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device."""
 
     def __init__(self, model: Any, tokenizer: Any, max_length: int | None = None) -> None:
-        """model: on the device that is to compute. max_length: tokens per text; as many as the folder says if not given."""
+        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder."""
         self.model, self.tokenizer = model.eval(), tokenizer
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
@@ -43,7 +43,7 @@ class Predictor:
         *,
         trust_remote_code: bool = False,
     ) -> Predictor:
-        """The classifier of a model folder, on the accelerator if there is one. AlloyError if the folder holds none."""
+        """The classifier in a model folder. AlloyError if there is none."""
         folder = Path(folder)
         if not os.path.exists(folder / "config.json"):
             raise AlloyError(
@@ -56,24 +56,24 @@ class Predictor:
 
     @property
     def device(self) -> torch.device:
-        found: torch.device = self.model.device
-        return found
+        device: torch.device = self.model.device
+        return device
 
     def probabilities(
         self,
         texts: Sequence[str],
         pairs: Sequence[str | None] | None = None,
-        what: str = "student",
+        name: str = "student",
         *,
         calibrated: bool = True,
     ) -> Tensor:
-        """softmax(logits / T), [n, C] float32 on the CPU, in the order of the texts. T: the temperature that was fitted when the
-        student was made; 1 for other classifiers, and where `calibrated` is False. It changes no label.
+        """softmax(logits / T), [n, C] float32 on the CPU, in the order of the texts. T: the temperature that was fitted for the
+        student; 1 for other classifiers, and if `calibrated` is False. It changes no label.
 
-        pairs: the second text of each, None for a text that has none. AlloyError for anything but texts.
+        pairs: the second text of each text, None for a text without one. name: in messages. AlloyError for values that are not texts.
         """
-        for name, given in (("texts", texts), ("pairs", pairs)):
-            check_texts(given, name, none_allowed=name == "pairs")
+        for argument, values in (("texts", texts), ("pairs", pairs)):
+            check_strings(values, argument, none_allowed=argument == "pairs")
         if pairs is not None and len(pairs) != len(texts):
             raise AlloyError(
                 expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
@@ -83,18 +83,18 @@ class Predictor:
 
         def run(batch: dict[str, Tensor]) -> Tensor:
             with self.lean:
-                found: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
-            return found
+                probabilities: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
+            return probabilities
 
-        with bar(what, len(texts)) as advance:
-            return over_texts(
+        with bar(name, len(texts)) as advance:
+            return forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
-                budget=Budget(TOKENS_PER_BATCH), who=what, advance=advance,
+                budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,
             )[0]  # fmt: skip
 
 
-def check_texts(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:
-    """AlloyError unless it is a sequence of strings; one string alone is none."""
+def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:
+    """AlloyError for anything but a sequence of strings. A single string is not a sequence of strings here."""
     if texts is None and none_allowed:
         return
     if isinstance(texts, (str, bytes)):

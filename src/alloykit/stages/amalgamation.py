@@ -1,4 +1,4 @@
-"""A recipe from beginning to end: prepare, get the teachers' outputs, fit the method, train the student, describe the run."""
+"""A complete run of a recipe: prepare, get the teachers' outputs, fit the method, train the student, describe the run."""
 
 from __future__ import annotations
 

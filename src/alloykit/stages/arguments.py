@@ -1,4 +1,4 @@
-"""A recipe and its tables from what a Python caller gives: paths, lists, data sets in memory."""
+"""A recipe and its tables from arguments in Python: paths, lists, data sets in memory."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
     """The recipe, and the tables that are in memory by the argument's name.
 
     arguments: the recipe's keys; None where one is not given. `evaluate` and `validation` may be texts, instead of a block with
-    `data:`. AlloyError for values that no recipe may have.
+    `data:`. AlloyError for values that are not valid in a recipe.
     """
     tables: dict[str, Texts] = {}
     values = {key: value for key, value in arguments.items() if value is not None}
@@ -107,7 +107,7 @@ def _model(given: Any) -> Any:
 
 
 def _no_model(expected: str, got: Any) -> AlloyError:
-    """The error for a model object, or one path where a list belongs."""
+    """The error for a model object, or for a single path instead of a list."""
     what = f"'{got}'" if isinstance(got, (str, Path)) else f"a {type(got).__name__}"
     loaded = hasattr(got, "save_pretrained")
     hint = "Save it and its tokenizer with save_pretrained(folder), and give the folder." if loaded else (

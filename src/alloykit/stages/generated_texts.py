@@ -1,4 +1,4 @@
-"""Texts for every class of every teacher, written by a language model. A run that was killed goes on where it stopped."""
+"""Generate texts for every class of every teacher with a language model. A killed run continues where it stopped."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from pydantic import TypeAdapter, ValidationError
 from alloykit.errors import AlloyError
 from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
-from alloykit.generation.quality import summarise
-from alloykit.generation.writer import Writer, Written
+from alloykit.generation.quality import text_quality
+from alloykit.generation.writer import GeneratedText, Writer
 from alloykit.knowledge.store.artifacts import check_made, record_made
 from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.device import pick_device
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.progress import bar, library_bars_off, say
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_files import SUMMARY
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import refuse_others
-from alloykit.stages.prepare import described
+from alloykit.stages.prepare import teachers_and_labels
 from alloykit.stages.texts import GENERATED
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec
 
@@ -35,10 +35,10 @@ MADE_OF = "made_of.json"
 
 @dataclass(frozen=True)
 class Batch:
-    """A finished batch, a file of its own. `reads`: texts that the teacher has read to steer it."""
+    """A finished batch, in its own file. `reads`: how many texts the teacher has read to steer it."""
 
     reads: int
-    texts: list[Written]
+    texts: list[GeneratedText]
 
 
 _BATCH = TypeAdapter(Batch)
@@ -61,7 +61,7 @@ def write_texts(
     device: str,
     max_length: int,
 ) -> Path:
-    """The same, for whoever has no recipe of its own. Finished batches that lie in `folder` are taken as they are."""
+    """`generate_recipe` without a recipe. Finished batches in `folder` are reused."""
     refuse_others(folder, MADE_OF)
     with locked(folder):
         return _write_texts(teachers, labels, options, folder, device, max_length)
@@ -75,13 +75,13 @@ def _write_texts(
     device: str,
     max_length: int,
 ) -> Path:
-    infos, space = described(teachers, labels)
+    infos, space = teachers_and_labels(teachers, labels)
     made_of = {
         "options": options.model_dump(mode="json"),
         "max_length": max_length,
         "labels": [list(t) for t in space.teachers],
-        "language_model": identity(options.language_model.model, options.language_model.revision),
-        "teachers": {info.name: identity(info.spec.model, info.revision) for info in infos},
+        "language_model": model_identity(options.language_model.model, options.language_model.revision),
+        "teachers": {info.name: model_identity(info.spec.model, info.revision) for info in infos},
     }
     _check_made(folder, made_of)
     target = folder / GENERATED
@@ -91,9 +91,11 @@ def _write_texts(
     begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
     kept: list[dict[str, Any]] = []
     reads = 0
-    for info, names in zip(infos, space.teachers, strict=True):  # one teacher at a time, which sees no other's texts
+    for info, names in zip(
+        infos, space.teachers, strict=True
+    ):  # one teacher at a time; it does not read the texts of others
         teacher = Teacher.load(info, max_length=max_length, device=device)
-        place, seen, own = folder / "batches" / info.name, set[str](), list[Written]()
+        place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
         _check_made(place, dict(teacher.fingerprint))
         called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
         for label in info.labels:
@@ -101,13 +103,13 @@ def _write_texts(
             reads += asked
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
-            controls[called[label]] = control = summarise(texts)["control"]
+            controls[called[label]] = control = text_quality(texts)["control"]
             say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
-        by_teacher[info.name] = summarise(own) | {"control_by_label": controls}
+        by_teacher[info.name] = text_quality(own) | {"control_by_label": controls}
     if not kept:
         raise AlloyError(
             expected="texts from the language model",
-            got="none that could be kept",
+            got="only empty or repeated ones",
             hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
         )
     write_json(
@@ -119,14 +121,16 @@ def _write_texts(
             "teachers": by_teacher,
         },
     )
-    with library_bars_off():  # last: where they are, everything is
+    with library_bars_off():  # last: if this file exists, all files exist
         replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
     return target
 
 
-def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]) -> tuple[list[Written], int]:
-    """Batches until there are enough different texts, or too many attempts were made: the texts, and the teacher's reads for them."""
-    options, kept, reads = writer.options, list[Written](), 0
+def _for_class(
+    writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]
+) -> tuple[list[GeneratedText], int]:
+    """Write batches until there are enough different texts, or the attempts are used up. Returns the texts and the teacher's reads."""
+    options, kept, reads = writer.options, list[GeneratedText](), 0
     place = teacher.info.labels.index(label)
     most = -(-options.attempts * options.per_class // options.batch_size)
     with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
@@ -140,7 +144,7 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
                 write_json(path, asdict(Batch(writer.reads - before, texts)))
             batch = _read_batch(path)
             reads += batch.reads
-            fresh = list(_fresh(batch.texts, seen))[: options.per_class - len(kept)]
+            fresh = list(_new_texts(batch.texts, seen))[: options.per_class - len(kept)]
             kept += fresh
             advance(len(fresh))
             if len(kept) == options.per_class:
@@ -153,7 +157,7 @@ def _for_class(writer: Writer, teacher: Teacher, label: str, folder: Path, seen:
 
 
 def _read_batch(path: Path) -> Batch:
-    """A batch that was written before. AlloyError if it is damaged."""
+    """A batch from an earlier run. AlloyError if it is damaged."""
     try:
         return _BATCH.validate_json(path.read_bytes(), strict=True)
     except (OSError, ValidationError) as error:
@@ -162,8 +166,8 @@ def _read_batch(path: Path) -> Batch:
         ) from error
 
 
-def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
-    """Texts that are not empty and were not written before, whatever their case and spaces."""
+def _new_texts(batch: Sequence[GeneratedText], seen: set[str]) -> Iterator[GeneratedText]:
+    """Texts that are not empty and differ from earlier ones by more than case and spaces."""
     for text in batch:
         mark = re.sub(r"\s+", " ", text.text).strip().casefold()
         if mark and mark not in seen:
@@ -172,7 +176,7 @@ def _fresh(batch: Sequence[Written], seen: set[str]) -> Iterator[Written]:
 
 
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
-    """AlloyError if the folder holds texts that were made in another way."""
+    """AlloyError if the folder holds texts that were made with other settings."""
     check_made(
         folder / MADE_OF,
         made_of,

@@ -1,4 +1,4 @@
-"""What a run is made of: everything that its fit and its student depend on, beside the recipe."""
+"""The inputs of a run: everything except the recipe on which its fit and its student depend."""
 
 from __future__ import annotations
 
@@ -6,34 +6,34 @@ from typing import Any
 
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.registry import spec_of
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.stages.prepare import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:
-    """What each teacher is by the content of its files, by name."""
-    return {info.name: identity(info.spec.model, info.revision) for info in prepared.infos}
+    """Teacher's name → identity of the content of its files."""
+    return {info.name: model_identity(info.spec.model, info.revision) for info in prepared.infos}
 
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
-    """Fingerprints of texts and models, known before any teacher reads."""
+    """Fingerprints of texts and models. They are known before the sweep."""
     recipe, method = prepared.recipe, prepared.method
     validation, generated = prepared.validation, prepared.generated
     student = recipe.student if method.phases() else None
-    encoder = method.needs.text_states
+    encoder = prepared.text_encoder
     return {
         "texts": prepared.texts.fingerprint(),
         "teachers": teachers_of(prepared),
-        "student": None if student is None else identity(student.model, student.revision),
+        "student": None if student is None else model_identity(student.model, student.revision),
         "validation": None if validation is None else validation.fingerprint(),
         "generated": None if generated is None else generated.fingerprint(),
-        "text_states": None if encoder is None else identity(encoder, None),
+        "text_states": None if encoder is None else model_identity(encoder.model, encoder.revision),
         "compute_format": prepared.compute_format.name if method.needs.teachers else None,
     }
 
 
 def cache_made_of(prepared: Prepared, store: Store) -> dict[str, Any]:
-    """By teacher, what the store says its answers, and its passes, were made with; known after the sweep."""
+    """By teacher, the settings of its outputs and passes in the store. They are known after the sweep."""
     if not prepared.method.needs.teachers:
         return {}
     kinds = ("teacher", "sampling") if prepared.method.needs.passes else ("teacher",)

@@ -1,4 +1,4 @@
-"""The second stage of a run: what the teachers say of the pool, of validation texts and of texts with a known teacher."""
+"""The second stage of a run: the teachers' outputs for the pool, the validation texts and the texts with a known source teacher."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.outputs import LabelsOnly, Source
 from alloykit.stages.inputs import cache_made_of
 from alloykit.stages.prepare import Prepared, stored
-from alloykit.stages.run_folder import RunFolder, note_inputs
+from alloykit.stages.run_folder import RunFolder, record_inputs
 
 
 @dataclass(frozen=True)
 class ValidationOutputs:
-    """Labelled validation texts, their labels in the union [n], and what the teachers say of them."""
+    """Labelled validation texts, their labels as positions in the union [n], and the teachers' outputs for them."""
 
     texts: Texts
     labels: Tensor
@@ -29,33 +29,33 @@ class ValidationOutputs:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the teachers say. `stored`: of the pool, as it is in the store; `pool`: the same with the states of the method's own encoder,
-    if it has one; `own`: of texts with a known teacher, where the method asks for them. `made_of`: by teacher, what its outputs depend on."""
+    """The teachers' outputs. `stored`: for the pool, from the store. `pool`: the same, with the states of the method's encoder if it has
+    one. `generated`: for texts with a known source teacher, if the method needs them. `made_of`: by teacher, what its outputs depend on."""
 
     store: Store
     stored: Source
     pool: Source
     validation: ValidationOutputs | None
-    own: Source | None
+    generated: Source | None
     made_of: dict[str, Any]
 
 
 def gather(prepared: Prepared, run: RunFolder, cache: str | Path | None = None) -> Knowledge:
-    """Compute what is missing in the store, and read it. The run folder records what it was made of. AlloyError.
+    """Compute the outputs that are missing in the store, and read all. The run folder records what they were made of. AlloyError.
 
     cache: the folder of the store, if it is not in the run folder."""
     store = prepared.store(cache)
     source = knowledge_of(prepared, store, prepared.texts)
     made_of = cache_made_of(prepared, store)
-    note_inputs(run, {"cache": made_of})
+    record_inputs(run, {"cache": made_of})
     validation = _validation(prepared, store, run)
-    own = _own(prepared, store, run)
-    pool = with_text_states(prepared, source, prepared.texts, run, "texts")
-    return Knowledge(store, source, pool, validation, own, made_of)
+    generated = _generated_source(prepared, store, run)
+    pool = with_text_states(prepared, source, prepared.texts, run.folder, "texts")
+    return Knowledge(store, source, pool, validation, generated, made_of)
 
 
 def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
-    """Sweep what is missing of some texts, and read it, with the texts' labels if the method asks for them."""
+    """Compute the missing outputs for some texts, and read all, with the texts' labels if the method needs them."""
     method = prepared.method
     labels = prepared.labels(texts) if method.needs.labels else None
     if not method.needs.teachers:
@@ -74,8 +74,8 @@ def _validation(prepared: Prepared, store: Store, run: RunFolder) -> ValidationO
     return ValidationOutputs(texts, labels, _labelled(prepared, store, texts, labels, run, "validation"))
 
 
-def _own(prepared: Prepared, store: Store, run: RunFolder) -> Source | None:
-    """Of texts with a known teacher: the generated ones, else the recipe's own, which then have labels."""
+def _generated_source(prepared: Prepared, store: Store, run: RunFolder) -> Source | None:
+    """Outputs for texts with a known source teacher: the generated texts, else the recipe's texts, which then have labels."""
     if not prepared.method.needs.generated_texts:
         return None
     texts = prepared.generated if prepared.generated is not None else prepared.texts
@@ -84,21 +84,22 @@ def _own(prepared: Prepared, store: Store, run: RunFolder) -> Source | None:
 
 def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, run: RunFolder, which: str) -> Source:
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run, which)
+    return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run.folder, which)
 
 
-def with_text_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, which: str) -> Source:
-    """The same source, with the states that the method's own encoder gives of these texts; as it is where the method asks for none.
+def with_text_states(prepared: Prepared, source: Source, texts: Texts, folder: Path, which: str) -> Source:
+    """The same source, with the states of these texts from the encoder that the method asks for; unchanged if it asks for none.
 
-    `which`: a name for the texts, of the file that keeps the states."""
-    model = prepared.method.needs.text_states
-    if model is None:
+    folder: where the file with the states is. which: a name for the texts, used in the name of that file."""
+    wanted, encoder = prepared.method.needs.text_states, prepared.text_encoder
+    if wanted is None or encoder is None:
         return source
     options = prepared.sweep_options()
     states = text_states(
-        model,
+        encoder,
         texts,
-        run.folder / f"text_states-{which}.safetensors",
+        folder / f"text_states-{which}.safetensors",
+        pooling=wanted.pooling,
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
         device=options.device,

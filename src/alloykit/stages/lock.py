@@ -1,9 +1,9 @@
-"""One process at a time in an output folder; a second one is told who is there.
+"""One process at a time in an output folder. A second process gets an error that names the first.
 
-The lock is the operating system's (flock on Linux and macOS): it ends with the process, however that ends, and a lock file that lies
-there says nothing. It holds between all processes of one machine, and between machines where the network filesystem passes locks on
-(NFS from version 4 on, SMB, Lustre with `flock`); where it does not, only processes of the same machine see each other. A
-filesystem without any locks is warned about.
+The lock is the operating system's (flock on Linux and macOS): it ends with the process in any case, and a remaining lock file
+means nothing. It works between all processes of one machine, and between machines if the network filesystem supports locks
+(NFS from version 4 on, SMB, Lustre with `flock`). Otherwise only processes of the same machine exclude each other. There is a warning
+for a filesystem without locks.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from alloykit.stages.output_folder import LOCK_FILES, check_output
 
 PREFIX = LOCK_FILES
 NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
-SOON = 1.0  # seconds to wait for a lock: somebody may just be looking whether it is free
+SOON = 1.0  # seconds to wait for a lock: another process may only be checking it
 
 
 class Holder(BaseModel):
-    """Who has the lock: what is told to everybody else."""
+    """The process that has the lock, for messages in other processes."""
 
     pid: int
     host: str
@@ -46,30 +46,30 @@ class Holder(BaseModel):
 
 @contextmanager
 def locked(folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[None]:
-    """Have an output folder for oneself while the block runs. AlloyError says who has it.
+    """Exclusive use of an output folder while the block runs. AlloyError if another process uses it.
 
-    part (i, n): the i-th of n processes that share the folder, as `sweep --part` does: they exclude the same part and everybody who
-    wants the folder as a whole. A folder that is made for the lock, and in which nothing was written, is removed again.
+    part (i, n): the i-th of n processes that share the folder, as `sweep --part` does. They exclude processes with the same part, and
+    processes that need the whole folder. A folder that was made for the lock is removed again if it is still empty.
     """
     check_output(folder)
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     with ExitStack() as stack:
-        stack.callback(_tidy, folder, made)
+        stack.callback(_remove_created, folder, made)
         if part[1] == 1:
-            stack.enter_context(_held(folder, "lock"))
+            stack.enter_context(_hold(folder, "lock"))
             for other in sorted(folder.glob(f"{PREFIX}part-*.lock")):
-                with _held(folder, other.name.removeprefix(PREFIX), note=False):
+                with _hold(folder, other.name.removeprefix(PREFIX), note=False):
                     pass
         else:
-            stack.enter_context(_held(folder, f"part-{part[0] + 1}-of-{part[1]}.lock"))
-            with _held(folder, "lock", note=False):
+            stack.enter_context(_hold(folder, f"part-{part[0] + 1}-of-{part[1]}.lock"))
+            with _hold(folder, "lock", note=False):
                 pass
         yield
 
 
 @contextmanager
-def _held(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
-    """Hold one lock. note: leave word of who holds it."""
+def _hold(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
+    """Hold one lock. note: write down which process holds it."""
     path = folder / f"{PREFIX}{name}"
     about = path.with_suffix(".json")
     lock = FileLock(path, timeout=SOON)
@@ -78,9 +78,9 @@ def _held(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
         lock.acquire()
     except Timeout:
         raise AlloyError(
-            expected=f"nobody else at work in {folder}",
-            got=_who(about),
-            hint="Wait until that is done, or choose another `output`.",
+            expected=f"no other process at work in {folder}",
+            got=_holder_message(about),
+            hint="Wait until it has finished, or choose another `output`.",
         ) from None
     except (OSError, NotImplementedError) as error:
         if isinstance(error, OSError) and error.errno not in NO_LOCKS:
@@ -97,7 +97,7 @@ def _held(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
         return
     try:
         if note:
-            write_json(about, _me().model_dump())
+            write_json(about, _this_process().model_dump())
         yield
     finally:
         if note:
@@ -106,7 +106,7 @@ def _held(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
         lock.release()
 
 
-def _me() -> Holder:
+def _this_process() -> Holder:
     name = Path(sys.argv[0]).name if sys.argv else ""
     name = "alloykit" if name in ("", "-c", "__main__.py", "cli.py") else name
     command = shlex.join([name, *sys.argv[1:]])
@@ -114,16 +114,16 @@ def _me() -> Holder:
     return Holder(pid=os.getpid(), host=socket.gethostname(), command=command[:200], since=since)
 
 
-def _who(about: Path) -> str:
-    """The holder's own words; a lock without any was taken this moment, or by other hands."""
+def _holder_message(about: Path) -> str:
+    """What the holder has written down. A lock without this was taken just now, or by another program."""
     try:
         return str(Holder.model_validate(json.loads(about.read_bytes())))
     except (OSError, ValueError, ValidationError):
         return "another process"
 
 
-def _tidy(folder: Path, made: list[Path]) -> None:
-    """Remove what the lock alone has made, so that a command that was refused leaves nothing behind."""
+def _remove_created(folder: Path, made: list[Path]) -> None:
+    """Remove the folders that were made only for the lock, so that a refused command leaves nothing behind."""
     with suppress(OSError):
         if folder in made and all(file.name.startswith(PREFIX) for file in folder.iterdir()):
             for file in folder.iterdir():

@@ -1,4 +1,4 @@
-"""Ask a method for what only the report shows. A method that fails here costs its part of the report, and never the run."""
+"""Ask a method for what only the report shows. If the method fails here, only its part of the report is missing."""
 
 from __future__ import annotations
 
@@ -17,20 +17,18 @@ from alloykit.stages.prepare import Prepared
 Answer = TypeVar("Answer")
 
 
-class Trained(Protocol):
-    """What the trainer leaves behind."""
+class TrainingOutcome(Protocol):
+    """The result of training that reports need (`training.trainer.TrainingResult`)."""
 
     modules: nn.ModuleDict
     history: list[dict[str, Any]]
 
 
 def attempt(method: Method, what: str, ask: Callable[[], Answer], warnings: list[str]) -> Answer | None:
-    """The answer; None, and a warning that names the method, if its code raises."""
+    """The result of `ask`. If it raises: None, and a warning that names the method."""
     try:
         return ask()
-    except (
-        Exception
-    ) as error:  # whatever an outside method does wrong: the sweep and the student are worth more than this
+    except Exception as error:  # an outside method may raise anything; the sweep and the student must not be lost
         frame = traceback.extract_tb(error.__traceback__)[-1]
         why = " ".join(str(error).split())[:500]
         warning = (
@@ -43,12 +41,12 @@ def attempt(method: Method, what: str, ask: Callable[[], Answer], warnings: list
 
 
 def fit_view(prepared: Prepared, context: Context) -> dict[str, Any]:
-    """What the method tells of its fit: `warnings` and `sections`, as JSON."""
+    """The method's report about its fit: `warnings` and `sections`, as JSON."""
     return _view(prepared, "its report on the fit", lambda: prepared.method.fit_report(context, prepared.names))
 
 
-def training_view(prepared: Prepared, context: Context, trained: Trained) -> dict[str, Any]:
-    """What the method tells of the training: `warnings` and `sections`, as JSON."""
+def training_view(prepared: Prepared, context: Context, trained: TrainingOutcome) -> dict[str, Any]:
+    """The method's report about the training: `warnings` and `sections`, as JSON."""
     history: Sequence[Mapping[str, Any]] = trained.history
     return _view(
         prepared,
@@ -60,24 +58,24 @@ def training_view(prepared: Prepared, context: Context, trained: Trained) -> dic
 def _view(prepared: Prepared, what: str, ask: Callable[[], MethodReport]) -> dict[str, Any]:
     warnings: list[str] = []
 
-    def told() -> MethodReport:
+    def report_with_texts() -> MethodReport:
         found = MethodReport.model_validate(ask())
         sections = tuple(_with_texts(s, prepared.texts, prepared.recipe.report.show_texts) for s in found.sections)
         return found.model_copy(update={"sections": sections})
 
-    report = attempt(prepared.method, what, told, warnings) or MethodReport()
+    report = attempt(prepared.method, what, report_with_texts, warnings) or MethodReport()
     return {"warnings": [*report.warnings, *warnings], "sections": [s.model_dump(mode="json") for s in report.sections]}
 
 
 def _with_texts(section: Section, texts: Texts, shown: bool) -> Section:
-    """Tables about texts of the pool, with the texts' rows of the input in place of their positions in the pool."""
+    """The section, whose tables about texts have row numbers of the input instead of positions in the pool."""
     parts: list[Part] = [
-        _about(p, texts, shown) if isinstance(p, Table) and p.positions is not None else p for p in section.parts
+        _with_rows(p, texts, shown) if isinstance(p, Table) and p.positions is not None else p for p in section.parts
     ]
     return section.model_copy(update={"parts": tuple(parts)})
 
 
-def _about(table: Table, texts: Texts, shown: bool) -> Table:
+def _with_rows(table: Table, texts: Texts, shown: bool) -> Table:
     rows = []
     for position, cells in zip(table.positions or (), table.rows, strict=True):
         entry = texts.table[position]

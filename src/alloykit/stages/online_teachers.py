@@ -1,4 +1,4 @@
-"""Teachers in memory while the student trains: token states, and the data of methods that make their own."""
+"""Teachers in memory while the student trains: for token states, and for methods that make their own examples."""
 
 from __future__ import annotations
 
@@ -8,42 +8,42 @@ from alloykit.data import Texts
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.methods.protocol import Phase
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Source
 from alloykit.progress import say
 from alloykit.stages.prepare import Prepared
 from alloykit.teachers.hugging_face import Teacher
 
 
-def supply_of(prepared: Prepared) -> Any:
-    """What makes the data of each phase, for a method that learns from its own examples. None for any other."""
+def phase_data_of(prepared: Prepared) -> Any:
+    """The function that makes the data of each phase, for a method that learns from its own examples. None for other methods."""
     method = prepared.method
     if not method.needs.phase_data:
         return None
     options, context = prepared.sweep_options(), prepared.context
     teachers = [Teacher.load(info, max_length=options.max_length, device=options.device) for info in prepared.infos]
 
-    def supply(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
+    def make_phase_data(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
         seed = sample_seed(prepared.recipe.training.seed, phase.name, 0, 0)
         student.to(options.device)
         modules.to(options.device)
         data = method.phase_data(phase, student, modules, teachers, context, seed)
         return data.dataset, data.collator
 
-    return supply
+    return make_phase_data
 
 
 def online_source(
     prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
 ) -> OnlineSource:
-    """Stored answers, with token states from the teachers themselves."""
+    """A source with the stored outputs and with token states from teachers in memory."""
     layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
     scores = prepared.method.needs.attention_scores
     return OnlineSource(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
 
 
 def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
-    """By name, the teachers whose token states the method compares."""
+    """The teachers whose token states the method compares, by name."""
     options, method = prepared.sweep_options(), prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
@@ -55,5 +55,5 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
         for info in infos
     }
     for teacher in found.values() if method.needs.attention_scores else ():
-        write_out_attention(teacher.model)
+        use_eager_attention(teacher.model)
     return found

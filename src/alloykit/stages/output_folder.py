@@ -1,4 +1,4 @@
-"""The output folder: what may be in the way, what must not be mixed with alloykit's files, and what may be removed."""
+"""Check the output folder, refuse other files in it, and remove alloykit's own files."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from pathlib import Path
 from alloykit.errors import AlloyError
 from alloykit.files import is_left_over, os_error
 
-LOCK_FILES = ".alloykit."  # what the names of a lock's files begin with (lock.py)
+LOCK_FILES = ".alloykit."  # prefix of the files of a lock (lock.py)
 INSTEAD = "remove it yourself, or choose another `output`"
-REMOVED = ".removed-"  # what the name of something begins with that is being removed
+REMOVED = ".removed-"  # prefix of files that are being removed
 
 
 def check_output(folder: Path) -> None:
-    """AlloyError if something that is no folder is in the way."""
+    """AlloyError if something other than a folder is in the way."""
     for place in (folder, *folder.parents):
         if place.is_symlink() and not place.exists():
             got, hint = f"'{place}', a link to nowhere", "Remove the link, or choose another output."
@@ -28,7 +28,7 @@ def check_output(folder: Path) -> None:
 
 
 def check_file(path: Path) -> None:
-    """AlloyError, before any work, if a file to be written is the name of a folder."""
+    """AlloyError if the path of a file to be written is a folder."""
     if path.is_dir():
         raise AlloyError(
             expected="a file to write to",
@@ -38,14 +38,14 @@ def check_file(path: Path) -> None:
 
 
 def refuse_others(folder: Path, made: str, allowed: Sequence[str] = ()) -> None:
-    """AlloyError if the folder has files that are not alloykit's: any at all, unless the file `made` says that it made them.
+    """AlloyError if the folder has files that are not alloykit's. Without the file `made`, every file counts as such.
 
-    allowed: names that may lie there beforehand. The remains of a killed process count as alloykit's.
+    allowed: names that may exist before. Left-over files of a killed process count as alloykit's.
     """
     check_output(folder)
     if not folder.exists() or (folder / made).exists():
         return
-    others = sorted(path.name for path in folder.iterdir() if path.name not in allowed and not _remains(path.name))
+    others = sorted(path.name for path in folder.iterdir() if path.name not in allowed and not _is_left_over(path.name))
     if others:
         raise AlloyError(
             expected="an empty or new folder, or what an earlier run of this command has written, as `output`",
@@ -55,12 +55,12 @@ def refuse_others(folder: Path, made: str, allowed: Sequence[str] = ()) -> None:
         )
 
 
-def _remains(name: str) -> bool:
+def _is_left_over(name: str) -> bool:
     return name.startswith((LOCK_FILES, REMOVED)) or is_left_over(name)
 
 
 def check_removable(folder: Path, names: Sequence[str]) -> None:
-    """AlloyError for what stands under these names in the output folder and cannot be alloykit's: links, and files for folders or the reverse.
+    """AlloyError if one of these names in the output folder cannot be alloykit's: a link, or a file instead of a folder or the reverse.
 
     A name with a "." is a file's.
     """
@@ -80,9 +80,9 @@ def check_removable(folder: Path, names: Sequence[str]) -> None:
 
 
 def remove(folder: Path, names: Sequence[str]) -> None:
-    """Remove these files and folders from the output folder, all of them or none. AlloyError says which cannot be removed.
+    """Remove these files and folders from the output folder, all of them or none. AlloyError names those that cannot be removed.
 
-    Everything is renamed first, which fails where removal would, and can be undone. Links are never followed.
+    Everything is renamed first: renaming fails where removing would, and can be undone. Links are never followed.
     """
     check_removable(folder, names)
     renamed: list[tuple[Path, Path]] = []

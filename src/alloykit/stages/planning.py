@@ -1,4 +1,4 @@
-"""What a recipe would run: labels, passes, bytes, and the time that a short probe predicts."""
+"""What a recipe would run: labels, passes, bytes, and a prediction of the time from a short probe."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.protocol import Context
 from alloykit.progress import say
 from alloykit.recipe.models import GENERATE, Recipe
-from alloykit.stages.prepare import SHARD_ROWS, Prepared, prepare, rehearse, with_labelled_texts
+from alloykit.stages.prepare import SHARD_ROWS, Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_run import texts_are_missing
-from alloykit.stages.probe import Measured, probe_student, probe_teacher
+from alloykit.stages.probe import ProbeResult, probe_student, probe_teacher
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
 
 
 def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
-    without, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
-    starts. Texts that are still to be written are counted, and nothing can be said of what comes after them. tables: the texts, if they are in memory, under `texts`."""
+    without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
+    starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, under `texts`."""
     if texts_are_missing(recipe):
-        rehearsed = rehearse(recipe)
-        generation = {"generation": describe_generation(rehearsed)}
+        checked = prepare_without_texts(recipe)
+        generation = {"generation": describe_generation(checked)}
         if recipe.texts == GENERATE:
-            about = {"method": recipe.method, "labels": list(rehearsed.space.names), "output": recipe.output}
+            about = {"method": recipe.method, "labels": list(checked.space.names), "output": recipe.output}
             return about | generation
     else:
         generation = {}
@@ -37,7 +37,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
 
 
 def describe_generation(prepared: Prepared) -> dict[str, Any]:
-    """How many texts, and how many continuations a teacher reads for them at most."""
+    """How many texts are generated, and how many continuations a teacher reads for each at most."""
     options = prepared.recipe.generation
     assert options is not None
     steps = -(-options.max_tokens // options.every)
@@ -48,8 +48,8 @@ def describe_generation(prepared: Prepared) -> dict[str, Any]:
     }
 
 
-def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
-    """`asked`: the training as the recipe has it, where the rule may have decided nothing yet."""
+def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
+    """The plan as a dictionary. `requested`: the training options in the recipe, without defaults for learning rate and epochs."""
     recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
     n, begun = len(prepared.texts), time.perf_counter()
     distinct = n - prepared.texts.duplicates
@@ -76,7 +76,7 @@ def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = T
         if trains:
             say("measuring the student")
         training = probe_student(prepared) if trains else 0.0
-        if trains and needs.token_states:  # kept on a CPU; on a GPU every step asks every teacher
+        if trains and needs.token_states:  # cached on a CPU; on a GPU every step computes the states of every teacher
             times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
             training += times * n * sum(t["plain_seconds_each"] for t in teachers)
         sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
@@ -93,7 +93,7 @@ def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = T
         "student_training": {
             "learning_rate": recipe.training.learning_rate,
             "epochs": recipe.training.epochs,
-            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(asked, key) is None],
+            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(requested, key) is None],
         }
         if trains
         else None,
@@ -104,7 +104,7 @@ def describe_plan(prepared: Prepared, asked: TrainingOptions, *, probe: bool = T
     }
 
 
-def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, float]:
+def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str, float]:
     seconds = (measured.plain + passes * measured.sampled) * distinct / measured.texts
     return {
         "seconds": round(seconds, 3),
@@ -115,11 +115,11 @@ def _teacher_time(measured: Measured, distinct: int, passes: int) -> dict[str, f
     }
 
 
-UNIT_BYTES = 600  # what a file of the store has beside its arrays: names, shapes, a receipt
+UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shapes, a receipt
 
 
 def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
-    """Of arrays, ids, headers and receipts."""
+    """Bytes of arrays, ids, headers and receipts."""
     classes = [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
     widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]

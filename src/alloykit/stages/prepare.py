@@ -1,4 +1,4 @@
-"""What every job begins with: teachers described, labels joined, texts read, needs checked. Nothing heavy, nothing written."""
+"""The first part of every command: read the teachers' configurations, join labels, read texts, check needs. Loads no weights, writes nothing."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from pathlib import Path
 
 from torch import Tensor
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -26,17 +27,17 @@ from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, describe, unique_names
+from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
 from alloykit.training.dataset import held_out_size
-from alloykit.training.schedule import decided, known
+from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
 
 
 @dataclass(frozen=True)
 class Prepared:
-    """The first stage's result: a recipe checked against the world, with its texts. `validation`: None where neither the method nor the
-    choice of the checkpoint uses them; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
+    """The first stage's result: the checked recipe and its texts. `validation`: None if neither the method nor the choice of the
+    checkpoint uses them; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
 
     recipe: Recipe
     infos: list[TeacherInfo]
@@ -71,14 +72,27 @@ class Prepared:
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:
-        """By teacher, the layers whose pooled states the method asks for."""
+        """By teacher, the layers whose pooled states the method needs."""
         if not self.method.needs.pooled_states:
             return {}
         return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
 
     @property
+    def text_encoder(self) -> ModelSpec | None:
+        """The frozen encoder whose states of the texts the method asks for; None where it asks for none, or for the student's of a recipe
+        without a student."""
+        wanted, student = self.method.needs.text_states, self.recipe.student
+        if wanted is None:
+            return None
+        if wanted.encoder is not None:
+            return ModelSpec(model=wanted.encoder)
+        if student is None:
+            return None
+        return ModelSpec(model=student.model, revision=student.revision, trust_remote_code=student.trust_remote_code)
+
+    @property
     def compute_format(self) -> ComputeFormat:
-        """What teachers compute in."""
+        """The number format of the teachers."""
         wanted = self.recipe.inference
         precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
         return ComputeFormat(precision, wanted.int8, wanted.compile)
@@ -100,11 +114,11 @@ class Prepared:
     def epochs(self) -> float:
         """How often the student sees each text, over all phases of the method."""
         own = self.recipe.training.epochs
-        return sum(phase.epochs or known(own, "epochs") for phase in self.method.phases())
+        return sum(phase.epochs or required(own, "epochs") for phase in self.method.phases())
 
     @property
     def examples(self) -> int:
-        """How many texts, or other examples, each phase of the training has; those that it is checked by are not among them."""
+        """How many texts, or other examples, each phase trains on, without the held-out texts."""
         return _examples(self.recipe, self.method, self.space, len(self.texts))
 
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
@@ -122,18 +136,22 @@ class Prepared:
         )
 
 
-TOKENS_PER_BATCH = {"cpu": 4096, "mps": 16_384, "cuda": 65_536}  # what keeps the device busy and fits a small one
+TOKENS_PER_BATCH = {
+    "cpu": 4096,
+    "mps": 16_384,
+    "cuda": 65_536,
+}  # large enough to use the device, small enough for its memory
 SHARD_ROWS = {
     "cpu": 1024,
     "mps": 4096,
     "cuda": 8192,
-}  # a batch is filled from one shard; a kill costs one shard's chunk of passes
+}  # a batch has texts of one shard; a killed process loses one shard's chunk of passes
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
-    """Check a recipe against the world. `texts` replaces what the recipe's `texts:` names. AlloyError."""
+    """Check a recipe with its teachers, texts and device. `texts`: use these instead of the recipe's `texts:`. AlloyError."""
     method = create(recipe.method)
-    infos, space = described(recipe.teachers, recipe.labels)
+    infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     try:
         texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
@@ -170,7 +188,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
         )
     if student_shape is not None:
         n = _examples(recipe, method, space, len(texts))
-        training = decided(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
+        training = with_defaults(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
         recipe = recipe.model_copy(update={"training": training})
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
 
@@ -182,9 +200,9 @@ def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -
     )
 
 
-def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
-    """What is known of the teachers without their weights, and the union of their labels. AlloyError."""
-    infos = [describe(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+def teachers_and_labels(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
+    """The teachers, without their weights, and the union of their labels. AlloyError."""
+    infos = [read_teacher_info(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
     space = LabelSpace.union(
         [info.labels for info in infos],
         aliases=labels.aliases,
@@ -194,10 +212,12 @@ def described(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[li
     return infos, space
 
 
-def rehearse(recipe: Recipe, tables: Mapping[str, Texts] | None = None) -> Prepared:
-    """`prepare` and `with_labelled_texts` with one text per label instead of those that generation will write, which takes hours: whatever
-    can be refused is refused first. These few texts do not decide how long the student learns. AlloyError."""
-    _, space = described(recipe.teachers, recipe.labels)
+def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = None) -> Prepared:
+    """`prepare` and `with_labelled_texts` with one text per label instead of the texts that are not generated yet.
+
+    Generation takes hours, so errors in the recipe must show before it. The number of epochs does not depend on these texts. AlloyError.
+    """
+    _, space = teachers_and_labels(recipe.teachers, recipe.labels)
     shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
     return replace(with_labelled_texts(prepare(recipe, shown), tables or {}), recipe=recipe)
 
@@ -205,7 +225,7 @@ def rehearse(recipe: Recipe, tables: Mapping[str, Texts] | None = None) -> Prepa
 def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:
     """With the recipe's validation and test texts. `tables`: those in memory, by `validation` and `evaluate`.
 
-    AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage will use them."""
+    AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage uses them."""
     recipe, found = prepared.recipe, dict[str, Texts]()
     for name, block in (("validation", recipe.validation), ("evaluate", recipe.evaluate)):
         if block is not None:
@@ -217,13 +237,13 @@ def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None =
 
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
-    """What the store says of some texts, as much as the method needs."""
+    """The stored outputs for some texts that the method needs."""
     passes, layers = prepared.method.needs.passes, prepared.pooled_layers
     return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
 
 
 def _student(recipe: Recipe) -> StudentSpec:
-    """AlloyError where there is none."""
+    """The recipe's `student:`. AlloyError if there is none."""
     if recipe.student is None:
         raise AlloyError(
             expected=f"a `student:` for method '{recipe.method['name']}'",
@@ -234,8 +254,8 @@ def _student(recipe: Recipe) -> StudentSpec:
 
 
 def encoder_shape(spec: StudentSpec) -> ModelShape:
-    """The shape of what `build_student` builds, from the encoder's configuration alone. AlloyError for what is no encoder, and for too
-    few layers."""
+    """The shape of the student that `build_student` builds, from the encoder's configuration only. AlloyError for a model that is not an
+    encoder, and for too few layers."""
     config, _ = load_config(spec)
     depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
     if not isinstance(depth, int) or not isinstance(width, int):

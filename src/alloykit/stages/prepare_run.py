@@ -1,4 +1,4 @@
-"""The first stage of a run: everything that can be refused is refused before anything is written or any teacher reads."""
+"""The first stage of a run: check everything before anything is written or computed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from alloykit.models.device import pick_device
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
-from alloykit.stages.prepare import Prepared, prepare, rehearse, with_labelled_texts
+from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.run_folder import check_run
 from alloykit.stages.texts import GENERATED, generated
 
@@ -28,10 +28,10 @@ def prepare_run(
     Texts of the `generation:` block are written first if they are missing; everything else is checked before that. AlloyError.
     """
     if texts_are_missing(recipe):
-        rehearsed = rehearse(recipe, tables)
+        checked = prepare_without_texts(recipe, tables)
         if check is not None:
-            check(rehearsed)
-        check_run(rehearsed.pinned, {"teachers": teachers_of(rehearsed)}, overwrite=overwrite)
+            check(checked)
+        check_run(checked.pinned, {"teachers": teachers_of(checked)}, overwrite=overwrite)
     written = _generated_texts(recipe, pick_device(recipe.device))
     texts = written if recipe.texts == GENERATE else tables.get("texts")
     prepared = with_labelled_texts(prepare(recipe, texts), tables)

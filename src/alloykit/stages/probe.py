@@ -1,4 +1,4 @@
-"""How long a teacher's passes and the student's steps take on this machine, from a few of the batches they will meet."""
+"""Measure how long a teacher's passes and the student's steps take on this machine, with a few real batches."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from alloykit.stages.prepare import Prepared
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 from alloykit.training.dataset import split_held_out
 from alloykit.training.sampler import LengthSampler
-from alloykit.training.schedule import Schedule, known
+from alloykit.training.schedule import Schedule, required
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 
-TEXTS = SHARD_ROWS  # texts that stand for all
+TEXTS = SHARD_ROWS  # sample of the texts
 Lengths = np.ndarray[Any, Any]
-POINTS = 3  # batches that are timed: the longest texts, the shortest, and between
+POINTS = 3  # batches that are timed: the longest texts, the shortest, and one between
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Seconds for the work over all of the sample's texts, `tokens` of them real and `padded` computed."""
+class ProbeResult:
+    """Seconds for all texts of the sample. `tokens`: real tokens; `padded`: tokens with padding."""
 
     plain: float
     sampled: float
@@ -38,9 +38,9 @@ class Measured:
     texts: int
 
 
-def probe_teacher(prepared: Prepared, info: TeacherInfo) -> Measured:
-    """Time one teacher's plain pass and one Monte-Carlo pass. Loads its weights, writes nothing. AlloyError as a sweep."""
-    options, shown = prepared.sweep_options(), _shown(prepared)
+def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
+    """Time one teacher's plain pass and one Monte-Carlo pass. Loads its weights, writes nothing. AlloyError as in a sweep."""
+    options, shown = prepared.sweep_options(), _sample_texts(prepared)
     teacher = Teacher.load(
         info,
         max_length=options.max_length,
@@ -64,59 +64,59 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> Measured:
         with torch.random.fork_rng(), teacher.lean:
             sampler.sample(teacher.model, teacher.batch([encodings[i] for i in rows]), 1).cpu()
 
-    return Measured(
-        _over_all(plain, batches, lengths),
-        _over_all(sampled, batches, lengths) if sampler else 0.0,
+    return ProbeResult(
+        _total_seconds(plain, batches, lengths),
+        _total_seconds(sampled, batches, lengths) if sampler else 0.0,
         int(lengths.sum()),
-        sum(_padded(b, lengths) for b in batches),
+        sum(_padded_tokens(b, lengths) for b in batches),
         len(lengths),
     )
 
 
 def probe_student(prepared: Prepared) -> float:
-    """Seconds that training will take, checks included. Builds the student, learns nothing that is kept."""
+    """Predicted seconds of the training with its checks. Builds the student, keeps nothing."""
     recipe, options, n = prepared.recipe, prepared.recipe.training, len(prepared.texts)
     assert recipe.student is not None
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
-    shown, length = _shown(prepared), usable_length(model, tokenizer, options.max_length)
+    shown, length = _sample_texts(prepared), usable_length(model, tokenizer, options.max_length)
     encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
     lengths = np.array([len(e["input_ids"]) for e in encodings])
     order = list(LengthSampler(lengths, size := options.batch_size * options.accumulate, options.seed))
-    steps = sorted((order[i : i + size] for i in range(0, len(order), size)), key=lambda b: -_padded(b, lengths))
+    steps = sorted((order[i : i + size] for i in range(0, len(order), size)), key=lambda b: -_padded_tokens(b, lengths))
     probe = StepProbe(model, tokenizer, options, prepared.method.needs, prepared.device)
-    step = _over_all(lambda rows: probe.step([encodings[i] for i in rows]), steps, lengths) / len(lengths)
-    check = _over_all(lambda rows: probe.check([encodings[i] for i in rows]), steps, lengths) / len(lengths)
+    step = _total_seconds(lambda rows: probe.step([encodings[i] for i in rows]), steps, lengths) / len(lengths)
+    check = _total_seconds(lambda rows: probe.check([encodings[i] for i in rows]), steps, lengths) / len(lengths)
     held_out = len(split_held_out(n, options.held_out, options.seed)[1]) if options.select == "unlabelled" else 0
     seconds = 0.0
     for phase in prepared.method.phases():
         checks = Schedule.of(prepared.examples, options, phase.epochs).checks
         seconds += (
-            step * prepared.examples * (phase.epochs or known(options.epochs, "epochs")) + check * held_out * checks
+            step * prepared.examples * (phase.epochs or required(options.epochs, "epochs")) + check * held_out * checks
         )
     return seconds
 
 
-def _shown(prepared: Prepared) -> dict[str, list[str]]:
+def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:
     texts = prepared.texts
     columns = ["text", "text_pair"] if texts.is_pair else ["text"]
     positions = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0))[:TEXTS]
     return texts.table.take(positions.sort().values.numpy(), columns)
 
 
-def _padded(rows: Sequence[int], lengths: Lengths) -> int:
+def _padded_tokens(rows: Sequence[int], lengths: Lengths) -> int:
     return len(rows) * int(lengths[list(rows)].max())
 
 
-def _over_all(run: Callable[[Sequence[int]], None], batches: Sequence[Sequence[int]], lengths: Lengths) -> float:
+def _total_seconds(run: Callable[[Sequence[int]], None], batches: Sequence[Sequence[int]], lengths: Lengths) -> float:
     """Seconds for all batches: a few are timed, and the time per padded token between them is interpolated."""
     at = sorted({round(i * (len(batches) - 1) / (POINTS - 1)) for i in range(POINTS)})
-    run(batches[at[0]])  # the first run of all allocates and compiles
+    run(batches[at[0]])  # not timed: the first run allocates memory and compiles
     rates = []
     for i in at:
         begun = time.perf_counter()
         run(batches[i])
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-        rates.append((time.perf_counter() - begun) / _padded(batches[i], lengths))
+        rates.append((time.perf_counter() - begun) / _padded_tokens(batches[i], lengths))
     every = np.interp(range(len(batches)), at, rates)
-    return float(sum(rate * _padded(b, lengths) for rate, b in zip(every, batches, strict=True)))
+    return float(sum(rate * _padded_tokens(b, lengths) for rate, b in zip(every, batches, strict=True)))

@@ -1,4 +1,4 @@
-"""A run as Python callers have it: its files, and its student to ask."""
+"""A run in Python: its files, and predictions of its student."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, overload
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.serving.predictor import Predictor, check_texts
+from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.evaluate_folder import evaluate_run_folder
 from alloykit.stages.lock import locked
 from alloykit.stages.run_folder import RunFolder, folder_of
@@ -18,7 +18,7 @@ from alloykit.stages.write_report import write_report
 class Run(RunFolder):
     """A run folder: `Run("runs/tickets")`, or what `amalgamate` and `distill` return.
 
-    folder: the run folder. student: the student's folder. metrics: what was measured, and every warning. AlloyError for
+    folder: the run folder. student: the student's folder. metrics: measurements and warnings. AlloyError for
     anything but a path.
     """
 
@@ -26,7 +26,7 @@ class Run(RunFolder):
         super().__init__(folder_of(folder))
 
     @overload
-    def predict(  # type: ignore[overload-overlap]  # a string is also a sequence of strings; the first one counts
+    def predict(  # type: ignore[overload-overlap]  # a string is also a sequence of strings; the first overload applies
         self,
         texts: str,
         pairs: str | None = None,
@@ -60,15 +60,15 @@ class Run(RunFolder):
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
-        the first call and again after its files have changed. AlloyError for anything but texts, and where there is no student.
+        the first call, and again if its files have changed. AlloyError for values that are not texts, and if there is no student.
         """
         if isinstance(texts, str):
             if pairs is not None and not isinstance(pairs, str):
                 raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
             second = None if pairs is None else [pairs]
             return self._answers([texts], second, all_probabilities, device, trust_remote_code)[0]
-        check_texts(texts)
-        check_texts(pairs, "pairs", none_allowed=True)
+        check_strings(texts)
+        check_strings(pairs, "pairs", none_allowed=True)
         return self._answers(texts, pairs, all_probabilities, device, trust_remote_code)
 
     def _answers(
@@ -114,6 +114,6 @@ class Run(RunFolder):
             return evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
 
     def report(self) -> Path:
-        """Write report.html and the student's card anew, and return the page's path. AlloyError for an unfinished run."""
+        """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""
         with locked(self.folder):
             return write_report(self)

@@ -1,4 +1,4 @@
-"""A run folder: what is in it, what it was made of, and what is still missing."""
+"""A run folder: its files, and what it was made of."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ from alloykit.stages.output_folder import check_removable, refuse_others, remove
 
 OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
 SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "inference")
-DECIDED = ("epochs", "learning_rate")  # what prepare() decides by the texts, where the recipe does not say
+DECIDED = ("epochs", "learning_rate")  # prepare() sets these from the texts if the recipe does not
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
 
 @dataclass(frozen=True)
 class RunFolder:
-    """A finished (or half-finished) run folder.
+    """The folder of a finished or unfinished run.
 
     student/        a plain Hugging Face classifier over the union of labels
-    report.html     whether to trust it, on one page
-    metrics.json    what was measured, and every warning
+    report.html     one page that says whether to trust it
+    metrics.json    measurements and warnings
     recipe.yaml     the recipe with every default written out
     run.log         what was printed, with times
     environment.json, training.json, cache/
@@ -55,7 +55,7 @@ class RunFolder:
 
     @property
     def student(self) -> Path:
-        """The student's folder: what `transformers` loads."""
+        """The student's folder, which `transformers` can load."""
         return self.folder / "student"
 
     @property
@@ -65,17 +65,17 @@ class RunFolder:
 
     @property
     def answers(self) -> Path:
-        """What everybody answered on the test texts (evaluation/answers.py)."""
+        """The file with the probabilities of every classifier on the test texts (evaluation/answers.py)."""
         return self.folder / ANSWERS
 
     @property
     def metrics(self) -> Metrics | None:
-        """What was measured, and every warning; None before the run is finished. AlloyError for a damaged file."""
+        """Measurements and warnings; None before the run is finished. AlloyError for a damaged file."""
         return read_metrics(self.folder)
 
     @property
     def training(self) -> TrainingRecord | None:
-        """Losses, checks and the step that was taken; None where nothing was trained (yet). AlloyError for a damaged file."""
+        """Losses, checks and the selected step; None if nothing was trained (yet). AlloyError for a damaged file."""
         return read_training(self.folder)
 
     @property
@@ -84,12 +84,12 @@ class RunFolder:
         return recipe_of(self.folder)
 
     def check(self) -> None:
-        """AlloyError if one of the run's files is damaged, before any work that would end with reading it."""
+        """AlloyError if one of the run's files is damaged. Called before long work that reads them at the end."""
         _ = self.recipe, self.metrics, self.training, read_environment(self.folder)
 
     @property
     def has_student(self) -> bool:
-        """Whether the student is there."""
+        """Whether there is a student."""
         return (self.student / "config.json").exists()
 
 
@@ -111,10 +111,10 @@ RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
 
 def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> RunFolder:
-    """Create the run folder, or check that what lies there was made by the same recipe from the same inputs.
+    """Create the run folder, or check that it was made by the same recipe from the same inputs.
 
-    AlloyError names what differs. With `overwrite`, student and training are removed, or nothing is changed and an AlloyError says
-    what cannot be removed; the cached outputs stay.
+    The AlloyError names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed
+    and an AlloyError says so. The cached outputs are kept.
     """
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
     folder = Path(recipe.output)
@@ -129,32 +129,32 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
 
 def check_run_folder(folder: Path) -> None:
-    """AlloyError for an output folder with files that are no run's."""
+    """AlloyError for an output folder with files that do not belong to a run."""
     refuse_others(folder, RECIPE, (CACHE, "generated"))
 
 
 def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
-    """AlloyError for an output folder that this recipe must not write to. Whether something lies there that took long to make."""
+    """AlloyError for an output folder that this recipe must not write to. Returns whether it holds results."""
     folder = Path(recipe.output)
     check_run_folder(folder)
-    something_to_lose = _something_to_lose(folder)
+    something_to_lose = _has_results(folder)
     if overwrite:
         check_removable(folder, (*STARTS_ANEW, *RESULTS))
     elif (folder / RECIPE).exists() and something_to_lose:
         _refuse_changes(folder, recipe, inputs)
     if not overwrite:
-        _refuse_half_a_student(RunFolder(folder))
+        _refuse_incomplete_student(RunFolder(folder))
     return something_to_lose
 
 
-def note_inputs(run: RunFolder, inputs: Mapping[str, Any]) -> None:
-    """Note what else the run is made of, which was not known before. AlloyError if what lies there was made of something else."""
-    if _something_to_lose(run.folder):
+def record_inputs(run: RunFolder, inputs: Mapping[str, Any]) -> None:
+    """Record further inputs of the run. AlloyError if the folder's results were made of other inputs."""
+    if _has_results(run.folder):
         refuse(what_differs(run.folder / INPUTS, inputs), **_refusal(run.folder))
     record_made(run.folder / INPUTS, inputs)
 
 
-def _something_to_lose(folder: Path) -> bool:
+def _has_results(folder: Path) -> bool:
     return any((folder / name).exists() for name in (*STARTS_ANEW, METRICS))
 
 
@@ -168,7 +168,7 @@ def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> 
             hint=f"Restore it. {OR_OVERWRITE}",
         ) from error
     new = recipe.model_dump(mode="json")
-    new["training"] |= undecided(old, new)
+    new["training"] |= unresolved_settings(old, new)
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
     refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))
 
@@ -177,8 +177,8 @@ def _refusal(folder: Path) -> dict[str, str]:
     return {"expected": f"the recipe that made {folder}", "hint": OR_OVERWRITE}
 
 
-def _refuse_half_a_student(run: RunFolder) -> None:
-    """AlloyError, before any work, for a student that is not whole: saving puts all of its files there at once."""
+def _refuse_incomplete_student(run: RunFolder) -> None:
+    """AlloyError for an incomplete student, which alloykit never leaves: it saves all files at once."""
     place = run.student
     if run.has_student or not (place.is_symlink() or place.exists()) or (place.is_dir() and not any(place.iterdir())):
         return
@@ -189,8 +189,8 @@ def _refuse_half_a_student(run: RunFolder) -> None:
     )
 
 
-def undecided(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """An older recipe's values for what the texts will decide in a newer one: before they are there, nothing says that it will differ."""
+def unresolved_settings(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The older recipe's values for settings that the texts will set in the newer one: before the texts exist they count as equal."""
     before = old.get("training")
     return {
         key: before.get(key) if isinstance(before, Mapping) else None for key in DECIDED if new["training"][key] is None

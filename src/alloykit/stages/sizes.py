@@ -1,4 +1,4 @@
-"""How large teachers and student are, and how fast they answer on this machine."""
+"""Measure the sizes of teachers and student, and their speed on this machine."""
 
 from __future__ import annotations
 
@@ -16,8 +16,10 @@ TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
 def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
-    """By name, the student last: parameters, layers, width, and texts per second: the best of two rounds over the same texts in
-    batches of similar length, each model with its own tokenizer, in float32."""
+    """By name, the student last: parameters, layers, width, and texts per second.
+
+    The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
+    """
     at = torch.randperm(len(prepared.texts), generator=torch.Generator().manual_seed(0))[:TEXTS].sort().values
     columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
     shown = prepared.texts.table.take(at.numpy(), columns)

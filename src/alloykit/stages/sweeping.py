@@ -1,4 +1,4 @@
-"""Only the teachers' outputs: to compute them beforehand, or to spread the work over several machines."""
+"""`sweep`: compute only the teachers' outputs, in advance or on several machines."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def sweep_recipe(
     cache: str | Path | None = None,
     part: tuple[int, int] = (0, 1),
 ) -> str:
-    """Let the teachers of a recipe read its texts, and return where their outputs are kept (a folder or URL).
+    """Compute the outputs of a recipe's teachers for its texts. Returns the store's folder or URL.
 
     tables: the texts, if they are in memory, under `texts`. part (i, n): only every n-th shard from the i-th. AlloyError.
     """
@@ -36,7 +36,7 @@ def sweep_recipe(
 
 @contextmanager
 def _own_folder(folder: Path, part: tuple[int, int]) -> Iterator[None]:
-    """The recipe's output, shared with the other parts only. Nothing is written to it if the outputs are kept elsewhere."""
+    """Lock the recipe's output folder; only other parts may share it. Nothing is written to it if the outputs are stored elsewhere."""
     check_run_folder(folder)
     with locked(folder, part):
         yield

@@ -28,7 +28,7 @@ from alloykit.training.student import build_student
 
 def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     """Fine-tune one encoder. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
-    check_folder(folder, recipe, [recipe.model])  # again: another process may have been here before
+    check_folder(folder, recipe, [recipe.model])  # checked again: another process may have finished before
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
@@ -81,7 +81,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     shutil.rmtree(folder / "training", ignore_errors=True)
     say(
         f"teacher {name_of(folder)}: "
-        + (f"{accuracy:.1%} right on {len(checks)} held-out texts" if accuracy else "saved")
+        + (f"accuracy {accuracy:.1%} on {len(checks)} held-out texts" if accuracy else "saved")
     )
     return folder
 

@@ -1,4 +1,4 @@
-"""Recipes of `teach`, from beginning to end, in an output folder of their own."""
+"""Run the recipes of `teach`, each in its own output folder."""
 
 from __future__ import annotations
 

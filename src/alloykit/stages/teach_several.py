@@ -1,4 +1,4 @@
-"""Fine-tune several encoders under one head, so that their states agree (MT-BERT §2.1)."""
+"""Co-finetune several encoders under one head, so that their states are aligned (MT-BERT §2.1)."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from alloykit.recipe.models import TogetherRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teaching import check_folder, check_texts, install, name_of, record, restrict, with_training
 from alloykit.stages.texts import label_positions, read
+from alloykit.training.co_finetuning import CoFinetunedEncoders, CoFinetuning, CoFinetuningCollator
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
-from alloykit.training.together import CoFinetuning, Together, TogetherCollator
 
 
 def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
     """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
-    check_folder(folder, recipe, recipe.models)  # again: another process may have been here before
+    check_folder(folder, recipe, recipe.models)  # checked again: another process may have finished before
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
@@ -49,16 +49,16 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     lengths = [usable_length(model, tokenizer, options.max_length) for model, tokenizer in built]
     encoders = [model.base_model for model, _ in built]
     width = recipe.width or max(e.config.hidden_size for e in encoders)
-    model = Together(encoders, PooledHead(width, space.size))
+    model = CoFinetunedEncoders(encoders, PooledHead(width, space.size))
     record(folder, recipe, recipe.models, texts, validation)
     dataset, source = tokenize(texts, tokenizers[0], lengths[0]), LabelsOnly(label_positions(texts, space))
-    collator: Any = TogetherCollator(tokenizers, lengths, texts, source)
+    collator: Any = CoFinetuningCollator(tokenizers, lengths, texts, source)
     check_collator, checks, shown = collator, None, texts
     positions = np.arange(len(dataset))
     if validation is not None:
         shown = validation
         checks = tokenize(shown, tokenizers[0], lengths[0])
-        check_collator = TogetherCollator(tokenizers, lengths, shown, LabelsOnly(label_positions(shown, space)))
+        check_collator = CoFinetuningCollator(tokenizers, lengths, shown, LabelsOnly(label_positions(shown, space)))
     elif options.held_out:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
@@ -79,6 +79,6 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
         write_json(place / "metrics.json", about | {"texts": len(positions)})
-        say(f"teacher {place.name}: " + (f"{accuracy:.1%} right on held-out texts" if accuracy else "saved"))
+        say(f"teacher {place.name}: " + (f"accuracy {accuracy:.1%} on held-out texts" if accuracy else "saved"))
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders

@@ -21,7 +21,7 @@ GENERATED = "texts.parquet"
 
 
 def source_of(recipe: Recipe) -> TextsOptions | InMemory:
-    """What the recipe's `texts:` stands for. AlloyError for texts that are not written yet."""
+    """The source of the recipe's texts. AlloyError for texts that are not generated yet."""
     if not isinstance(recipe.texts, str):
         return recipe.texts
     path = generated(recipe) / GENERATED
@@ -35,7 +35,7 @@ def source_of(recipe: Recipe) -> TextsOptions | InMemory:
 
 
 def generated(recipe: Recipe) -> Path:
-    """The folder of the texts that a recipe has written."""
+    """The folder of the texts that a recipe generates."""
     return Path(recipe.output) / "generated"
 
 
@@ -51,7 +51,7 @@ def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts
 
 
 def wants_labels(recipe: Recipe, method: Method) -> bool:
-    """Whether the recipe's texts need their labels: to learn from, or to say which teacher's they are."""
+    """Whether the labels of the recipe's texts are needed: to learn from, or to know the source teacher of each text."""
     return method.needs.labels or (method.needs.generated_texts and recipe.generation is None)
 
 

@@ -1,4 +1,4 @@
-"""Train a run's student: its tokens, what to select by, the source of the teachers' outputs, and the finished classifier's folder."""
+"""Train a run's student and save it as a plain classifier."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from alloykit.errors import AlloyError
-from alloykit.files import write_json, writing
+from alloykit.files import file_errors, write_json
 from alloykit.methods.protocol import Context
-from alloykit.models.attention import write_out_attention
+from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, say
@@ -22,7 +22,7 @@ from alloykit.run_files import TrainingRecord
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge, ValidationOutputs
 from alloykit.stages.method_reports import training_view
-from alloykit.stages.online_teachers import load_teachers, online_source, supply_of
+from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
@@ -31,14 +31,14 @@ from alloykit.training.student import build_student
 
 @dataclass(frozen=True)
 class Student:
-    """The last stage's result. `training`: what training.json says, None if it is not there."""
+    """The last stage's result. `training`: the content of training.json, None if it is missing."""
 
     folder: Path
     training: TrainingRecord | None
 
 
 def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> Student | None:
-    """The run's student, trained now if it is not there yet. None for a method without one. AlloyError."""
+    """The run's student, trained now if there is none yet. None for a method without a student. AlloyError."""
     if prepared.method.phases() and not run.has_student:
         train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
     return Student(run.student, run.training) if run.has_student else None
@@ -47,7 +47,7 @@ def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted:
 def train_student(
     prepared: Prepared, run: RunFolder, source: Source, context: Context, validation: ValidationOutputs | None
 ) -> None:
-    """Train, pick the checkpoint, and put a plain Hugging Face classifier into the run folder, all of it or nothing."""
+    """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step."""
     from alloykit.training.trainer import train
 
     recipe, options = prepared.recipe, prepared.recipe.training
@@ -74,17 +74,17 @@ def train_student(
     if prepared.method.needs.token_states:
         teachers = load_teachers(prepared)
         source = online_source(prepared, source, prepared.texts, teachers, tokenizer, length)
-        if prepared.epochs > 1:  # else no text is asked about twice
+        if prepared.epochs > 1:  # with one epoch no text is read twice
             source.keep(range(len(prepared.texts)))
         if check_source is not None and validation is not None:
             check_source = online_source(prepared, check_source, validation.texts, teachers, tokenizer, length)
             check_source.keep(range(len(validation.texts)))
     if prepared.method.needs.student_attention_scores:
-        write_out_attention(model)
+        use_eager_attention(model)
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, supply=supply_of(prepared), device=prepared.device,
+        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device,
     )  # fmt: skip
     say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
@@ -102,15 +102,15 @@ def train_student(
 
 
 def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
-    """Save under another name, then rename: the folder is there only when it is whole.
+    """Save under another name, then rename: the folder exists only when it is complete.
 
-    max_length: tokens per text in training; the folder's tokenizer cuts at the same place.
+    max_length: tokens per text in training; the saved tokenizer truncates at the same length.
     """
     tokenizer.model_max_length = max_length
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
     try:
-        with writing(folder), library_bars_off():
+        with file_errors(folder), library_bars_off():
             model.to("cpu").save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
             os.replace(temporary, folder)

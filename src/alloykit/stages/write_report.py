@@ -9,13 +9,13 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers
 from alloykit.files import write_atomic
 from alloykit.methods.registry import methods
-from alloykit.names import short, unknown
+from alloykit.names import short, unknown_name
 from alloykit.run_files import METRICS, RECIPE, recipe_of
 from alloykit.stages.run_folder import RunFolder
 
 
 def write_report(run: RunFolder) -> Path:
-    """report.html in the run folder and README.md beside the student, from what the run folder holds; runs no model. AlloyError."""
+    """report.html in the run folder and README.md beside the student, from the files of the run folder. Runs no model. AlloyError."""
     from alloykit.reporting import card, page
 
     view = page.load(run.folder)
@@ -23,7 +23,7 @@ def write_report(run: RunFolder) -> Path:
     if run.has_student and view["metrics"]:
         name = view["metrics"]["method"]["name"]
         if name not in methods():
-            raise unknown(
+            raise unknown_name(
                 f"the run's method, which {run.folder / METRICS} names, to be installed", name, list(methods())
             )
         method = methods()[name]
@@ -50,7 +50,7 @@ def write_report(run: RunFolder) -> Path:
 
 
 def _renew(path: Path, text: str) -> None:
-    """Write it unless it is there already, word for word."""
+    """Write the file unless it already has this content."""
     content = text.encode()
     if path.is_dir():
         raise AlloyError(
@@ -63,7 +63,7 @@ def _renew(path: Path, text: str) -> None:
 
 
 def answers_of(run: RunFolder) -> dict[str, Any] | None:
-    """What the judged classifier of a run answered to the test texts: `ids`, `labels`, `right`. None without an evaluation. AlloyError."""
+    """The judged classifier's predictions on the test texts: `ids`, `labels`, `right`. None without an evaluation. AlloyError."""
     metrics = run.metrics
     if metrics is None or "evaluation" not in metrics or not run.answers.exists():
         return None
@@ -78,5 +78,5 @@ def answers_of(run: RunFolder) -> dict[str, Any] | None:
     assert answers.ids is not None
     ids = answers.ids.numpy().tobytes()
     right = (answers.probabilities[judged].argmax(-1) == answers.labels).numpy()
-    # By name: another run may have its teachers, and so its labels, in another order.
+    # By name: another run may have the labels in another order.
     return {"ids": ids, "labels": [names[i] for i in answers.labels.tolist()], "right": right}

@@ -1,1 +1,1 @@
-"""Statistics of a teacher's answers as pure functions: entropy, margin, calibration, Mahalanobis distance, density."""
+"""Statistics of a teacher's outputs as pure functions: entropy, margin, calibration, Mahalanobis distance, density."""

@@ -1,7 +1,7 @@
-"""Make confidences of different teachers comparable, from the unlabelled pool alone (ours).
+"""Make the confidences of different teachers comparable, with the unlabelled pool only (ours).
 
-Normalised entropy is not comparable across very different label counts: with 0.9 on the top class c is .53 for two
-classes and .82 for fifty. Both calibrations are fitted per teacher on its confidences over the pool.
+Normalised entropy is not comparable between very different numbers of labels: with probability 0.9 for the top class, c is .53
+for two classes and .82 for fifty. Both calibrations are fitted per teacher on its confidences over the pool.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def fit_percentile(confidence: Tensor) -> Tensor:
     return torch.from_numpy(np.quantile(confidence.double().numpy(), levels.numpy()))
 
 
-def percentile(confidence: Tensor, quantiles: Tensor) -> Tensor:
+def percentile_confidence(confidence: Tensor, quantiles: Tensor) -> Tensor:
     """The share of the pool that is less confident (ties count half). [B], [1001] → [B] in [0, 1], monotone."""
     c = confidence.double().contiguous()
     below = torch.searchsorted(quantiles, c, right=False)
@@ -29,10 +29,10 @@ def percentile(confidence: Tensor, quantiles: Tensor) -> Tensor:
 
 
 def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
-    """Two Gaussians of one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
+    """Two Gaussians with one variance on logit(c): "knows this text" and "does not". [n] → [2] float64, a and b.
 
     With a shared variance the posterior of the more confident component is σ(a · logit(c) + b), which is monotone in c.
-    Where the pool shows no two components (no spread at all), a = 1 and b = 0: the confidence itself.
+    If all confidences of the pool are equal, a = 1 and b = 0, which gives the confidence itself.
     """
     from sklearn.mixture import GaussianMixture
 
@@ -49,7 +49,7 @@ def fit_mixture(confidence: Tensor, seed: int = 0) -> Tensor:
     return torch.tensor([slope, offset], dtype=torch.float64)
 
 
-def mixture(confidence: Tensor, coefficients: Tensor) -> Tensor:
+def mixture_confidence(confidence: Tensor, coefficients: Tensor) -> Tensor:
     """P(the teacher knows this text | c) = σ(a · logit(c) + b). [B], [2] → [B] float64 in [0, 1]."""
     return torch.sigmoid(coefficients[0] * _logit(confidence) + coefficients[1])
 

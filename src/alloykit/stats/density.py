@@ -1,7 +1,7 @@
-"""Density as confidence: how similar a text's early states are to those of a teacher's most confident texts (ours, from Ren et al. 2021).
+"""Density as confidence: how similar a text's early states are to those of a teacher's most confident texts (ours, after Ren et al. 2021).
 
-Per teacher i and early layer l: Gaussians of its predicted classes over its most confident texts (a share 0.8 / N of the pool, by the entropy of
-its answers), and one of the whole pool:
+For each teacher i and early layer l there are Gaussians of its predicted classes, fitted to its most confident texts (a share 0.8 / N of the
+pool, by the entropy of its outputs), and one Gaussian of the whole pool:
 
     s_i(x) = Σ_l −RMD_i^l(x) / sd_l          c_i(x) = σ((s_i − mean) / sd), over the pool
 """
@@ -16,29 +16,29 @@ from torch import Tensor
 
 from alloykit.stats.mahalanobis import Gaussians
 
-MOST_CONFIDENT = 0.8  # of the pool, divided among the teachers
-FLOOR = 0.01  # of the pool's variance: where the most confident texts are few and alike
+CONFIDENT_SHARE = 0.8  # of the pool, divided by the number of teachers
+FLOOR = 0.01  # of the pool's variance, added because few similar texts give too small a variance
 
 
 def fit_density(states: Sequence[Tensor], classes: Tensor, confidence: Tensor, teachers: int) -> dict[str, Tensor]:
-    """One teacher's. states: per layer [n, d]; classes [n] int64, what it answers; confidence [n]. → named tensors."""
+    """The density of one teacher, as named tensors. states: per layer [n, d]. classes: [n] int64, the predicted classes. confidence: [n]."""
     n = len(confidence)
-    confident = confidence.argsort(descending=True, stable=True)[: max(2, round(MOST_CONFIDENT / teachers * n))]
-    _, seen = torch.unique(classes[confident], return_inverse=True)
-    found: dict[str, Tensor] = {}
+    confident = confidence.argsort(descending=True, stable=True)[: max(2, round(CONFIDENT_SHARE / teachers * n))]
+    _, positions = torch.unique(classes[confident], return_inverse=True)
+    fitted: dict[str, Tensor] = {}
     total = torch.zeros(n, dtype=torch.float64)
     for layer, z in enumerate(states):
         whole = Gaussians.fit(z, torch.zeros(n, dtype=torch.long))
-        own = replace(
-            Gaussians.fit(z[confident], seen, floor=FLOOR * float(z.double().var(0).mean())),
+        gaussians = replace(
+            Gaussians.fit(z[confident], positions, floor=FLOOR * float(z.double().var(0).mean())),
             mean=whole.mean,
             background=whole.background,
         )
-        scores = _scores(own, z)
+        scores = _scores(gaussians, z)
         spread = scores.std().clamp(min=1e-9)
         total += scores / spread
-        found |= own.state(f"{layer}") | {f"{layer}.deviation": spread}
-    return found | {"mean": total.mean(), "spread": total.std().clamp(min=1e-9)}
+        fitted |= gaussians.state(f"{layer}") | {f"{layer}.deviation": spread}
+    return fitted | {"mean": total.mean(), "spread": total.std().clamp(min=1e-9)}
 
 
 def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
@@ -51,5 +51,5 @@ def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
 
 
 def _scores(gaussians: Gaussians, z: Tensor) -> Tensor:
-    """−RMD; the background is the pool's, so that a single class too has one to be compared with."""
-    return gaussians.to_background(z) - gaussians.distance(z)
+    """−RMD. The background is the whole pool's, so that it differs from the class also if there is a single class."""
+    return gaussians.background_distance(z) - gaussians.distance(z)

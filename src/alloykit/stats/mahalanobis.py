@@ -3,9 +3,9 @@
     Σ = (1/n) Σ_k Σ_{x∈k} (z − μ_k)(z − μ_k)ᵀ      MD_k(z) = (z − μ_k)ᵀ Σ⁻¹ (z − μ_k)      MD_0 likewise, with one mean μ_0 and Σ_0
     RMD(z) = min_k MD_k(z) − MD_0(z)
 
-Covariances are shrunk towards a multiple of the identity by Ledoit and Wolf's share (ours; 0 switches it off). A background that has others' texts
-as well is Σ_0 = W + B, within and between all classes; W is shrunk exactly as Σ is (ours): else directions in which there is hardly any
-variance, where both distances are largest, would not cancel in RMD.
+Covariances are shrunk towards a multiple of the identity by Ledoit and Wolf's share (ours; 0 switches it off). A background with texts of other
+teachers is Σ_0 = W + B, the covariances within and between all classes. W is shrunk exactly as Σ is (ours): otherwise directions with almost
+no variance, in which both distances are largest, would not cancel in RMD.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-RIDGE = 1e-9  # of the mean variance: keeps a covariance of rank below its width invertible where nothing is shrunk
+RIDGE = 1e-9  # of the mean variance: keeps a covariance of low rank invertible without shrinkage
 
 
 @dataclass(frozen=True)
 class Gaussians:
-    """Class means [K, d], one covariance for all classes, and one background Gaussian; covariances as Cholesky factors [d, d]."""
+    """Class means [K, d], one covariance for all classes, and one background Gaussian. Covariances are Cholesky factors [d, d]."""
 
     means: Tensor
     factor: Tensor
@@ -40,9 +40,8 @@ class Gaussians:
         floor: float = 0.0,
         others: tuple[Tensor, Tensor] | None = None,
     ) -> Gaussians:
-        """states [n, d], classes [n] int64 (every value from 0 to K − 1 at least once). `shrinkage`: None for Ledoit and Wolf's;
-        `floor`: variance that is added in every direction; `others`: states [m, d] and classes [m], likewise, that the background is fitted to
-        as well."""
+        """states [n, d], classes [n] int64 (every value from 0 to K − 1 at least once). `shrinkage`: None for Ledoit and Wolf's share.
+        `floor`: variance that is added in every direction. `others`: further states [m, d] and classes [m] for the background only."""
         z = states.double()
         means, within = _groups(z, classes)
         if others is None:
@@ -67,11 +66,11 @@ class Gaussians:
         return self.distances(states).amin(-1)
 
     def relative(self, states: Tensor) -> Tensor:
-        """RMD, [n] float64: low for what looks like the texts that were fitted. Of a single class whose texts are the background, too, nothing
-        but rounding."""
-        return self.distance(states) - self.to_background(states)
+        """RMD, [n] float64: low for texts similar to the fitted ones. With a single class and no `others` both distances are equal,
+        and RMD is 0 up to rounding."""
+        return self.distance(states) - self.background_distance(states)
 
-    def to_background(self, states: Tensor) -> Tensor:
+    def background_distance(self, states: Tensor) -> Tensor:
         """MD_0, [n] float64."""
         white = _whiten(self.background, states.double() - self.mean)
         return (white**2).sum(-1)
@@ -85,17 +84,17 @@ class Gaussians:
 
 
 def _groups(z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
-    """The mean of every class, and what is left of the states [n, d] without it."""
+    """The mean of every class, and the states [n, d] minus the mean of their class."""
     k = int(classes.max()) + 1
     sums = torch.zeros(k, z.shape[1], dtype=z.dtype).index_add_(0, classes, z)
     means = sums / torch.bincount(classes, minlength=k).unsqueeze(-1)
     return means, z - means[classes]
 
 
-def _shrunk(centred: Tensor, alike: Tensor, shrinkage: float | None, floor: float) -> Tensor:
-    """The covariance of `centred` [n, d], shrunk by the share and towards the multiple of the identity that are right for `alike` [m, d]."""
-    share = ledoit_wolf_shrinkage(alike.numpy(), assume_centered=True) if shrinkage is None else shrinkage
-    scale = (alike**2).mean()
+def _shrunk(centred: Tensor, reference: Tensor, shrinkage: float | None, floor: float) -> Tensor:
+    """The covariance of `centred` [n, d], shrunk with the share and the multiple of the identity computed from `reference` [m, d]."""
+    share = ledoit_wolf_shrinkage(reference.numpy(), assume_centered=True) if shrinkage is None else shrinkage
+    scale = (reference**2).mean()
     eye = torch.eye(centred.shape[1], dtype=torch.float64)
     covariance: Tensor = (1 - share) * (centred.T @ centred) / len(centred) + ((share + RIDGE) * scale + floor) * eye
     return covariance
@@ -107,14 +106,16 @@ def _whiten(factor: Tensor, states: Tensor) -> Tensor:
     return white
 
 
-def logistic(scores: Tensor, own: Tensor) -> Tensor:
-    """Slope and intercept, [2] float64, of P(own | score) = σ(slope · score + intercept), both groups weighing the same (ours).
+def fit_logistic(scores: Tensor, positive: Tensor) -> Tensor:
+    """Slope and intercept, [2] float64, of P(positive | score) = σ(slope · score + intercept); both groups weigh the same (ours).
 
-    scores [n], own [n] bool. The slope is held finite where the groups do not overlap.
+    scores [n], positive [n] bool. The slope stays finite if the groups do not overlap.
     """
     spread = scores.double().std().clamp(min=1e-12)
     x = ((scores.double() - scores.double().mean()) / spread).numpy()[:, None]
-    model = LogisticRegression(C=100.0, class_weight="balanced", max_iter=1000).fit(x, own.numpy().astype(np.int64))
+    model = LogisticRegression(C=100.0, class_weight="balanced", max_iter=1000).fit(
+        x, positive.numpy().astype(np.int64)
+    )
     slope = float(model.coef_[0, 0]) / float(spread)
     intercept = float(model.intercept_[0]) - slope * float(scores.double().mean())
     return torch.tensor([slope, intercept], dtype=torch.float64)

@@ -7,12 +7,11 @@ from torch import Tensor
 
 
 def margin(confidence: Tensor, top_class: Tensor) -> Tensor:
-    """v = c_{i*} − max{c_j : teacher j's top class ≠ teacher i*'s}; v = c_{i*} where no teacher disagrees. → [B].
+    """v = c_{i*} − max{c_j : teacher j's top class ≠ teacher i*'s}; v = c_{i*} if no teacher disagrees. → [B].
 
     confidence [B, N]; top_class [B, N] int64, each teacher's best class as a position in the union.
-    For disjoint label sets every other teacher disagrees and this is Eq. 15, c_max − c_second. Teachers that agree
-    on a shared class must not punish each other: that extension is ours. One teacher alone has no other to be compared
-    with: v = 1 (ours).
+    For disjoint label sets every other teacher disagrees, and this is Eq. 15, c_max − c_second. A teacher that agrees on a
+    shared class does not lower the margin (ours). With a single teacher, v = 1 (ours).
     """
     if confidence.shape[-1] == 1:
         return torch.ones_like(confidence[..., 0])

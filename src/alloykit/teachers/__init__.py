@@ -1,1 +1,1 @@
-"""Fine-tuned classifiers as they come: frozen, in eval mode, each reading text with its own tokenizer."""
+"""Teachers: fine-tuned classifiers, frozen and in eval mode. Each reads text with its own tokenizer."""

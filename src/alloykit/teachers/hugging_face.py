@@ -1,4 +1,4 @@
-"""A teacher: any sequence-classification model that transformers loads, with its own tokenizer and label names."""
+"""A teacher: any sequence-classification model of transformers, with its own tokenizer and label names."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ class TeacherSpec(ModelSpec):
     """One entry of the recipe's `teachers:`."""
 
     name: str | None = Field(None, max_length=100)
-    """How reports call it; the last part of `model` if not given."""
+    """Its name in reports; the last part of `model` if not given."""
     labels: dict[str, str] | None = None
     """Real names for anonymous labels, {LABEL_0: bug}."""
 
 
 @dataclass(frozen=True)
 class TeacherInfo:
-    """What is known of a teacher without loading its weights."""
+    """What can be read of a teacher without loading its weights."""
 
     name: str
     spec: TeacherSpec
@@ -46,7 +46,7 @@ class TeacherInfo:
 
 
 def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
-    """One name per teacher, safe as a folder name. AlloyError where the recipe gives the same name twice."""
+    """One different name per teacher, safe as a folder name. AlloyError if the recipe gives the same name twice."""
     names: list[str] = []
     for spec in specs:
         base = re.sub(r"[^\w.-]+", "-", spec.name or Path(spec.model).name or spec.model).strip("-.") or "teacher"
@@ -62,8 +62,8 @@ def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
     return names
 
 
-def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
-    """Read a teacher's configuration: label names, revision, kind of head. AlloyError if it cannot be a teacher."""
+def read_teacher_info(spec: TeacherSpec, name: str) -> TeacherInfo:
+    """Read a teacher's configuration: label names, revision, type of head. AlloyError if the model cannot be a teacher."""
     config, revision = load_config(spec)
     problem = getattr(config, "problem_type", None)
     if problem in ("regression", "multi_label_classification"):
@@ -90,7 +90,7 @@ def describe(spec: TeacherSpec, name: str) -> TeacherInfo:
 
 
 class Teacher:
-    """A frozen classifier in eval mode, which takes texts and gives logits."""
+    """A frozen classifier in eval mode, with its tokenizer."""
 
     def __init__(
         self,
@@ -117,7 +117,7 @@ class Teacher:
         device: str = "auto",
         compute_format: ComputeFormat | None = None,
     ) -> Teacher:
-        """Load weights (safetensors only) and tokenizer. `dropout` sets every dropout rate before construction."""
+        """Load the weights (safetensors only) and the tokenizer. `dropout` sets every dropout rate before the model is built."""
         model, tokenizer = load_classifier(info.spec.model_copy(update={"revision": info.revision}), dropout=dropout)
         model.requires_grad_(False)
         return cls(info, model.to(pick_device(device)), tokenizer, max_length, compute_format)
@@ -127,7 +127,7 @@ class Teacher:
         return encode(self.tokenizer, texts, pairs, self.max_length)
 
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
-        """Pad to the longest and move to the model's device."""
+        """A batch, padded to its longest text, on the model's device."""
         return {key: value.to(self.device, non_blocking=True) for key, value in pad(self.tokenizer, encodings).items()}
 
 
@@ -141,10 +141,10 @@ def weights_fingerprint(model: Any) -> str:
 
 
 def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """SHA-256 of what a tokenizer does to text: its whole definition where it is a fast one, else vocabulary and class."""
+    """SHA-256 of what determines a tokenizer's output: the whole definition of a fast one, else vocabulary and class."""
     if tokenizer.is_fast:
         definition = json.loads(tokenizer.backend_tokenizer.to_str())
-        for key in ("truncation", "padding"):  # set by whoever used it last
+        for key in ("truncation", "padding"):  # set by the last call
             definition.pop(key, None)
     else:
         definition = {"class": type(tokenizer).__name__, "vocabulary": tokenizer.get_vocab()}

@@ -1,4 +1,4 @@
-"""Tools to test methods that are not part of alloykit: `check_method`, random teachers' outputs, tiny models.
+"""Tools to test methods outside of alloykit: `check_method`, random outputs of teachers, tiny models.
 
     from alloykit.testing import check_method
 
@@ -6,7 +6,7 @@
         check_method(MyMethod)
         check_method(MyMethod, {"sharpness": 3.0})
 
-`check_method` needs no model and no file. `alloykit.testing.tiny` makes tiny random models for runs from end to end.
+`check_method` needs no model and no file. `alloykit.testing.tiny` makes tiny random models for complete runs.
 """
 
 from alloykit.testing.check_method import RULES, check_method, check_rule

@@ -1,4 +1,4 @@
-"""`check_method`: whether a method keeps to the contract of methods/protocol.py. Rules are in testing/rules.py."""
+"""`check_method`: test a method against the contract of methods/protocol.py. The rules are in testing/rules.py."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def check_method(
     reorder: Reorder | None = None,
     skip: Sequence[str] = (),
 ) -> None:
-    """Run the whole contract on a method, which need not be registered: on random outputs of three teachers, in seconds, without models.
+    """Run all rules of the contract on a method, with random outputs of three teachers. It takes seconds and needs no models.
 
-    method: the class. options: its options, as in a recipe; `of` for a method that wraps another one.
-    reorder: (all options, order) → the options that mean the same when teacher `order[k]` becomes the k-th. The default moves `which` and
-    `weights`, also inside `of`. skip: names of rules (keys of `alloykit.testing.RULES`) that shall not hold.
+    method: the class, which need not be registered. options: its options, as in a recipe; `of` for a method that wraps another one.
+    reorder: (all options, order) → the options with the same meaning after teacher `order[k]` has become the k-th. The default changes
+    `which` and `weights`, also inside `of`. skip: names of rules (keys of `alloykit.testing.RULES`) that are not run.
 
-    Raises AssertionError, which names the method, the rule and what was found; ValueError for an unknown rule in `skip`.
+    Raises AssertionError with the method, the rule and the problem; ValueError for an unknown rule in `skip`.
     """
     if unknown := sorted(set(skip) - set(RULES)):
         raise ValueError(f"there is no rule {unknown[0]!r}; there are {', '.join(map(repr, RULES))}")
@@ -36,7 +36,7 @@ def check_method(
 def check_rule(
     method: type[Method], rule: str, options: Mapping[str, Any] | None = None, *, reorder: Reorder | None = None
 ) -> None:
-    """One rule of `RULES` alone; AssertionError where the method breaks it."""
+    """Run a single rule of `RULES`. AssertionError if the method breaks it."""
     subject = Subject(method, dict(options or {}), reorder)
     head = f"method '{getattr(method, 'name', method.__name__)}' breaks the rule '{rule}'"
     try:

@@ -1,4 +1,4 @@
-"""Random outputs of three teachers in memory, and a student's outputs to go with them: what `check_method` tries a method on."""
+"""Random outputs of three teachers, and of a student, in memory: the inputs with which `check_method` tests a method."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ SETS = {
 TOKENS, HEADS = 4, 2
 STUDENT = ModelShape(hidden_size=8, layers=2)
 TEACHERS = (ModelShape(12, 3), ModelShape(8, 4), ModelShape(16, 2))
-LOUD = 20.0  # above it every answer is one-hot in float32
+CERTAIN_SCALE = 20.0  # from this scale of the logits on, every softmax is one-hot in float32
 
 
 class RowSource:
     """A `Source` of rows in memory. Index k is text k."""
 
-    def __init__(self, everything: Rows) -> None:
-        self.everything = everything
+    def __init__(self, all_rows: Rows) -> None:
+        self.all_rows = all_rows
 
     def __len__(self) -> int:
-        return len(self.everything.teachers[0].logits)
+        return len(self.all_rows.teachers[0].logits)
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
-        return take(self.everything, [int(i) for i in indices])
+        return take(self.all_rows, [int(i) for i in indices])
 
 
 def take(rows: Rows, at: list[int]) -> Rows:
     """The rows of some texts, in this order."""
     index = torch.tensor(at)
 
-    def some(value: Any) -> Any:
+    def select(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(v[index] for v in value)
         return None if value is None else value[index]
 
-    teachers = tuple(TeacherRows(**{k: some(v) for k, v in vars(t).items()}) for t in rows.teachers)
-    return Rows(teachers, some(rows.labels), some(rows.text_states))
+    teachers = tuple(TeacherRows(**{k: select(v) for k, v in vars(t).items()}) for t in rows.teachers)
+    return Rows(teachers, select(rows.labels), select(rows.text_states))
 
 
 def space_of(kind: str) -> LabelSpace:
@@ -55,32 +55,34 @@ def space_of(kind: str) -> LabelSpace:
     return LabelSpace.union(SETS[kind])
 
 
-def random_rows(kind: str, b: int = 12, seed: int = 0, loudness: float = 2.0, passes: int = 16) -> Rows:
-    """Everything that a method can ask of b texts, drawn at random. Logits grow with `loudness`."""
+def random_rows(kind: str, b: int = 12, seed: int = 0, logit_scale: float = 2.0, passes: int = 16) -> Rows:
+    """Random values of everything that a method can need of b texts. `logit_scale` multiplies the logits."""
     g = torch.Generator().manual_seed(seed)
     teachers = []
     states = torch.Generator().manual_seed(seed + 1000)
     for labels, shape in zip(SETS[kind], TEACHERS, strict=True):
         logits = torch.randn(b, len(labels), generator=g)
-        if loudness > LOUD:  # exactly ± loudness, one winner per text
+        if logit_scale > CERTAIN_SCALE:  # exactly ± logit_scale, one winner per text
             logits = torch.full_like(logits, -1.0).scatter(-1, logits.argmax(-1, keepdim=True), 1.0)
         noise = torch.randn(passes, b, len(labels), generator=g)
-        sampled = torch.softmax(loudness * logits + noise, -1)
+        sampled = torch.softmax(logit_scale * logits + noise, -1)
         pooled = tuple(torch.randn(b, shape.hidden_size, generator=states).half() for _ in range(shape.layers))
         tokens = tuple(torch.randn(b, TOKENS, shape.hidden_size, generator=states) for _ in range(STUDENT.layers + 1))
         mask = torch.rand(b, TOKENS, generator=states) > 0.3
         scores = tuple(torch.randn(b, HEADS, TOKENS, TOKENS, generator=states) for _ in range(STUDENT.layers))
-        outputs = (loudness * logits, sampled.sum(0), torch.full((b,), passes))
+        outputs = (logit_scale * logits, sampled.sum(0), torch.full((b,), passes))
         teachers.append(TeacherRows(*outputs, pooled, tokens, mask, scores))
     text_states = torch.randn(b, 6, generator=states).half()
     return Rows(tuple(teachers), torch.randint(space_of(kind).size, (b,), generator=g), text_states)
 
 
-def declared(method: Method, rows: Rows, space: LabelSpace, teachers: tuple[ModelShape, ...] = TEACHERS) -> Rows:
-    """Of these rows only what the method's `needs` and `teacher_layers` ask for, and the labels."""
+def restrict_to_needs(
+    method: Method, rows: Rows, space: LabelSpace, teachers: tuple[ModelShape, ...] = TEACHERS
+) -> Rows:
+    """The same rows with only what the method's `needs` and `teacher_layers` ask for, and the labels."""
     needs = method.needs
     layers = method.teacher_layers(Context(space, student=STUDENT, teachers=teachers))
-    found = []
+    teacher_rows = []
     for outputs, wanted in zip(rows.teachers, layers, strict=True):
         drop: dict[str, Any] = {} if needs.passes else {"probability_sum": None, "passes": None}
         pooled, tokens, scores = outputs.pooled_states, outputs.token_states, outputs.attention_scores
@@ -88,12 +90,12 @@ def declared(method: Method, rows: Rows, space: LabelSpace, teachers: tuple[Mode
         drop["token_states"] = tokens[: len(wanted)] if needs.token_states and tokens else None
         drop["token_mask"] = outputs.token_mask if needs.token_states or needs.attention_scores else None
         drop["attention_scores"] = scores if needs.attention_scores else None
-        found.append(replace(outputs, **drop))
-    return replace(rows, teachers=tuple(found), text_states=rows.text_states if needs.text_states else None)
+        teacher_rows.append(replace(outputs, **drop))
+    return replace(rows, teachers=tuple(teacher_rows), text_states=rows.text_states if needs.text_states else None)
 
 
 def generated_rows(kind: str) -> Rows:
-    """As many texts with a known source teacher as any method needs, with labels."""
+    """Enough labelled texts with a known source teacher for any method."""
     return random_rows(kind, 400, seed=77)
 
 
@@ -118,11 +120,11 @@ def unfitted_context(
     teachers: tuple[ModelShape, ...] = TEACHERS,
     generated: Rows | None = None,
 ) -> Context:
-    """What `fit` is given: with the sources that the method needs, without state."""
+    """The context for `fit`: with the sources that the method needs, without state."""
     needs = method.needs
     if needs.generated_texts and generated is None:
         kind = next(kind for kind, sets in SETS.items() if LabelSpace.union(sets).names == space.names)
-        generated = declared(method, generated_rows(kind), space, teachers)
+        generated = restrict_to_needs(method, generated_rows(kind), space, teachers)
     return Context(
         space,
         student=STUDENT,
@@ -139,7 +141,7 @@ def student_logits(rows: Rows, context: Context, seed: int = 1, scale: float = 2
 
 
 def losses(method: Method, rows: Rows, context: Context, logits: Tensor, training: bool = True) -> dict[str, Tensor]:
-    """The method's terms for a student with these logits, in its first phase. Its modules are the same at every call."""
+    """The loss terms for a student with these logits, in the first phase. The modules are the same at every call."""
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         modules = method.modules(context).to(logits.dtype)
@@ -157,15 +159,15 @@ def losses(method: Method, rows: Rows, context: Context, logits: Tensor, trainin
 
 
 def student_output(method: Method, logits: Tensor) -> StudentOutput:
-    """A student's outputs as far as the method needs them. States depend on a text's own logits, whatever the order of the classes."""
+    """The student's outputs that the method needs. States depend on the text's logits, but not on the order of the classes."""
     g = torch.Generator().manual_seed(5)
-    own = torch.stack([logits.sum(-1), logits.square().sum(-1)], -1)
+    summary = torch.stack([logits.sum(-1), logits.square().sum(-1)], -1)
     mix = [torch.randn(2, TOKENS * STUDENT.hidden_size, generator=g).to(logits) for _ in range(STUDENT.layers + 1)]
-    hidden = tuple(torch.tanh(0.1 * own @ m).view(len(logits), TOKENS, STUDENT.hidden_size) for m in mix)
+    hidden = tuple(torch.tanh(0.1 * summary @ m).view(len(logits), TOKENS, STUDENT.hidden_size) for m in mix)
     mask = torch.ones(len(logits), TOKENS, dtype=torch.long)
     mask[:, -1] = 0
     paired = [torch.randn(2, HEADS * TOKENS * TOKENS, generator=g).to(logits) for _ in range(STUDENT.layers)]
-    scores = tuple(torch.tanh(0.1 * own @ m).view(len(logits), HEADS, TOKENS, TOKENS) for m in paired)
+    scores = tuple(torch.tanh(0.1 * summary @ m).view(len(logits), HEADS, TOKENS, TOKENS) for m in paired)
     needs = method.needs
     return StudentOutput(
         logits,

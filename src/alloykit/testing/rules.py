@@ -1,4 +1,4 @@
-"""The rules of the method contract, one function each. They raise AssertionError with what was found."""
+"""The rules of the method contract, one function each. They raise AssertionError with a description of the problem."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from alloykit.methods.registry import build, spec_of
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows
 from alloykit.testing.rows import (
-    LOUD,
+    CERTAIN_SCALE,
     SETS,
     TEACHERS,
     RowSource,
     context_of,
-    declared,
     generated_rows,
     losses,
     random_rows,
+    restrict_to_needs,
     space_of,
     student_logits,
     take,
@@ -39,7 +39,7 @@ ORDER = (1, 2, 0)
 
 @dataclass(frozen=True)
 class Subject:
-    """A method's class with options, and how these follow another order of the teachers."""
+    """The method class to test, its options, and a function that adapts the options to another order of the teachers."""
 
     method: type[Method]
     options: Options
@@ -48,29 +48,35 @@ class Subject:
     def build(self, options: Options | None = None) -> Method:
         return build(self.method, self.options if options is None else options)
 
-    def on(self, kind: str, b: int = 12, loudness: float = 2.0) -> tuple[Method, Rows, Context]:
+    def on(self, kind: str, b: int = 12, logit_scale: float = 2.0) -> tuple[Method, Rows, Context]:
         """The method, rows of b texts, and a context fitted to at least twelve texts that begin with these."""
         method, space = self.build(), space_of(kind)
-        pool = declared(method, random_rows(kind, max(b, 12), loudness=loudness), space)
+        pool = restrict_to_needs(method, random_rows(kind, max(b, 12), logit_scale=logit_scale), space)
         return method, take(pool, list(range(b))), context_of(method, pool, space)
 
 
 def names_and_options(subject: Subject) -> None:
-    """Class attributes are there, and the written options build the same method again."""
+    """The class attributes exist, and the options in the recipe build the same method again."""
     cls, method = subject.method, subject.build()
     for attribute in ("name", "title", "reference"):
         value = getattr(cls, attribute, None)
-        _true(isinstance(value, str) and bool(value), f"`{attribute}` must be a text that is not empty; got {value!r}")
-    _true(issubclass(cls.Options, MethodOptions), "`Options` must be a subclass of MethodOptions")
+        _require(
+            isinstance(value, str) and bool(value), f"`{attribute}` must be a text that is not empty; got {value!r}"
+        )
+    _require(issubclass(cls.Options, MethodOptions), "`Options` must be a subclass of MethodOptions")
     written = json.loads(json.dumps({k: v for k, v in spec_of(method).items() if k != "name"}))
     given = {k: v for k, v in subject.options.items() if k != "of"}
-    kept = {k: written.get(k) for k in given}
-    _true(kept == json.loads(json.dumps(given)), f"options {given} were given and {kept} are written to the recipe")
+    stored = {k: written.get(k) for k in given}
+    _require(
+        stored == json.loads(json.dumps(given)), f"options {given} were given and {stored} are written to the recipe"
+    )
     missing = sorted(set(cls.Options.model_fields) - set(written))
-    _true(not missing, f"options {missing} are not written to the recipe")
+    _require(not missing, f"options {missing} are not written to the recipe")
     again = subject.build(written)
-    _true(again.options == method.options, f"the written options {written} build another method")
-    _true({k: v for k, v in spec_of(again).items() if k != "name"} == written, "the options change when written again")
+    _require(again.options == method.options, f"the written options {written} build another method")
+    _require(
+        {k: v for k, v in spec_of(again).items() if k != "name"} == written, "the options change when written again"
+    )
     try:
         subject.build(subject.options | {"no_such_option": 1})
     except ValidationError:
@@ -79,52 +85,54 @@ def names_and_options(subject: Subject) -> None:
 
 
 def needs_and_phases(subject: Subject) -> None:
-    """It learns from something, phases have different names, warnings are texts."""
+    """The method needs teachers or labels, phases have different names, warnings are texts."""
     method, _, context = subject.on("disjoint")
     needs = method.needs
-    _true(bool(needs.teachers or needs.labels), "it needs neither teachers nor labels: it learns from nothing")
-    _true(isinstance(needs.describe(), str), "needs.describe() must be a text")
+    _require(bool(needs.teachers or needs.labels), "it needs neither teachers nor labels: it learns from nothing")
+    _require(isinstance(needs.describe(), str), "needs.describe() must be a text")
     names = [phase.name for phase in method.phases()]
-    _true(len(set(names)) == len(names), f"phases must have different names; got {names}")
-    found = method.warnings(context)
-    _true(all(isinstance(w, str) and w for w in found), f"warnings must be texts that are not empty; got {found}")
+    _require(len(set(names)) == len(names), f"phases must have different names; got {names}")
+    warnings = method.warnings(context)
+    _require(
+        all(isinstance(w, str) and w for w in warnings), f"warnings must be texts that are not empty; got {warnings}"
+    )
     classifier = method.as_classifier()
-    _true(classifier is None or isinstance(classifier, Method), "as_classifier() must give a method or None")
+    _require(classifier is None or isinstance(classifier, Method), "as_classifier() must give a method or None")
 
 
 def fits_again(subject: Subject) -> None:
-    """`fit` gives named tensors, the same ones each time."""
+    """`fit` returns named tensors, the same ones at each call."""
     for kind in SETS:
         method, space = subject.build(), space_of(kind)
-        pool = declared(method, random_rows(kind), space)
+        pool = restrict_to_needs(method, random_rows(kind), space)
         first, second = (method.fit(RowSource(pool), unfitted_context(method, pool, space)) for _ in range(2))
-        _true(set(first) == set(second), "fit() gives other names at the second call")
+        _require(set(first) == set(second), "fit() gives other names at the second call")
         for name, value in first.items():
-            _true(isinstance(value, Tensor), f"fit() must give tensors; '{name}' is a {type(value).__name__}")
-            _true(_same(value, second[name]), f"fit() gives another '{name}' at the second call: seed what you draw")
+            _require(isinstance(value, Tensor), f"fit() must give tensors; '{name}' is a {type(value).__name__}")
+            _require(_same(value, second[name]), f"fit() gives another '{name}' at the second call: seed what you draw")
 
 
 def targets_and_weights(subject: Subject) -> None:
-    """Shapes, finite values, rows that sum to one; also for one text alone and for answers that are certain."""
+    """Targets and weights have the right shapes, finite values, and rows that sum to one, also for a single text and for certain teachers."""
     for kind in SETS:
-        for b, loudness in ((12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)):
-            method, rows, context = subject.on(kind, b, loudness)
-            where = f"{kind} labels, {b} text(s), {'certain' if loudness > LOUD else 'uncertain'} teachers"
+        for b, logit_scale in ((12, 2.0), (1, 2.0), (12, 60.0), (1, 60.0)):
+            method, rows, context = subject.on(kind, b, logit_scale)
+            where = f"{kind} labels, {b} text(s), {'certain' if logit_scale > CERTAIN_SCALE else 'uncertain'} teachers"
             _check_supervision(method, method.supervise(rows, context), (b, context.space.size, len(TEACHERS)), where)
 
 
 def finite_gradients(subject: Subject) -> None:
-    """Every term is per text and finite, and so is the gradient that the student gets; it is not zero."""
+    """Every loss term is per text and finite. The student's gradient is finite and not zero."""
     if not subject.build().phases():
         return
     for kind in SETS:
-        for b, loudness, scale in ((12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)):
-            method, rows, context = subject.on(kind, b, loudness)
+        for b, logit_scale, scale in ((12, 2.0, 2.0), (1, 60.0, 2.0), (12, 60.0, 60.0)):
+            method, rows, context = subject.on(kind, b, logit_scale)
             where = f"{kind} labels, {b} text(s)"
             logits = student_logits(rows, context)
-            logits = (logits.sign() * scale if scale > LOUD else logits).requires_grad_()
+            logits = (logits.sign() * scale if scale > CERTAIN_SCALE else logits).requires_grad_()
             terms = losses(method, rows, context, logits)
-            _true(bool(terms), "loss() must give at least one term")
+            _require(bool(terms), "loss() must give at least one term")
             for name, term in terms.items():
                 shapes = ((b,), ()) if method.batch_coupled else ((b,),)
                 hint = (
@@ -132,21 +140,21 @@ def finite_gradients(subject: Subject) -> None:
                     if method.batch_coupled
                     else "; a scalar couples the texts of a batch: say so with `batch_coupled`"
                 )
-                _true(
+                _require(
                     term.shape in shapes,
                     f"{where}: term '{name}' must have shape ({b},); got {tuple(term.shape)}{hint}",
                 )
-                _true(bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite: {term.tolist()}")
+                _require(bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite: {term.tolist()}")
             if isinstance(terms, SkippedStep):
                 continue
             total = torch.stack([term.mean() for term in terms.values()]).sum()
-            _true(total.requires_grad, "no gradient reaches the student; give a SkippedStep if that is meant")
+            _require(total.requires_grad, "no gradient reaches the student; give a SkippedStep if that is meant")
             gradient = torch.autograd.grad(total, logits, allow_unused=True)[0]
-            _true(gradient is not None, "no term depends on the student's logits")
+            _require(gradient is not None, "no term depends on the student's logits")
             assert gradient is not None
-            _true(bool(torch.isfinite(gradient).all()), f"{where}: the student's gradient is not finite")
-            if loudness < LOUD:
-                _true(float(gradient.abs().max()) > 1e-6, f"{where}: the student's gradient is zero")
+            _require(bool(torch.isfinite(gradient).all()), f"{where}: the student's gradient is not finite")
+            if logit_scale < CERTAIN_SCALE:
+                _require(float(gradient.abs().max()) > 1e-6, f"{where}: the student's gradient is zero")
 
 
 def order_of_teachers(subject: Subject) -> None:
@@ -159,10 +167,10 @@ def order_of_teachers(subject: Subject) -> None:
         rows2, space2, back = permuted(rows, context.space)
         generated = None
         if method.needs.generated_texts:
-            generated = permuted(declared(method, generated_rows(kind), context.space), context.space)[0]
+            generated = permuted(restrict_to_needs(method, generated_rows(kind), context.space), context.space)[0]
         context2 = context_of(other, rows2, space2, shapes, generated)
         before, after = method.supervise(rows, context), other.supervise(rows2, context2)
-        _true((before is None) is (after is None), f"{kind} labels: a target in one order of the teachers alone")
+        _require((before is None) is (after is None), f"{kind} labels: a target in one order of the teachers alone")
         if before is not None and after is not None:
             _close(after.targets, before.targets[:, back], f"{kind} labels: targets", 1e-5, 1e-6)
             _close(after.weights, before.weights, f"{kind} labels: weights", 1e-4, 1e-6)
@@ -170,7 +178,7 @@ def order_of_teachers(subject: Subject) -> None:
                 _close(after.teacher_weights, before.teacher_weights[:, list(ORDER)], f"{kind} labels: teacher_weights")
         if method.phases() and not list(
             method.modules(context).parameters()
-        ):  # parameters are drawn in the teachers' order
+        ):  # random parameters depend on the order of the teachers
             logits = student_logits(rows, context)
             with torch.no_grad():
                 first = _total(losses(method, rows, context, logits, training=False))
@@ -179,7 +187,7 @@ def order_of_teachers(subject: Subject) -> None:
 
 
 def independence_of_the_batch(subject: Subject) -> None:
-    """A text's target and loss do not depend on the other texts of its batch, so that accumulated batches equal one large batch."""
+    """A text's target and loss do not depend on the other texts of the batch. So accumulated batches equal one large batch."""
     for kind in SETS:
         method, rows, context = subject.on(kind, b=6)
         logits, together = student_logits(rows, context), method.supervise(rows, context)
@@ -197,7 +205,7 @@ def independence_of_the_batch(subject: Subject) -> None:
 
 
 def labels_only_if_needed(subject: Subject) -> None:
-    """Without `needs.labels` the true labels change nothing and may be missing."""
+    """Without `needs.labels`, the true labels have no effect and may be missing."""
     for kind in SETS:
         method, rows, context = subject.on(kind)
         if method.needs.labels or method.needs.phase_data:
@@ -205,7 +213,7 @@ def labels_only_if_needed(subject: Subject) -> None:
         unlabelled = replace(rows, labels=None)
         found, wanted = method.supervise(unlabelled, context), method.supervise(rows, context)
         if found is not None and wanted is not None:
-            _true(
+            _require(
                 _same(found.targets, wanted.targets),
                 "targets depend on the true labels: set `needs` to Needs(labels=True)",
             )
@@ -213,22 +221,22 @@ def labels_only_if_needed(subject: Subject) -> None:
             logits = student_logits(rows, context)
             second = losses(method, rows, context, logits)
             for name, term in losses(method, unlabelled, context, logits).items():
-                _true(
+                _require(
                     _same(term, second[name]),
                     f"term '{name}' depends on the true labels: set `needs` to Needs(labels=True)",
                 )
 
 
 def reports(subject: Subject) -> None:
-    """`fit_report` and `training_report` give a MethodReport."""
+    """`fit_report` and `training_report` return a MethodReport."""
     for kind in SETS:
         method, _, context = subject.on(kind)
         teachers = [f"teacher {i + 1}" for i in range(len(TEACHERS))]
         found: object = method.fit_report(context, teachers)
-        _true(isinstance(found, MethodReport), f"fit_report() must give a MethodReport; got {type(found).__name__}")
+        _require(isinstance(found, MethodReport), f"fit_report() must give a MethodReport; got {type(found).__name__}")
         if method.phases():
             found = method.training_report(method.modules(context), context, teachers, [])
-            _true(
+            _require(
                 isinstance(found, MethodReport),
                 f"training_report() must give a MethodReport; got {type(found).__name__}",
             )
@@ -257,33 +265,35 @@ def permuted(rows: Rows, space: LabelSpace) -> tuple[Rows, LabelSpace, Tensor]:
 
 
 def reordered(options: Options, order: tuple[int, ...]) -> Options:
-    """`which` and `weights` follow the teachers, also in a wrapped method."""
-    found = dict(options)
+    """`which` and `weights` for the new order of the teachers, also in a wrapped method."""
+    new = dict(options)
     if "which" in options:
-        found["which"] = order.index(options["which"])
+        new["which"] = order.index(options["which"])
     if options.get("weights"):
-        found["weights"] = [options["weights"][i] for i in order]
+        new["weights"] = [options["weights"][i] for i in order]
     if isinstance(options.get("of"), dict):
-        found["of"] = reordered(options["of"], order)
-    return found
+        new["of"] = reordered(options["of"], order)
+    return new
 
 
 def _check_supervision(method: Method, found: Supervision | None, sizes: tuple[int, int, int], where: str) -> None:
     if found is None:
-        _true(not method.single_target, f"{where}: supervise() gave None; set `single_target = False` if that is meant")
+        _require(
+            not method.single_target, f"{where}: supervise() gave None; set `single_target = False` if that is meant"
+        )
         return
-    _true(method.single_target, f"{where}: supervise() gave a target although `single_target = False`")
+    _require(method.single_target, f"{where}: supervise() gave a target although `single_target = False`")
     b, c, n = sizes
     wanted = {"targets": (b, c), "weights": (b,), "teacher_weights": (b, n)}
     for name, shape in wanted.items():
         value = getattr(found, name)
         if value is None and name == "teacher_weights":
             continue
-        _true(tuple(value.shape) == shape, f"{where}: {name} must have shape {shape}; got {tuple(value.shape)}")
-        _true(bool(torch.isfinite(value).all()), f"{where}: {name} are not finite")
-        _true(bool((value >= 0).all()), f"{where}: {name} are negative")
-        _true(not value.requires_grad, f"{where}: {name} carry a gradient")
-        _true(value.dtype == torch.float32, f"{where}: {name} must be float32; got {value.dtype}")
+        _require(tuple(value.shape) == shape, f"{where}: {name} must have shape {shape}; got {tuple(value.shape)}")
+        _require(bool(torch.isfinite(value).all()), f"{where}: {name} are not finite")
+        _require(bool((value >= 0).all()), f"{where}: {name} are negative")
+        _require(not value.requires_grad, f"{where}: {name} carry a gradient")
+        _require(value.dtype == torch.float32, f"{where}: {name} must be float32; got {value.dtype}")
         if name != "weights":
             _close(value.sum(-1), torch.ones(b), f"{where}: the sum of each row of {name}", 1e-5, 1e-5)
 
@@ -293,9 +303,9 @@ def _total(terms: dict[str, Tensor]) -> Tensor:
     return torch.stack(torch.broadcast_tensors(*terms.values())).sum(0)
 
 
-def _true(holds: bool, otherwise: str) -> None:
-    if not holds:
-        raise AssertionError(otherwise)
+def _require(condition: bool, message: str) -> None:
+    if not condition:
+        raise AssertionError(message)
 
 
 def _same(a: Tensor, b: Tensor) -> bool:

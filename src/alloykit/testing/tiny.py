@@ -1,4 +1,4 @@
-"""Tiny random models of every architecture, each with a tokenizer of its own, built in process."""
+"""Tiny random models of every architecture, each with its own tokenizer."""
 
 from __future__ import annotations
 
@@ -116,10 +116,10 @@ def classifier(
     labels: Sequence[str],
     architecture: str = "bert",
     seed: int = 0,
-    loudness: float = 2.0,
+    logit_scale: float = 2.0,
     **settings: Any,
 ) -> Path:
-    """Save a tiny random classifier whose answers differ between texts; a small `loudness` makes them uncertain."""
+    """Save a tiny random classifier whose outputs differ between texts. With a small `logit_scale` they are uncertain."""
     words = tokenizer(extra=() if architecture == "bert" else ("x1", "x2", "x3"))
     config = transformers.AutoConfig.for_model(
         architecture,
@@ -137,10 +137,10 @@ def classifier(
     state = torch.get_rng_state()
     torch.manual_seed(seed)
     model = transformers.AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
-    with torch.no_grad():  # the usual initialisation is so quiet that all texts get the same answer
+    with torch.no_grad():  # with the usual small initial weights all texts would get the same label
         for name, parameter in model.named_parameters():
             if parameter.dim() >= 2:
-                parameter.normal_(0, 1.0 if "embed" in name else loudness / math.sqrt(parameter.shape[-1]))
+                parameter.normal_(0, 1.0 if "embed" in name else logit_scale / math.sqrt(parameter.shape[-1]))
     torch.set_rng_state(state)
     model.save_pretrained(folder)
     words.save_pretrained(folder)
@@ -148,19 +148,19 @@ def classifier(
 
 
 def encoder(folder: Path, architecture: str = "bert", seed: int = 7, **settings: Any) -> Path:
-    """A tiny random encoder for students: saved without a head that anybody would want."""
+    """A tiny random encoder for students. Its classification head has no meaning."""
     return classifier(folder, ["a", "b"], architecture, seed, **settings)
 
 
 def texts(n: int, seed: int = 0, longest: int = 12) -> list[str]:
-    """Random sentences of known words, of uneven length."""
+    """Random sentences of words from `WORDS`, of different lengths."""
     generator = torch.Generator().manual_seed(seed)
-    found = []
+    sentences = []
     for _ in range(n):
         length = int(torch.randint(2, longest, (1,), generator=generator))
         picks = torch.randint(len(WORDS), (length,), generator=generator).tolist()
-        found.append(" ".join(WORDS[i] for i in picks))
-    return found
+        sentences.append(" ".join(WORDS[i] for i in picks))
+    return sentences
 
 
 def language_model(folder: Path, seed: int = 0, **settings: Any) -> Path:

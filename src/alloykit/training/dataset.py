@@ -1,4 +1,4 @@
-"""Training data: the student's own tokens, and the text's row in the cached outputs."""
+"""Training data: the student's tokens of each text, and the text's row in the cached outputs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alloykit.outputs import Source
 from alloykit.progress import bar
 from alloykit.training.module import STUDENT_INPUTS
 
-MOST_HELD_OUT = 2_000  # enough for a standard error well below what the checks differ by
+MAX_HELD_OUT = 2_000  # the standard error is then much smaller than the differences between checks
 Positions = np.ndarray[Any, Any]
 
 
@@ -92,7 +92,7 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
 
 
 class Collator:
-    """Pads the student's tokens to the longest of the batch and joins each text with the teachers' outputs."""
+    """Pads the student's tokens to the longest text of the batch and adds the teachers' outputs for each text."""
 
     def __init__(self, tokenizer: Any, source: Source) -> None:
         self.tokenizer, self.source = tokenizer, source
@@ -104,13 +104,13 @@ class Collator:
 
 
 def held_out_size(n: int, share: float) -> int:
-    """How many of n texts `split_held_out` keeps for checking."""
-    return min(max(round(n * share), 50), n // 5, MOST_HELD_OUT) if share else 0
+    """How many of n texts `split_held_out` holds out for checks."""
+    return min(max(round(n * share), 50), n // 5, MAX_HELD_OUT) if share else 0
 
 
 def split_held_out(n: int, share: float, seed: int) -> tuple[Positions, Positions]:
-    """Positions for training and for checking, disjoint, ascending, [.] int64. At least 50 to check by, but never over a
-    fifth, and at most 2,000."""
+    """Positions for training and for checks: disjoint, ascending, [.] int64. At least 50 texts are held out for checks, but
+    never more than a fifth, and at most 2,000."""
     size = held_out_size(n, share)
     if size == 0:
         return np.arange(n), np.arange(0)

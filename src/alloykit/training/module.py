@@ -1,4 +1,4 @@
-"""Student and method in one module whose forward returns the loss, so that every launcher can wrap it."""
+"""The student and the method's modules as one module whose forward pass returns the loss, so that every launcher can wrap it."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from alloykit.outputs import Rows
 STUDENT_INPUTS = ("input_ids", "attention_mask", "token_type_ids", "others", "inputs_embeds")
 
 
-def _reads_answers_only(method: Method) -> bool:
+def _needs_logits_only(method: Method) -> bool:
     return not (method.needs.student_hidden_states or method.needs.student_attention_scores)
 
 
-class Amalgam(nn.Module):
+class TrainingModule(nn.Module):
     """`student` and the method's `modules`. forward → {"loss": scalar, "per_text": [B], "logits": [B, C]}.
 
-    "loss" is the mean over the batch's texts of the sum of all terms; batch-coupled terms are scalars already.
+    "loss" is the mean over the texts of the batch of the sum of all terms. Batch-coupled terms are already scalars.
     """
 
     def __init__(
@@ -43,8 +43,8 @@ class Amalgam(nn.Module):
         self.student, self.modules_of_method = student, modules
         self.method, self.context, self.phase = method, context, phase
         self.config = student.config
-        # Not while compiling: the compiler would see another forward each time.
-        self.lean = LeanLastLayer(student) if _reads_answers_only(method) and not compiled else nullcontext()
+        # Not with torch.compile, which would see a new forward function each time.
+        self.lean = LeanLastLayer(student) if _needs_logits_only(method) and not compiled else nullcontext()
 
     def forward(self, rows: dict[str, Any], row: Tensor | None = None, **inputs: Any) -> dict[str, Tensor]:
         needs = self.method.needs
@@ -54,9 +54,9 @@ class Amalgam(nn.Module):
                 **{k: v for k, v in inputs.items() if k in STUDENT_INPUTS},
                 output_hidden_states=needs.student_hidden_states,
             )
-        known = Rows.from_batch(rows)
+        teacher_rows = Rows.from_batch(rows)
         with torch.no_grad():
-            supervision = supervised(self.method, known, self.context, len(out.logits))
+            supervision = supervised(self.method, teacher_rows, self.context, len(out.logits))
         student = StudentOutput(
             out.logits.float(),
             inputs.get("attention_mask"),
@@ -65,27 +65,34 @@ class Amalgam(nn.Module):
         )
         modules, context = self.modules_of_method, self.context
         loss_inputs = LossInputs(
-            student, known, supervision, modules, context, self.phase, lambda: self.answer(inputs), self.training
+            student,
+            teacher_rows,
+            supervision,
+            modules,
+            context,
+            self.phase,
+            lambda: self.eval_logits(inputs),
+            self.training,
         )
         terms = self.method.loss(loss_inputs)
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
-        if isinstance(terms, SkippedStep):  # a gradient of nothing, so that no optimiser moves anything
+        if isinstance(terms, SkippedStep):  # the gradient is empty, so no weight moves
             per_text = per_text.detach() + per_text.new_zeros((), requires_grad=True)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}
 
     @torch.no_grad()
-    def answer(self, inputs: Mapping[str, Any]) -> Tensor:
-        """The student's logits as they are now, without dropout. [B, C] float32"""
-        learning = self.student.training
+    def eval_logits(self, inputs: Mapping[str, Any]) -> Tensor:
+        """The current student's logits without dropout, [B, C] float32."""
+        was_training = self.student.training
         self.student.eval()
         with self.lean:
             logits: Tensor = self.student(**{k: v for k, v in inputs.items() if k in STUDENT_INPUTS}).logits
-        self.student.train(learning)
+        self.student.train(was_training)
         return logits.float()
 
     def _masks(self) -> AbstractContextManager[Any]:
-        """On a CPU the student's dropout comes from fast masks, seeded by torch's generator: a resumed run draws the same."""
+        """Fast dropout masks for the student on a CPU. Torch's generator seeds them, so that a resumed run draws the same masks."""
         if not self.training or next(self.parameters()).device.type != "cpu" or torch.compiler.is_compiling():
             return nullcontext()
         return FastMasks(int(torch.randint(2**62, (1,))))

@@ -1,4 +1,4 @@
-"""transformers' Trainer, adapted: exact accumulation, similar lengths, checks of single texts, methods that act after a step."""
+"""transformers' Trainer, adapted: exact accumulation, batches of similar length, checks per text, a hook after each step."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
 
-ASKED, PART = 256, 64  # validation texts that a method may ask the student about in between, and how many at a time
+VALIDATION_TEXTS, VALIDATION_BATCH = 256, 64  # of `Step.validation_accuracy`
 Validation = tuple[Tokens, Tensor]
 """Labelled validation texts: the student's tokens, and labels [n] int64."""
 
 
 class PhaseTrainer(Trainer):
-    """Trainer whose loss weighs every text of an accumulated step the same, and whose checks keep single texts' losses."""
+    """A Trainer that weighs every text of an accumulated step the same, and keeps the loss of each single text in checks."""
 
     data_collator: Any
     check_collator: Collator | None = None
@@ -38,9 +38,11 @@ class PhaseTrainer(Trainer):
     def prepare_for(
         self, method: Method, check_collator: Collator, validation: Validation | None, *, labelled: bool
     ) -> None:
-        """labelled: checks count right answers instead of the method's loss."""
+        """labelled: checks measure accuracy instead of the method's loss."""
         self.validation = validation
-        self.model_accepts_loss_kwargs = True  # our compute_loss has divided already: no division by accumulation steps
+        self.model_accepts_loss_kwargs = (
+            True  # compute_loss below already divides: the Trainer must not divide by the accumulation steps
+        )
         self.learns_after_steps = type(method).after_step is not Method.after_step
         self.check_collator, self.labelled = check_collator, labelled
 
@@ -81,12 +83,12 @@ class PhaseTrainer(Trainer):
             raise os_error(error, str(self.args.output_dir), what="checkpoints") from error
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
-        mine = self.data_collator
-        self.data_collator = self.check_collator or mine
+        training_collator = self.data_collator
+        self.data_collator = self.check_collator or training_collator
         try:
             return super().get_eval_dataloader(eval_dataset)
         finally:
-            self.data_collator = mine
+            self.data_collator = training_collator
 
     def prediction_step(self, model: nn.Module, inputs: Any, *args: Any, **kwargs: Any) -> Any:
         inputs = self._prepare_inputs(inputs)
@@ -98,7 +100,7 @@ class PhaseTrainer(Trainer):
         return out["loss"], values, inputs["row"]
 
     def after_step(self) -> None:
-        """Give the method what the optimiser has just learned from."""
+        """Call the method's `after_step` with the batches of this step."""
         if not self.learns_after_steps:
             return
         model, step, args = self.accelerator.unwrap_model(self.model), self.state.global_step, self.args
@@ -113,34 +115,34 @@ class PhaseTrainer(Trainer):
                     rows=tuple(Rows.from_batch(batch["rows"]) for batch in self._batches),
                     context=model.context,
                     phase=model.phase,
-                    answer=model.answer,
+                    eval_logits=model.eval_logits,
                     validation_accuracy=self._validation_accuracy,
-                    log=lambda noted: self.log({str(key): float(value) for key, value in noted.items()}),
+                    log=lambda values: self.log({str(key): float(value) for key, value in values.items()}),
                     logs=step % int(args.logging_steps) == 0,
                     last_of_epoch=step % epoch == 0 or step == args.max_steps,
                 )
             )
 
     def _validation_accuracy(self) -> float:
-        """Of the student on some of the validation texts, spread evenly over them: files may be sorted by label."""
+        """The student's accuracy on at most 256 validation texts, evenly spaced, because files may be sorted by label."""
         if self.validation is None:
             raise TypeError("this method needs labelled validation texts")
         model, (tokens, labels) = self.accelerator.unwrap_model(self.model), self.validation
-        right, at = 0, evenly(len(tokens), ASKED)
-        for start in range(0, len(at), PART):
-            rows = at[start : start + PART]
+        correct, at = 0, evenly_spaced(len(tokens), VALIDATION_TEXTS)
+        for start in range(0, len(at), VALIDATION_BATCH):
+            rows = at[start : start + VALIDATION_BATCH]
             batch = self._prepare_inputs(pad(self.check_collator.tokenizer, [tokens[i] for i in rows]))  # type: ignore[union-attr]
-            right += int((model.answer(batch).argmax(-1).cpu() == labels[rows]).sum())
-        return right / len(at)
+            correct += int((model.eval_logits(batch).argmax(-1).cpu() == labels[rows]).sum())
+        return correct / len(at)
 
 
-def evenly(n: int, most: int) -> list[int]:
-    """At most so many of n positions, spread evenly."""
+def evenly_spaced(n: int, most: int) -> list[int]:
+    """At most `most` of n positions, evenly spaced."""
     return [i * n // most for i in range(most)] if n > most else list(range(n))
 
 
-class Progress(TrainerCallback):
-    """Moves the bar, lets the method act after each step, and marks checkpoints as complete."""
+class TrainingProgress(TrainerCallback):
+    """Advances the progress bar, calls the method after each step, and marks checkpoints as complete."""
 
     def __init__(self, advance: Any, trainer: PhaseTrainer) -> None:
         self.advance, self.trainer = advance, trainer
@@ -150,7 +152,7 @@ class Progress(TrainerCallback):
         self.advance(1)
         if (
             control.should_save
-        ):  # a mean of losses must not reach over a checkpoint: a restart would leave out a part of it
+        ):  # a logged mean must not include steps before the checkpoint: a resumed run does not have them
             control.should_log = True
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -158,8 +160,8 @@ class Progress(TrainerCallback):
             mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}", state.global_step)
 
 
-def summarise_checks(prediction: EvalPrediction) -> dict[str, float]:
-    """Mean of the criterion over the held-out texts and its standard error."""
+def check_metrics(prediction: EvalPrediction) -> dict[str, float]:
+    """Mean and standard error of the criterion over the held-out texts."""
     values = np.asarray(prediction.predictions, dtype=np.float64)
     error = values.std(ddof=1) / math.sqrt(len(values)) if len(values) > 1 else 0.0
     return {"criterion": float(values.mean()), "standard_error": float(error)}

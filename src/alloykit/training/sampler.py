@@ -1,4 +1,4 @@
-"""Batches of similar length, so that little is computed on padding; the same for the same seed and epoch."""
+"""Batches of texts of similar length, so that there is little padding. The same seed and epoch give the same batches."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from typing import Any
 import torch
 from torch.utils.data import Sampler
 
-WINDOW = 50  # batches that are sorted together: order stays random beyond them
+WINDOW = 50  # batches whose texts are sorted together; the order is random beyond them
 
 
 class LengthSampler(Sampler[int]):
     """Positions in random order, sorted by length within windows of `WINDOW` batches, the batches then shuffled.
 
-    `batch_size` counts the texts of an optimiser step, so that accumulating small batches sees the same texts per step as
-    one large batch does. `lengths`: tokens per text, a sequence or an array. The last, smaller batch of an epoch stays last.
+    `batch_size` counts the texts of an optimiser step, so that accumulated small batches contain the same texts per step as
+    one large batch. `lengths`: tokens per text, a sequence or an array. The last, smaller batch of an epoch stays last.
     """
 
     def __init__(self, lengths: Any, batch_size: int, seed: int) -> None:

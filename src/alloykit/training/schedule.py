@@ -1,13 +1,13 @@
-"""How fast and how long a student learns where the recipe does not say, how many steps that takes, and how often it is checked.
+"""Default learning rate and number of epochs, the number of steps, and how often the student is checked.
 
-The rule is ours, chosen on students of three data sets (`python -m benchmarks defaults choice`):
+The rule for the defaults is ours. It was chosen on students of three data sets (`python -m benchmarks defaults choice`):
 
-    learning rate = RATE · (384 / width) · (3 / layers), at most MOST_RATE
-    epochs        = max(LEAST_EPOCHS, (LEAST_STEPS + STEPS_PER_LABEL · labels) / steps of an epoch), at most MOST_EPOCHS
+    learning rate = RATE · (384 / width) · (3 / layers), at most MAX_RATE
+    epochs        = max(MIN_EPOCHS, (MIN_STEPS + STEPS_PER_LABEL · labels) / steps of an epoch), at most MAX_EPOCHS
 
-A student needs a least number of steps, however few texts there are, and more for each label that its new head has to learn. A deep or
-wide encoder needs a lower rate: for BERT-base it is 2.5e-5, which is usual. Higher rates with fewer steps give the same loss on held-out
-texts, and students that are less accurate on some sets: they copy more of the teachers' errors.
+A student needs a minimum number of steps even with few texts, and more steps for each label of its new head. A deep or
+wide encoder needs a lower rate: for BERT-base the rule gives 2.5e-5, a usual value. Higher rates with fewer steps reach the same loss on
+held-out texts, but on some data sets less accurate students, which copy more of the teachers' errors.
 """
 
 from __future__ import annotations
@@ -17,35 +17,35 @@ from dataclasses import dataclass
 
 from alloykit.training.training_options import TrainingOptions
 
-RATE, WIDTH, LAYERS = 2e-4, 384, 3  # the rate of an encoder of this width and depth
-MOST_RATE = 1e-3
-LEAST_STEPS, STEPS_PER_LABEL = 600, 20
-LEAST_EPOCHS, MOST_EPOCHS = 3, 40
+RATE, WIDTH, LAYERS = 2e-4, 384, 3  # the rate for an encoder of this width and depth
+MAX_RATE = 1e-3
+MIN_STEPS, STEPS_PER_LABEL = 600, 20
+MIN_EPOCHS, MAX_EPOCHS = 3, 40
 
 
 def default_rate(layers: int, width: int) -> float:
-    """The learning rate for an encoder of so many layers and this width, rounded to two digits."""
-    return min(MOST_RATE, float(f"{RATE * (WIDTH / width) * (LAYERS / layers):.1e}"))
+    """The learning rate for an encoder with this number of layers and this width, rounded to two digits."""
+    return min(MAX_RATE, float(f"{RATE * (WIDTH / width) * (LAYERS / layers):.1e}"))
 
 
-def least_steps(labels: int) -> int:
-    """How many optimiser steps a student of so many labels needs."""
-    return LEAST_STEPS + STEPS_PER_LABEL * labels
+def min_steps(labels: int) -> int:
+    """How many optimiser steps a student with this number of labels needs at least."""
+    return MIN_STEPS + STEPS_PER_LABEL * labels
 
 
 def default_epochs(n_texts: int, labels: int, options: TrainingOptions) -> int:
-    """How often each of n training texts is learned from, with the batches of `options`."""
-    return min(MOST_EPOCHS, max(LEAST_EPOCHS, math.ceil(least_steps(labels) / steps_per_epoch(n_texts, options))))
+    """The default number of epochs for n training texts, with the batch size of `options`."""
+    return min(MAX_EPOCHS, max(MIN_EPOCHS, math.ceil(min_steps(labels) / steps_per_epoch(n_texts, options))))
 
 
-def decided(options: TrainingOptions, n_texts: int, labels: int, layers: int, width: int) -> TrainingOptions:
-    """The same options with a learning rate and a number of epochs, by the rule where there were none.
+def with_defaults(options: TrainingOptions, n_texts: int, labels: int, layers: int, width: int) -> TrainingOptions:
+    """The options with the default learning rate and number of epochs where they set none.
 
-    n_texts: to train on. labels: of the student. layers, width: of its encoder.
+    n_texts: training texts. labels: the student's number of labels. layers, width: of its encoder.
     """
-    own = {"learning_rate": options.learning_rate, "epochs": options.epochs}
-    chosen = {"learning_rate": default_rate(layers, width), "epochs": float(default_epochs(n_texts, labels, options))}
-    return options.model_copy(update={key: chosen[key] for key, value in own.items() if value is None})
+    given = {"learning_rate": options.learning_rate, "epochs": options.epochs}
+    defaults = {"learning_rate": default_rate(layers, width), "epochs": float(default_epochs(n_texts, labels, options))}
+    return options.model_copy(update={key: defaults[key] for key, value in given.items() if value is None})
 
 
 def steps_per_epoch(n_texts: int, options: TrainingOptions) -> int:
@@ -62,18 +62,18 @@ class Schedule:
 
     @property
     def checks(self) -> int:
-        """The last step is always checked."""
+        """The number of checks. The last step is always checked."""
         return math.ceil(self.total / self.every)
 
     @classmethod
     def of(cls, n_texts: int, options: TrainingOptions, epochs: float | None = None) -> Schedule:
-        """For n training texts. `epochs`: the phase's own, if it has any. TypeError for options without epochs: see `decided`."""
-        total = max(1, math.ceil(steps_per_epoch(n_texts, options) * (epochs or known(options.epochs, "epochs"))))
+        """For n training texts. `epochs`: the phase's own number, if it has one. TypeError for options without epochs: see `with_defaults`."""
+        total = max(1, math.ceil(steps_per_epoch(n_texts, options) * (epochs or required(options.epochs, "epochs"))))
         return cls(total, options.check_every or max(min(100, math.ceil(total / 3)), math.ceil(total / 20)))
 
 
-def known(value: float | None, name: str) -> float:
-    """A setting that must have been decided by now. TypeError if it was not."""
+def required(value: float | None, name: str) -> float:
+    """The value of a setting. TypeError if it has none yet."""
     if value is None:
-        raise TypeError(f"training.{name} is not decided yet: call training.schedule.decided first")
+        raise TypeError(f"training.{name} has no value yet: call training.schedule.with_defaults first")
     return value

@@ -1,4 +1,4 @@
-"""Which checkpoint becomes the student (ours: MUKA §4.1 selects by labels)."""
+"""Select the checkpoint that becomes the student (ours; MUKA §4.1 selects by labels)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from alloykit.training.checkpoints import sha256
 
 @dataclass(frozen=True)
 class Check:
-    """One look at the held-out texts: mean of the criterion and its standard error."""
+    """One check on the held-out texts: mean and standard error of the criterion."""
 
     step: int
     mean: float
     standard_error: float
     sha256: str = ""
-    """Of the file of the student's weights at this step."""
+    """SHA-256 of the file with the weights at this step."""
 
 
 Rule = Literal["unlabelled", "labelled", "last"]
@@ -34,8 +34,8 @@ _CHECKS = TypeAdapter(list[Check])
 
 
 def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
-    """unlabelled: the earliest whose mean loss is within `tolerance` standard errors of the lowest (those of that lowest one);
-    labelled: the earliest of the highest mean accuracy; last: the last."""
+    """unlabelled: the earliest check whose mean loss is at most `tolerance` standard errors (of the lowest check) above the lowest;
+    labelled: the earliest check with the highest mean accuracy; last: the last check."""
     if rule == "last":
         return checks[-1]
     if rule == "labelled":
@@ -47,7 +47,7 @@ def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
 class Selection(TrainerCallback):
     """Keeps the weights of every check that may still be chosen, in `folder`, and the list of all checks.
 
-    A check that is out of reach of the best so far is dropped at once, so that few weights lie on the disk.
+    Weights of a check that can no longer be chosen are deleted at once, to save disk space.
     """
 
     def __init__(self, folder: Path, rule: Rule, tolerance: float = 0.0) -> None:
@@ -55,20 +55,20 @@ class Selection(TrainerCallback):
         self.checks: list[Check] = []
 
     def resume(self, step: int) -> bool:
-        """Forget what was checked after the step that training resumes from: it is checked again.
+        """Drop the checks after the step that training resumes from: they will be made again.
 
-        False if the checks until then are not there as they were written: training must then begin anew. Weights that a later check
-        has put out of reach are not missed: that check is made again.
+        False if the files of the earlier checks are missing or damaged: training must then start from the beginning. Weights that were
+        deleted because of a later check are not needed, because that check is made again.
         """
         try:
             listed = _CHECKS.validate_json((self.folder / "checks.json").read_bytes(), strict=True) if step else []
             self.checks = [check for check in listed if check.step <= step]
-            kept = [c for c in self._reachable() if self._file(c).exists() or not listed[-1].step > step]
-            whole = all(sha256(self._file(check)) == check.sha256 for check in kept)
+            needed = [c for c in self._reachable() if self._file(c).exists() or not listed[-1].step > step]
+            intact = all(sha256(self._file(check)) == check.sha256 for check in needed)
         except (OSError, ValidationError):
-            whole = step == 0 or self.rule == "last"
+            intact = step == 0 or self.rule == "last"
         self._prune()
-        return whole
+        return intact
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
         metrics = kwargs["metrics"]
@@ -100,7 +100,7 @@ class Selection(TrainerCallback):
         if not self.checks or self.rule != "unlabelled":
             return [choose(self.checks, self.rule)] if self.checks else []
         lowest = min(self.checks, key=lambda c: (c.mean, c.step))
-        # Twice the distance, because a later and lower best may come with a larger standard error.
+        # Twice the tolerance, because a later and lower check may have a larger standard error.
         return [c for c in self.checks if c.mean <= lowest.mean + 2 * self.tolerance * lowest.standard_error]
 
     def _file(self, check: Check) -> Path:

@@ -1,4 +1,4 @@
-"""Single training steps and checks of a student, to time them. Nothing that they learn is kept."""
+"""Single training steps and checks of a student, to time them. The weights that they change are not kept."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ Encodings = Sequence[Mapping[str, list[int]]]
 
 
 class StepProbe:
-    """The student's part of a step: forward, backward, AdamW, in the recipe's numbers. A method's loss costs next to nothing."""
+    """The student's part of a step: forward, backward, AdamW, in the recipe's number format. A method's loss takes almost no time."""
 
     def __init__(self, model: Any, tokenizer: Any, options: TrainingOptions, needs: Needs, device: str) -> None:
         self.model, self.tokenizer, self.options, self.device = model.to(device), tokenizer, options, device
         self.outputs = {"output_hidden_states": needs.student_hidden_states}
-        plain = not (needs.student_hidden_states or needs.student_attention_scores)
-        self.lean = LeanLastLayer(self.model) if plain and not options.compile else nullcontext()
+        logits_only = not (needs.student_hidden_states or needs.student_attention_scores)
+        self.lean = LeanLastLayer(self.model) if logits_only and not options.compile else nullcontext()
         self.optimizer = torch.optim.AdamW(model.parameters(), lr=1e-12, fused=True)
 
     def step(self, encodings: Encodings) -> None:
@@ -40,13 +40,13 @@ class StepProbe:
 
     @torch.inference_mode()
     def check(self, encodings: Encodings) -> None:
-        """The held-out texts' forward pass."""
+        """The forward pass of a check."""
         self.model.eval()
         self._logits(encodings).cpu()
 
     def _logits(self, encodings: Encodings) -> torch.Tensor:
         batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
-        low = choose_precision(self.options.precision, self.device) == "bfloat16"
-        with self.lean, torch.autocast(self.device, torch.bfloat16, enabled=low):
+        use_bfloat16 = choose_precision(self.options.precision, self.device) == "bfloat16"
+        with self.lean, torch.autocast(self.device, torch.bfloat16, enabled=use_bfloat16):
             logits: torch.Tensor = self.model(**batch, **self.outputs).logits
         return logits.float()

@@ -1,4 +1,4 @@
-"""Make a student: any encoder, its first, last or evenly spaced n layers, and a new head over the union of labels."""
+"""Build a student: n layers of any encoder (the first, the last or evenly spaced ones), and a new head over the union of labels."""
 
 from __future__ import annotations
 
@@ -13,37 +13,37 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.export import TEMPERATURE
-from alloykit.models.heads import MARK, PooledClassifier, PooledHead
+from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.training.training_options import StudentSpec
 
 
 def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:
-    """The student in float32 with its head drawn from `seed`, and its tokenizer. AlloyError if it has too few layers."""
+    """The student in float32 with a random head from `seed`, and its tokenizer. AlloyError if the encoder has too few layers."""
     from transformers import set_seed
 
     config, revision = load_config(spec)
-    for own in (MARK, TEMPERATURE):  # a head that the encoder brings along is not the student's
-        if hasattr(config, own):
-            delattr(config, own)
+    for key in (HEAD_KEY, TEMPERATURE):  # of the encoder's own head, which the student does not use
+        if hasattr(config, key):
+            delattr(config, key)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
     if spec.dropout is not None:
         set_dropout_rate(config, spec.dropout)
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id
     config.problem_type = "single_label_classification"
-    kept = layers_to_keep(config.num_hidden_layers, spec)
+    layers = layers_to_keep(config.num_hidden_layers, spec)
     set_seed(seed)
     model, tokenizer = load_encoder(spec.model_copy(update={"revision": revision}), config, head=True)
-    if not same_labels:  # a head of as many other classes would otherwise come along
+    if not same_labels:  # otherwise a head with the same number of other classes would be kept
         for name, module in model.named_modules():
             outside = not name.startswith(f"{model.base_model_prefix}.")
             if outside and isinstance(module, nn.Linear) and module.out_features == space.size:
                 nn.init.normal_(module.weight, std=getattr(config, "initializer_range", 0.02))
                 if module.bias is not None:
                     nn.init.zeros_(module.bias)
-    if len(kept) < config.num_hidden_layers:
-        model = keep_layers(model, kept)
+    if len(layers) < config.num_hidden_layers:
+        model = keep_layers(model, layers)
     if spec.head == "pooled":
         model = PooledClassifier(model.base_model, PooledHead(config.hidden_size, space.size))
     return model, tokenizer
@@ -65,23 +65,23 @@ def layers_to_keep(available: int, spec: StudentSpec) -> list[int]:
     return [(j + 1) * available // n - 1 for j in range(n)]
 
 
-def keep_layers(model: Any, kept: list[int]) -> Any:
-    """A model of the same class with only the layers `kept`, everything else copied."""
+def keep_layers(model: Any, layers: list[int]) -> Any:
+    """A model of the same class with only the layers `layers`; everything else is copied."""
     depth = model.config.num_hidden_layers
     config = copy.deepcopy(model.config)
     for key, value in vars(config).items():  # settings that list one value per layer
         if isinstance(value, (list, tuple)) and len(value) == depth and ("layer" in key or key == "attention_window"):
-            setattr(config, key, [value[i] for i in kept])
+            setattr(config, key, [value[i] for i in layers])
     try:
-        config.num_hidden_layers = len(kept)
+        config.num_hidden_layers = len(layers)
     except NotImplementedError as error:
-        raise _inseparable(model, str(error).splitlines()[0]) from error
+        raise _cannot_select_layers(model, str(error).splitlines()[0]) from error
     small = type(model)(config).to(torch.float32)
     shrunk = {n: len(m) for n, m in small.named_modules() if isinstance(m, nn.ModuleList)}
     stacks = [
         n
         for n, m in model.named_modules()
-        if isinstance(m, nn.ModuleList) and len(m) == depth and shrunk.get(n) == len(kept)
+        if isinstance(m, nn.ModuleList) and len(m) == depth and shrunk.get(n) == len(layers)
     ]
     state = dict(model.state_dict())
     for stack in stacks:  # none where all layers share their weights (ALBERT)
@@ -89,18 +89,18 @@ def keep_layers(model: Any, kept: list[int]) -> Any:
         layered = {key: match for key in list(state) if (match := pattern.fullmatch(key))}
         values = {key: state.pop(key) for key in layered}
         for key, match in layered.items():
-            if int(match[1]) in kept:
-                state[f"{stack}.{kept.index(int(match[1]))}.{match[2]}"] = values[key]
-    # What a first layer lacks or has too much (ModernBERT normalises before every layer but the first) stays as built.
+            if int(match[1]) in layers:
+                state[f"{stack}.{layers.index(int(match[1]))}.{match[2]}"] = values[key]
+    # Norms that the new first layer lacks or should not have (ModernBERT has none before its first layer) stay as built.
     missing = small.load_state_dict(state, strict=False).missing_keys
     if unexpected := [key for key in missing if not re.search(r"norm", key, re.IGNORECASE)]:
-        raise _inseparable(model, f"no weights for {', '.join(unexpected[:3])}")
+        raise _cannot_select_layers(model, f"no weights for {', '.join(unexpected[:3])}")
     return small
 
 
-def _inseparable(model: Any, got: str) -> AlloyError:
+def _cannot_select_layers(model: Any, got: str) -> AlloyError:
     return AlloyError(
-        expected=f"layers of '{type(model).__name__}' that can be taken apart",
+        expected=f"separate layers in '{type(model).__name__}'",
         got=got,
-        hint="Leave `layers` out, so that the whole encoder becomes the student.",
+        hint="Leave `layers` out: the whole encoder then becomes the student.",
     )

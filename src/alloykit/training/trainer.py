@@ -1,4 +1,4 @@
-"""Train a student phase by phase with transformers' Trainer; go on after a crash, and with smaller batches if memory runs out."""
+"""Train a student phase by phase with transformers' Trainer. Training resumes after a crash, and uses smaller batches if memory runs out."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from alloykit.precision import choose_precision
 from alloykit.progress import bar, say
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
-from alloykit.training.module import Amalgam
-from alloykit.training.phase_trainer import PhaseTrainer, Progress, Validation, summarise_checks
-from alloykit.training.schedule import Schedule, known
+from alloykit.training.module import TrainingModule
+from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
+from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
 from alloykit.training.training_options import TrainingOptions
 
-Supply = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
-"""phase, student, the method's modules → dataset and collator."""
+PhaseDataMaker = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
+"""(phase, student, the method's modules) → dataset and collator."""
 
 
 @dataclass
-class Fitted:
-    """What training did: losses by step, checks, which check was taken, and the method's modules as they then were."""
+class TrainingResult:
+    """The result of training: number of steps, losses and checks by step, the selected step, and the method's trained modules."""
 
     steps: int = 0
     history: list[dict[str, Any]] = field(default_factory=list)
@@ -56,45 +56,49 @@ def train(
     *,
     check_collator: Collator | None = None,
     validation: Validation | None = None,
-    supply: Supply | None = None,
+    phase_data: PhaseDataMaker | None = None,
     device: str = "auto",
-) -> Fitted:
-    """Train `student` in place, phase by phase; leave the selected weights in it.
+) -> TrainingResult:
+    """Train `student` in place, phase by phase. At the end it has the selected weights.
 
-    `dataset`, `checks`: token ids and `row` (dataset.py), joined with the teachers' outputs by `collator` and `check_collator` (by default the
-    same one).
-    `supply`: makes each phase's data anew, from the student as it then is. `validation`: labelled texts that the method may ask the student about in between. `folder` holds checkpoints; started again after a crash, training goes on from the last complete one, with the same
-    result as if it had never stopped.
+    `dataset`, `checks`: token ids and `row` (dataset.py). `collator` and `check_collator` (by default the same one) add the teachers' outputs.
+    `phase_data`: makes the data of each phase from the current student. `validation`: labelled texts for `Step.validation_accuracy`.
+    `folder`: checkpoints. After a crash, training resumes from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
-    fitted = Fitted(modules=modules)
+    result = TrainingResult(modules=modules)
     for phase in method.phases():
-        if supply is not None:
-            dataset, collator = supply(phase, student, modules)
-        model = Amalgam(student, method, modules, context, phase, compiled=options.compile)
-        begun = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
+        if phase_data is not None:
+            dataset, collator = phase_data(phase, student, modules)
+        model = TrainingModule(student, method, modules, context, phase, compiled=options.compile)
+        initial = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator
-        job = _Phase(model, *parts, phase, folder / phase.name, device)
+        run = _PhaseRun(model, *parts, phase, folder / phase.name, device)
         while True:
             try:
-                job.run(options, fitted)
+                run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
                     raise
-            options = _smaller(options, method)
-            model.load_state_dict(begun)  # what the failed attempt learned is in its checkpoints, or lost
+            options = _with_smaller_batches(options, method)
+            model.load_state_dict(initial)  # the next attempt resumes from the last checkpoint of the failed one
     student.eval()
-    return fitted
+    return result
 
 
-def _smaller(options: TrainingOptions, method: Method) -> TrainingOptions:
-    """The same optimiser steps from smaller batches, more of which are accumulated. AlloyError where that is not the same."""
+def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingOptions:
+    """The same optimiser steps with smaller batches and more accumulation. AlloyError for a method whose loss depends on the batch size."""
     size = options.batch_size
     if size == 1 or method.batch_coupled:
         raise AlloyError(
             expected=f"memory for batches of {size} texts",
-            got="too little" + (f", and with method '{method.name}' smaller ones are not the same" if size > 1 else ""),
+            got="too little"
+            + (
+                f", and method '{method.name}' cannot use smaller ones: its loss depends on the batch size"
+                if size > 1
+                else ""
+            ),
             hint="Lower `training: {batch_size: …}` or `{max_length: …}`, take a smaller student, or free some memory.",
         )
     part = next(d for d in range(2, size + 1) if size % d == 0)
@@ -103,10 +107,10 @@ def _smaller(options: TrainingOptions, method: Method) -> TrainingOptions:
 
 
 @dataclass
-class _Phase:
-    """One phase of training; `run` may be called again after a failure, and goes on from the last complete checkpoint."""
+class _PhaseRun:
+    """The training of one phase. `train` may be called again after a failure, and resumes from the last complete checkpoint."""
 
-    model: Amalgam
+    model: TrainingModule
     dataset: Tokens
     checks: Tokens | None
     validation: Validation | None
@@ -116,7 +120,7 @@ class _Phase:
     folder: Path
     device: str
 
-    def run(self, options: TrainingOptions, fitted: Fitted) -> None:
+    def train(self, options: TrainingOptions, result: TrainingResult) -> None:
         schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
         wanted = self.phase.select or options.select
         total, rule = schedule.total, wanted if self.checks is not None and len(self.checks) else "last"
@@ -128,13 +132,13 @@ class _Phase:
             train_dataset=self.dataset,
             eval_dataset=self.checks,
             data_collator=self.collator,
-            compute_metrics=summarise_checks,
+            compute_metrics=check_metrics,
             callbacks=[selection],
         )
         trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(unwanted)
-        self._train(trainer, selection, total)
+        self._run(trainer, selection, total)
         if rule != "last" and not any(c.step == total for c in selection.checks):
             trainer.evaluate()
         if rule != "last" and not selection.checks:
@@ -144,19 +148,19 @@ class _Phase:
                 hint="Lower the learning rate.",
             )
         chosen = selection.restore(self.model).step if rule != "last" else total
-        before = fitted.steps  # steps count on through the phases
-        fitted.history += [  # without the Trainer's own summary, whose mean loss leaves out the steps before a restart
+        before = result.steps  # the numbering of steps continues through the phases
+        result.history += [  # without the Trainer's summary, whose mean loss leaves out the steps before a restart
             {"phase": self.phase.name, **entry, "step": before + entry["step"]}
             for entry in trainer.state.log_history
             if "train_runtime" not in entry
         ]
-        fitted.steps, fitted.selected_step = before + total, before + chosen
+        result.steps, result.selected_step = before + total, before + chosen
 
-    def _train(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
+    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
         resumed = last_complete_checkpoint(self.folder)
         done = int(resumed.name.rsplit("-", 1)[1]) if resumed else 0
         if not selection.resume(done):
-            say("training: what was kept of earlier checks is damaged; training begins anew")
+            say("training: files of earlier checks are damaged; training starts from the beginning")
             shutil.rmtree(self.folder)
             resumed, done = None, 0
             selection.resume(0)
@@ -164,9 +168,9 @@ class _Phase:
             say(f"training: going on from step {done} of {total}")
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
         with bar(title, total - done, "steps") as advance:
-            trainer.add_callback(Progress(advance, trainer))
+            trainer.add_callback(TrainingProgress(advance, trainer))
             try:
-                if resumed is not None and done >= total:  # Trainer would make one step too many
+                if resumed is not None and done >= total:  # the Trainer would make one step too many
                     safetensors.torch.load_model(self.model, resumed / "model.safetensors")
                     trainer.state = TrainerState.load_from_json(str(resumed / "trainer_state.json"))
                 else:
@@ -181,7 +185,7 @@ class _Phase:
             per_device_eval_batch_size=max(64, options.batch_size),
             gradient_accumulation_steps=options.accumulate,
             max_steps=schedule.total,
-            learning_rate=self.phase.learning_rate or known(options.learning_rate, "learning_rate"),
+            learning_rate=self.phase.learning_rate or required(options.learning_rate, "learning_rate"),
             warmup_steps=math.ceil(options.warmup * schedule.total),
             weight_decay=options.weight_decay,
             max_grad_norm=options.max_grad_norm,

@@ -37,8 +37,8 @@ class ConfidenceVote(Method):
         w = torch.softmax(self.options.sharpness * torch.stack([confidence(p) for p in answers], -1), -1)  # [B, N]
         targets = sum(w[:, i, None] * context.space.scatter(i, p) for i, p in enumerate(answers))  # [B, C]
         first_two = w.topk(min(2, w.shape[-1]), -1).values
-        ahead = first_two[:, 0] - first_two[:, 1] if w.shape[-1] > 1 else torch.ones_like(w[:, 0])
-        return Supervision(targets, self.options.floor + (1 - self.options.floor) * ahead, w)
+        margin = first_two[:, 0] - first_two[:, 1] if w.shape[-1] > 1 else torch.ones_like(w[:, 0])
+        return Supervision(targets, self.options.floor + (1 - self.options.floor) * margin, w)
 
 
 def confidence(p: torch.Tensor) -> torch.Tensor:

@@ -1,10 +1,11 @@
-"""What a frozen encoder, which is no teacher, makes of each text: its last state at [CLS] (RL-KD's R(x))."""
+"""One state of the last layer of each text, from a frozen encoder that is not a teacher."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Literal
 
 import torch
 from torch import Tensor
@@ -12,17 +13,19 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.artifacts import cached_tensors
-from alloykit.models.forward import Budget, over_texts
+from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_encoder
-from alloykit.models.location import identity
+from alloykit.models.location import model_identity
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
 from alloykit.progress import bar
 
+Pooling = Literal["cls", "mean"]
+
 
 @dataclass(frozen=True)
 class WithTextStates:
-    """A source whose rows have text states too. `states`: [n, d] float16, in the order of the source."""
+    """A source whose rows also have text states. `states`: [n, d] float16, in the order of the source."""
 
     source: Source
     states: Tensor
@@ -35,33 +38,55 @@ class WithTextStates:
         return replace(self.source.rows(indices), text_states=self.states[at])
 
 
-def text_states(model: str, texts: Texts, path: Path, *, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
-    """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that is none."""
+def text_states(
+    encoder: ModelSpec,
+    texts: Texts,
+    path: Path,
+    *,
+    pooling: Pooling = "cls",
+    max_length: int,
+    tokens_per_batch: int,
+    device: str,
+) -> Tensor:
+    """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that cannot be loaded.
+
+    pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens."""
     made_of = {
-        "encoder": identity(model, None),
+        "encoder": model_identity(encoder.model, encoder.revision),
+        "pooling": pooling,
         "texts": texts.fingerprint(),
         "max_length": max_length,
         "tokens_per_batch": tokens_per_batch,
     }
 
     def compute() -> dict[str, Tensor]:
-        return {"states": _compute(model, texts, max_length, tokens_per_batch, device)}
+        return {"states": _compute(encoder, texts, pooling, max_length, tokens_per_batch, device)}
 
     return cached_tensors(path, made_of, compute)["states"]
 
 
-def _compute(model: str, texts: Texts, max_length: int, tokens_per_batch: int, device: str) -> Tensor:
-    encoder, tokenizer = load_encoder(ModelSpec(model=model))
+def _compute(
+    spec: ModelSpec, texts: Texts, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
+) -> Tensor:
+    encoder, tokenizer = load_encoder(spec)
     encoder.to(device)
     length, width = usable_length(encoder, tokenizer, max_length), encoder.config.hidden_size
     found, columns = [], ["text", "text_pair"] if texts.is_pair else ["text"]
     budget = Budget(tokens_per_batch)
-    with bar("texts of the policy's encoder", len(texts)) as advance:
+    with bar(f"states of the texts by {spec.model}", len(texts)) as advance:
         for shown in texts.table.batches(columns):
             encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
-            states = over_texts(
-                lambda batch: encoder(**batch).last_hidden_state[None, :, 0], encodings, encoder, tokenizer,
-                device=encoder.device, width=width, budget=budget, who=f"'{model}'", advance=advance,
+            states = forward_texts(
+                lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None], encodings, encoder, tokenizer,
+                device=encoder.device, width=width, budget=budget, name=f"'{spec.model}'", advance=advance,
             )  # fmt: skip
             found.append(states[0].to(torch.float16))
     return torch.cat(found)
+
+
+def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
+    """[B, L, d], [B, L] → [B, d]"""
+    if pooling == "cls":
+        return states[:, 0]
+    weights = mask.unsqueeze(-1).to(states.dtype)
+    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)

@@ -1,4 +1,4 @@
-"""Teachers kept in memory: token states are too large for the store, so methods that compare them get them batch by batch."""
+"""A source with teachers in memory. Token states are too large for the store, so they are computed batch by batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorte
 
 
 class OnlineSource:
-    """A `Source`: what the store says of each text, and token states of some layers, kept or computed when they are asked for.
+    """A `Source` with the stored outputs of each text, and token states of some layers, from a cache or computed on demand.
 
     `names`: all teachers, in the store's order; `teachers`, `layers`: by name, those that are in memory and their layers, 0 being
     the embeddings. `tokenizer`, `max_length`: the student's, whose tokens the states are brought to. `scores`: attention scores of the
@@ -60,7 +60,7 @@ class OnlineSource:
     def keep(self, positions: Sequence[int]) -> None:
         """Read these texts now, as many as there is room for, so that `rows` need not ask teachers on a CPU every time.
 
-        Beforehand, and not as they are asked for: so a run that was stopped computes the same numbers again, in the same batches.
+        They are read in advance, and not on demand, so that a resumed run computes the same numbers in the same batches.
         """
         asked, left = [n for n, t in self.teachers.items() if t.device.type == "cpu"], self._pads_left
         with bar("token states", len(positions) * len(asked), "reads") as advance:
@@ -78,7 +78,7 @@ class OnlineSource:
                     advance(len(batch))
 
     def _batches(self, positions: Sequence[int]) -> Iterator[list[int]]:
-        """Texts of like lengths together."""
+        """Batches of texts with similar lengths."""
         for start in range(0, len(positions), WINDOW):
             window = [int(i) for i in positions[start : start + WINDOW]]
             shown = self.texts.table.take(window, self._columns)
@@ -98,9 +98,9 @@ class OnlineSource:
             found |= zip(missing, unpad(*self._computed(name, missing), self._pads_left), strict=True)
         return pad([found[i] for i in places], self._pads_left)
 
-    @torch.no_grad()  # no inference mode: these states enter layers that learn
+    @torch.no_grad()  # not inference_mode: layers that are trained read these states
     def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:
-        """The states of a padded batch, and how many tokens of the student each text has."""
+        """The states of a padded batch, and the number of the student's tokens of each text."""
         teacher, layers = self.teachers[name], self.layers[name]
         shown = self.texts.table.take(places, self._columns)
         text, pair = shown["text"], shown.get("text_pair")

@@ -1,9 +1,9 @@
-"""Which tokens of one tokenizer cover which of another's, by their character spans in the same text (methods need it to compare
-token states of a teacher and a student).
+"""Align the tokens of two tokenizers by their character spans in the same text, to compare token states of a teacher and a
+student.
 
-A student token's state is compared with the mean of the teacher tokens that overlap its span; student tokens with none are
-masked out. Tokens of no text (padding, separators) overlap nothing, but the first tokens are each other's where both are
-special: both stand for the whole text. Equal token ids are each other's, special ones too.
+A student token's state is compared with the mean of the teacher tokens that overlap its span. Student tokens without one are
+masked out. Tokens without text (padding, separators) overlap nothing, but the two first tokens are aligned if both are special,
+because both represent the whole text. If the token ids of both texts are equal, tokens at equal positions are aligned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from alloykit.errors import AlloyError
 from alloykit.models.beginning import beginning
 
 Span = tuple[int, int, int]
-"""Which text of a pair, first character, character after the last; (-1, 0, 0) for a token of no text."""
+"""Text of the pair, first character, character after the last; (-1, 0, 0) for a token without text."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class TokenSpans:
 def spans_of(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None, max_length: int
 ) -> list[TokenSpans]:
-    """Ids and character spans of each text, truncated. AlloyError for a tokenizer that does not tell spans."""
+    """Ids and character spans of each text, truncated. AlloyError for a tokenizer without spans."""
     if not tokenizer.is_fast:
         raise AlloyError(
             expected=f"a fast tokenizer, which says where in the text each token stands, instead of {type(tokenizer).__name__}",
@@ -64,7 +64,7 @@ def overlaps(student: TokenSpans, teacher: TokenSpans) -> list[list[int]]:
         if whose < 0:
             found.append([])
             continue
-        # Spans ascend, so what ends before this token begins cannot overlap a later one.
+        # Spans ascend: a token that ends before this one begins cannot overlap a later one.
         while first < len(order) and (teacher.spans[order[first]][0], teacher.spans[order[first]][2]) <= (whose, a):
             first += 1
         mine = []
@@ -86,7 +86,7 @@ def alignment(
     sizes: tuple[int, int],
     left: tuple[bool, bool] = (False, False),
 ) -> Tensor:
-    """[B, L_s, L_t] float32: row l averages the teacher tokens of student token l; a row of zeros where there are none.
+    """[B, L_s, L_t] float32: row l averages the teacher tokens of student token l; zeros if there are none.
 
     `sizes`: L_s and L_t, the padded lengths. `left`: whether the student's and the teacher's padding is on the left.
     """

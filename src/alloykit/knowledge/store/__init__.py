@@ -1,1 +1,1 @@
-"""The teachers' outputs on the disk: shards, receipts, and what every file was made of."""
+"""The teachers' outputs on the disk: shards, receipts, and records of what every file was made of."""

@@ -1,7 +1,7 @@
-"""What was this made of? The one place that answers it, for every file and folder that is kept and taken up again.
+"""Records of what files and folders were made of, so that they can be reused safely.
 
-Whatever is kept has a record of what it was made of: a JSON object of settings and of fingerprints of texts and models. It is taken
-up again if the record is equal; otherwise it is computed anew (`cached_tensors`) or refused with the differences (`check_made`).
+A record is a JSON object of settings and of fingerprints of texts and models. If it equals the current inputs, the file is reused.
+Otherwise it is computed again (`cached_tensors`) or refused with the differences (`check_made`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.files import read_json, replace_atomic, write_json, writing
+from alloykit.files import file_errors, read_json, replace_atomic, write_json
 from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
@@ -28,7 +28,7 @@ _MISSING = object()
 
 
 def differing(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where two nested values differ: path, old, new. What only one of two mappings has counts as None in the other."""
+    """The places at which two nested values differ: path, old, new. A key that only one mapping has counts as None in the other."""
     if isinstance(before, dict) and isinstance(now, dict):
         for key in dict.fromkeys([*before, *now]):
             yield from differing(before.get(key), now.get(key), f"{where}.{key}" if where else str(key))
@@ -51,7 +51,7 @@ def _line(where: str, before: Any, now: Any) -> str:
 
 
 def what_differs(record: Path, made_of: MadeOf) -> list[str]:
-    """One line for each point of `made_of` in which the record differs; a point that it does not have differs. AlloyError."""
+    """One line for each key of `made_of` whose value in the record differs. A missing key differs. AlloyError."""
     before, now = recorded(record), _plain(made_of)
     return [
         line
@@ -61,7 +61,7 @@ def what_differs(record: Path, made_of: MadeOf) -> list[str]:
 
 
 def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str) -> None:
-    """AlloyError with the differences if something is recorded that was made of anything else."""
+    """AlloyError with the differences if the record has other inputs than `made_of`."""
     if record.exists() and (lines := what_differs(record, made_of)):
         refuse(lines, expected=expected, hint=hint)
 
@@ -75,7 +75,7 @@ def refuse(lines: list[str], *, expected: str, hint: str) -> None:
 
 
 def record_made(record: Path, made_of: MadeOf, *, anew: bool = False) -> None:
-    """Write down what something is made of, beside what is recorded already. `anew`: in place of it."""
+    """Add `made_of` to the record. `anew`: replace the record."""
     before = {} if anew else recorded(record)
     now = before | _plain(made_of)
     if anew or now != before:
@@ -83,7 +83,7 @@ def record_made(record: Path, made_of: MadeOf, *, anew: bool = False) -> None:
 
 
 def cached_tensors(path: Path, made_of: MadeOf, compute: Callable[[], Mapping[str, Tensor]]) -> dict[str, Tensor]:
-    """The tensors in `path` if they are whole and were made of the same; else they are computed and put there. AlloyError."""
+    """The tensors in `path` if the file is intact and was made of the same inputs; else they are computed and written there. AlloyError."""
     with suppress(SafetensorError):
         found = read_tensors(path)
         if found is not None and found[0] == _plain(made_of):
@@ -95,10 +95,10 @@ def cached_tensors(path: Path, made_of: MadeOf, compute: Callable[[], Mapping[st
 
 
 def read_tensors(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]] | None:
-    """What `cached_tensors` has put there, and what it was made of. None if there is nothing; SafetensorError if it is damaged."""
+    """What a file of `cached_tensors` was made of, and its tensors. None if there is no file; SafetensorError if it is damaged."""
     if not path.exists():
         return None
-    with writing(path):
+    with file_errors(path):
         if path.is_dir():
             raise IsADirectoryError(21, "Is a directory", str(path))
     with safetensors.safe_open(path, framework="pt") as file:
@@ -118,12 +118,12 @@ def _content(tensors: Mapping[str, Tensor]) -> str:
 
 
 def _plain(made_of: MadeOf) -> dict[str, Any]:
-    """As it is after it was written as JSON and read again."""
+    """The same values as after writing them as JSON and reading them again."""
     return dict(json.loads(json.dumps(made_of, default=str)))
 
 
 def recorded(record: Path) -> dict[str, Any]:
-    """What is recorded; nothing if there is no record. AlloyError for a damaged one."""
+    """The content of a record; empty if there is none. AlloyError for a damaged one."""
     if not record.exists():
         return {}
     found = read_json(record)

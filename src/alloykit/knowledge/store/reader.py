@@ -1,4 +1,4 @@
-"""Read the store back in any order: a text's row, whichever shard holds it."""
+"""Read the store in any order: the row of a text from any shard."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class StoredKnowledge:
     `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
     `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
 
-    What the texts need is copied once, row after row, into a temporary file, every checksum being verified on the way;
-    then a text is one read from that file, and memory holds four bytes per text.
+    The rows of the texts are copied once into a temporary file, and every checksum is verified. Then each text takes one read
+    from that file, and memory holds four bytes per text.
     """
 
     def __init__(

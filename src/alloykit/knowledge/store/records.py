@@ -1,4 +1,4 @@
-"""What the store's JSON files say, checked once, when they are read."""
+"""The store's JSON files. They are checked when they are read."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Manifest(Record):
 
 
 class Receipt(Record):
-    """The JSON file beside a unit. `made_of`: digest of what the teacher's records said when it was made."""
+    """The JSON file beside a unit. `made_of`: digest of the teacher's records at that time."""
 
     sha256: SHA256
     bytes: Annotated[StrictInt, Field(ge=0)]
@@ -39,7 +39,7 @@ class Receipt(Record):
 
 
 class TeacherRecord(Record):
-    """`teacher.json`: what every answer of a teacher depends on. `classes`, `width`: its labels and the size of its states."""
+    """`teacher.json`: what all outputs of a teacher depend on. `classes`, `width`: its labels and the size of its states."""
 
     weights: SHA256
     tokenizer: SHA256
@@ -61,8 +61,8 @@ class SamplingRecord(Record):
 RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord}
 
 
-def parse(kind: type[R], data: bytes, path: str) -> R:
-    """A record from the bytes of its file. AlloyError if it is no such record."""
+def parse_record(kind: type[R], data: bytes, path: str) -> R:
+    """A record from the bytes of its file. AlloyError if it is not a valid record."""
     try:
         return kind.model_validate_json(data)
     except ValidationError as error:

@@ -1,4 +1,4 @@
-"""Which row holds which text id: a sorted table of 128-bit numbers, 20 bytes per row."""
+"""The row of each text id: a sorted table of 128-bit numbers, 20 bytes per row."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class RowIndex:
         self._high, self._low, self._row = self._high[order], self._low[order], order
 
     def find(self, ids: Ids) -> np.ndarray[Any, Any]:
-        """The row of each id, −1 where it is not there. [m] int32."""
+        """The row of each id, −1 if there is none. [m] int32."""
         wanted = as_bytes(ids)
         found = np.full(len(wanted), -1, dtype=np.int32)
         for start in range(0, len(wanted), BLOCK):
@@ -41,7 +41,7 @@ class RowIndex:
         found = np.full(len(wanted), -1, dtype=np.int32)
         at = np.searchsorted(self._high, wanted[:, 0])
         open_ = np.arange(len(wanted))
-        while len(open_):  # more than once only where first halves collide
+        while len(open_):  # more than one round only if the first halves of ids are equal
             open_ = open_[at[open_] < len(self._high)]
             open_ = open_[self._high[at[open_]] == wanted[open_, 0]]
             hit = self._low[at[open_]] == wanted[open_, 1]

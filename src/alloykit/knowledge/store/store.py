@@ -1,4 +1,4 @@
-"""The knowledge store: append-only shards of safetensors, each with a receipt, and the identity of what made them.
+"""The store of the teachers' outputs: append-only shards of safetensors, each with a receipt, and records of what made them.
 
     manifest.json                              format, rows per shard, digest of the salt of the text ids
     shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
@@ -8,12 +8,12 @@
     teachers/NAME/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
     teachers/NAME/SHARD.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
 
-A file counts once its receipt (`.json` beside it: SHA-256, bytes) is there; the receipt is written last. New texts and
-new teachers add files and touch none.
+A file counts only with its receipt (`.json` beside it: SHA-256, bytes), which is written last. New texts and new teachers
+add files and change none.
 
 Several processes may fill one store at once, without a lock, on a local disk or a remote one. A shard is named after its texts, so that
-two processes that add the same texts write the same file, and others never the same. A text that two of them add at once has two
-rows; each process fills those that it chose, and a reader takes the first that is complete.
+two processes that add the same texts write the same file, and processes with other texts never do. A text that two processes add at
+once has two rows. Each process fills the rows that it chose, and a reader takes the first complete row.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.knowledge.store.artifacts import differing
-from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse
+from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse_record
 from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.units import parsed, wrong
@@ -50,9 +50,9 @@ class Store:
     def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
         self.storage = Storage(url)
         wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
-        self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # what this process has identified
+        self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # records that this process has compared
         if self.storage.exists("manifest.json"):
-            manifest = parse(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
+            manifest = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
             self._compare("the store", {k: getattr(manifest, k) for k in wanted}, wanted)
             shard_rows = manifest.shard_rows
         else:
@@ -66,10 +66,10 @@ class Store:
         return {name: self._ids(name) for name in self._shard_names(self.units("shards"))}
 
     def add(self, ids: Ids) -> list[str]:
-        """Give a row in new shards to every id; the first occurrence decides the order. The names of the shards."""
+        """Add a row in new shards for every id, in the order of first occurrence. Returns the names of the shards."""
         wanted = as_bytes(ids)
         fresh = wanted[RowIndex([wanted]).find(wanted) == np.arange(len(wanted))]
-        # Of those that count: one that a killed process has left half-written is written again under the same name.
+        # Only complete shards count: one that a killed process left incomplete is written again under the same name.
         number = 1 + max((int(name.split("-")[0]) for name in self._shard_names(self.units("shards"))), default=-1)
         made = []
         for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
@@ -90,10 +90,10 @@ class Store:
             raise self._corrupt(f"shards/{name}", "the ids of the texts that it is named after", "something else")
         return ids.numpy()
 
-    # Who made it
+    # Records
 
     def identify(self, teacher: str, kind: str, identity: Mapping[str, Any]) -> None:
-        """Record what a teacher's files depend on, or refuse if it differs from what the files that are there were made with.
+        """Record what a teacher's files depend on. AlloyError if the existing files were made with other values.
 
         kind: `teacher` (everything) or `sampling` (the passes).
         """
@@ -107,22 +107,22 @@ class Store:
             self._write_json(name, dict(identity))
         self._made_of[teacher, kind] = RECORDS[kind].model_validate(dict(identity)).model_dump()
 
-    def note(self, teacher: str, kind: str, about: Mapping[str, Any]) -> None:
-        """Keep something about a teacher, beside its files."""
+    def record_note(self, teacher: str, kind: str, about: Mapping[str, Any]) -> None:
+        """Store a note about a teacher beside its files."""
         self._write_json(f"teachers/{teacher}/{kind}.json", dict(about))
 
-    def is_noted(self, teacher: str, kind: str) -> bool:
+    def has_note(self, teacher: str, kind: str) -> bool:
         return self.storage.exists(f"teachers/{teacher}/{kind}.json")
 
     def identity(self, teacher: str, kind: str) -> dict[str, Any] | None:
-        """What is recorded of a teacher, `teacher` or `sampling`. None if there is nothing. AlloyError if it is damaged."""
+        """A teacher's record, `teacher` or `sampling`. None if there is none. AlloyError if it is damaged."""
         name = f"teachers/{teacher}/{kind}.json"
         if not self.storage.exists(name):
             return None
-        return parse(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
+        return parse_record(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
 
     def _made_with(self, teacher: str, unit_kind: str) -> str:
-        """Digest of what a unit of this teacher depends on: as this process has identified it, else as it is recorded."""
+        """Digest of what a unit of this teacher depends on: the record of this process, else that in the store."""
         return digest([self._made_of.get((teacher, k)) or self.identity(teacher, k) for k in _depends_on(unit_kind)])
 
     def _compare(self, whose: str, stored: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
@@ -131,7 +131,7 @@ class Store:
             raise AlloyError(
                 expected=f"outputs of {whose} made with {field} = {_short(new)}",
                 got=f"{field} = {_short(old)} in {self.storage.url}",
-                hint="It was made by another model, text reader or setting. Use another output or `--cache` folder, "
+                hint="They were made with another model, tokenizer or setting. Use another output or `--cache` folder, "
                 "or delete this one.",
             )
 
@@ -143,10 +143,10 @@ class Store:
         return {n.removesuffix(".json") for n in names if n.endswith(".json") and f"{n[:-5]}.safetensors" in names}
 
     def save(self, unit: str, tensors: Mapping[str, Tensor], **about: Any) -> None:
-        """Write a unit and then its receipt; whatever happens between leaves a unit that does not count yet."""
+        """Write a unit and then its receipt. A unit without a receipt does not count."""
         data = safetensors.torch.save({k: v.contiguous() for k, v in tensors.items()})
-        told = parsed(unit)
-        made_of = self._made_with(told.teacher, told.kind) if told else None
+        parts = parsed(unit)
+        made_of = self._made_with(parts.teacher, parts.kind) if parts else None
         self.storage.write(f"{unit}.safetensors", data)
         while True:
             receipt = {"sha256": hashlib.sha256(data).hexdigest(), "bytes": len(data), "made_of": made_of, **about}
@@ -154,10 +154,10 @@ class Store:
             found = self.storage.read(f"{unit}.safetensors")
             if found == data:
                 return
-            data = found  # another process wrote the same unit meanwhile: the receipt must be of what is there
+            data = found  # another process wrote the same unit meanwhile: the receipt must match the file
 
     def seconds(self, teacher: str) -> float:
-        """How long the units of a teacher took to compute, whoever computed them and when."""
+        """How many seconds the units of a teacher took to compute, in all processes."""
         return float(sum(self._receipt(f"teachers/{teacher}/{n}").seconds for n in self.units(f"teachers/{teacher}")))
 
     def load(self, unit: str) -> dict[str, Tensor]:
@@ -176,25 +176,25 @@ class Store:
             raise self._corrupt(unit, "safetensors in it", f"'{error}'") from error
 
     def answers(self, unit: str, rows: int) -> dict[str, Tensor]:
-        """A teacher's unit of a shard of so many rows, after it was checked that it holds what such a unit must hold, and that
-        it was made by the teacher, and with the sampling, that are recorded. AlloyError otherwise."""
-        told = parsed(unit)
-        about = self.identity(told.teacher, "teacher") if told else None
-        if told is None or about is None:
+        """A teacher's unit of a shard with this number of rows. AlloyError if it holds other tensors than such a unit, or if it was made
+        with another teacher or sampling than the recorded ones."""
+        parts = parsed(unit)
+        about = self.identity(parts.teacher, "teacher") if parts else None
+        if parts is None or about is None:
             raise AlloyError(
                 expected=f"a record of the teacher that made {unit} in {self.storage.url}",
                 got="none",
                 hint="Restore `teacher.json`, or delete the teacher's folder in the store and run again.",
             )
         receipt, tensors = self._load(unit)
-        if problem := wrong(tensors, told.kind, rows, TeacherRecord.model_validate(about)):
+        if problem := wrong(tensors, parts.kind, rows, TeacherRecord.model_validate(about)):
             raise self._corrupt(unit, *problem)
-        if receipt.made_of != self._recorded(told.teacher, told.kind):
+        if receipt.made_of != self._recorded(parts.teacher, parts.kind):
             raise AlloyError(
                 expected=f"{unit} in {self.storage.url} made by the teacher that is recorded there",
-                got="an answer of another one, or drawn with other settings",
+                got="outputs of another teacher, or sampled with other settings",
                 hint="Two processes may have filled this store with different teachers of one name. Delete "
-                f"{self.storage.path(f'teachers/{told.teacher}')} and run again.",
+                f"{self.storage.path(f'teachers/{parts.teacher}')} and run again.",
             )
         return tensors
 
@@ -202,13 +202,13 @@ class Store:
         return digest([self.identity(teacher, kind) for kind in _depends_on(unit_kind)])
 
     def _receipt(self, unit: str) -> Receipt:
-        return parse(Receipt, self.storage.read(f"{unit}.json"), self.storage.path(f"{unit}.json"))
+        return parse_record(Receipt, self.storage.read(f"{unit}.json"), self.storage.path(f"{unit}.json"))
 
     def _corrupt(self, unit: str, expected: str, got: str) -> AlloyError:
         return AlloyError(
             expected=f"{unit}.safetensors with {expected}",
             got=got,
-            hint="The file is corrupt, and it says which text stands in which row. "
+            hint="The file is corrupt, and without it the rows of the texts are unknown. "
             f"Delete the folder {self.storage.url} and run again."
             if unit.startswith("shards/")
             else f"The file is corrupt. Delete {self.storage.path(unit)}.json and run again: "
@@ -228,6 +228,6 @@ def _digest(ids: np.ndarray[Any, Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    """Fingerprints to their first twelve characters: enough to see that they differ."""
+    """A value for messages; of fingerprints the first twelve characters."""
     text = str(value)
     return f"{text[:12]}…" if len(text) == 64 else text

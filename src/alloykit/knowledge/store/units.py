@@ -1,4 +1,4 @@
-"""The files of a store: how they are called and what must be in them."""
+"""The files of a store: their names and what they must hold."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.knowledge.store.records import TeacherRecord
 
 CHUNK = 4  # passes in one unit of work
-PER_PASS_CLASSES = 64  # above that many classes, single passes are not kept, only their sum
+PER_PASS_CLASSES = 64  # with more classes only the sum of the passes is kept
 
 Kind = tuple[torch.dtype, tuple[int, ...]]
 
@@ -21,7 +21,7 @@ _NAME = re.compile(r"teachers/(?P<teacher>.+)/(?P<shard>[^/.]+)\.(?P<kind>logits
 
 @dataclass(frozen=True)
 class Unit:
-    """What a unit's name says: whose answers, to which shard, and of which kind."""
+    """The parts of a unit's name: teacher, shard and kind."""
 
     teacher: str
     shard: str
@@ -41,18 +41,18 @@ def pooled_unit(teacher: str, shard: str, layer: int) -> str:
 
 
 def texts_of(shard: str) -> str:
-    """The part of a shard's name that depends on its texts alone, and not on what was in the store before."""
+    """The part of a shard's name that depends only on its texts, and not on the store."""
     return shard.split("-", 1)[1]
 
 
 def parsed(unit: str) -> Unit | None:
-    """None for a unit that is no teacher's."""
+    """The parts of a unit's name; None for a unit that does not belong to a teacher."""
     found = _NAME.fullmatch(unit)
     return Unit(**found.groupdict()) if found else None
 
 
 def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRecord) -> tuple[str, str] | None:
-    """What a unit of this kind must hold and what it holds instead, or None if it is as it must be. `rows`: of its shard."""
+    """The required and the actual tensors of a unit as texts, or None if they agree. `rows`: of its shard."""
     kinds: dict[str, dict[str, Kind]] = {
         "logits": {"logits": (torch.float32, (rows, about.classes))},
         "pooled": {"pooled": (torch.float16, (rows, about.width))},

@@ -1,1 +1,1 @@
-"""Compute the teachers' outputs: what is pending, one shard after the other."""
+"""Compute the teachers' outputs that are missing, shard by shard."""

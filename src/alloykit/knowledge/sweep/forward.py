@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.losses.hidden import masked_mean
-from alloykit.models.forward import Advance, Budget, Run, over_texts
+from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
 from alloykit.teachers.hugging_face import Teacher
 
 
@@ -24,8 +24,8 @@ def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advan
 def plain_and_pooled(
     teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
 ) -> tuple[Tensor, Tensor]:
-    """The same, and of the same pass the mean of a text's token states per layer (1 is the first above the embeddings),
-    [layers, n, d_i] float16."""
+    """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
+    [n, C_i] float32 and [layers, n, d_i] float16."""
     classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
     lean = (
         nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
@@ -55,12 +55,12 @@ def _all(
     teacher: Teacher,
     encodings: Sequence[Any],
     budget: Budget,
-    run: Run,
+    run: RunBatch,
     passes: int,
     advance: Advance,
     width: int | None = None,
 ) -> Tensor:
-    return over_texts(
+    return forward_texts(
         run, encodings, teacher.model, teacher.tokenizer, device=teacher.device, width=width or len(teacher.info.labels),
-        budget=budget, who=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
+        budget=budget, name=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
     )  # fmt: skip

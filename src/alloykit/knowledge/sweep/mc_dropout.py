@@ -11,13 +11,13 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
-from alloykit.models.fast_dropout import FastMasks, all_caught
+from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
 from alloykit.progress import say
 from alloykit.teachers.hugging_face import Teacher
 
 
 class Sampler(Protocol):
-    """`name` goes into the store: knowledge sampled in another way is not mixed with it."""
+    """Samples distributions with dropout. `name` is recorded in the store, so that outputs of different samplers are not mixed."""
 
     name: str
 
@@ -38,7 +38,7 @@ class StockDropout:
 
 
 class ByteDropout:
-    """Masks from raw random bytes, for CPUs: the distribution of `StockDropout`, other random numbers, more speed."""
+    """Masks from raw random bytes, for CPUs: the same distribution as `StockDropout`, other random numbers, faster."""
 
     name = "bytes"
 
@@ -50,17 +50,17 @@ class ByteDropout:
 
 
 def choose_sampler(teacher: Teacher) -> Sampler:
-    """The fast sampler where it covers everything that the teacher's architecture drops; else stock dropout, and it says so."""
+    """The fast sampler if it covers all dropout of the teacher's architecture; else stock dropout, with a message."""
     if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
         return StockDropout()
-    if all_caught(teacher.model, teacher.batch(teacher.encode(["a"]))):
+    if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(["a"]))):
         return ByteDropout()
     say(f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
     return StockDropout()
 
 
 def key(seed: int, teacher: str, shard: str | int, chunk: int) -> int:
-    """The generator's seed for one unit of work, whoever computes it and whenever. 63 bits."""
+    """The generator's seed for one unit: the same in every process. 63 bits."""
     return int.from_bytes(hashlib.sha256(f"{seed}|{teacher}|{shard}|{chunk}".encode()).digest()[:8], "big") >> 1
 
 

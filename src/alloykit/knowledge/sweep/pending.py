@@ -16,7 +16,7 @@ from alloykit.knowledge.sweep.request import SweepOptions
 
 Positions = np.ndarray[Any, Any]
 Shards = dict[str, Positions]
-"""Per shard and row the position of its text in the table, −1 where the text is not in it."""
+"""Shard → per row the position of its text in the table, −1 if the table does not have it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class PendingShard:
 
 
 def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
-    """All that is wanted of a teacher for a shard."""
+    """All units of a teacher for a shard."""
     return [
         logits_unit(teacher, shard),
         *(pooled_unit(teacher, shard, layer) for layer in options.layers.get(teacher, ())),
@@ -44,10 +44,10 @@ def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
 
 
 def shards_for(store: Store, ids: Positions, names: Sequence[str], options: SweepOptions) -> Shards:
-    """The shards in which the texts have their rows, new ones where it must be. AlloyError if a text has no row after all.
+    """The shards with the rows of the texts; missing rows are added in new shards. AlloyError if a text still has no row.
 
-    A shard is taken if it lacks nothing, or if all of its texts are at hand, so that it can be filled. A text that is in no such
-    shard gets a row in a new one. So no row is ever filled whose text is not at hand, whatever another process adds meanwhile.
+    A shard is used if it is complete, or if the table has all of its texts, so that it can be filled. A text in no such shard gets
+    a row in a new one. So only rows are filled whose text is in the table, whatever other processes add meanwhile.
     """
     chosen, lacking = _choose(store, ids, names, options)
     if lacking.any():
@@ -88,7 +88,7 @@ def part_of(shards: Shards, part: tuple[int, int]) -> Shards:
 
 
 def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[PendingShard]:
-    """What is pending for one teacher."""
+    """The pending shards of one teacher."""
     complete = store.units(f"teachers/{teacher}")
     return [
         PendingShard(shard, at, [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete])

@@ -26,8 +26,8 @@ def prefetch(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
 
 
 class WriteBehind:
-    """Runs what it is given one after another in another thread, at most `WAITING` behind; the first error comes out at the
-    next call or at the end. Leaving the block waits for everything."""
+    """Runs calls one after another in another thread, with at most `WAITING` in the queue. The first error is raised at the next call or
+    at the end. At the end of the block all calls have finished."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="alloykit-write")

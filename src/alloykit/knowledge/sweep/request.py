@@ -1,4 +1,4 @@
-"""What is asked of every teacher in a sweep."""
+"""The options of a sweep for every teacher."""
 
 from __future__ import annotations
 

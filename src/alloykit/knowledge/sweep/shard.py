@@ -1,4 +1,4 @@
-"""One teacher's part of a sweep: compute what is missing, shard by shard, and write it."""
+"""One teacher's part of a sweep: compute and write the missing units, shard by shard."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def compute_shards(
     sampler: Sampler,
     advance: Advance,
 ) -> None:
-    """Compute the missing units of all shards: the next shard's tokens are made, and the last one's files written, meanwhile."""
+    """Compute the missing units of all shards. Meanwhile the next shard is tokenised and the files of the last one are written."""
     columns = ["text", "text_pair"] if texts.is_pair else ["text"]
     budget = Budget(options.tokens_per_batch)
 
@@ -81,7 +81,7 @@ def _compute(
 
 
 def _kept(sampled: Tensor) -> dict[str, Tensor]:
-    """What is stored of a chunk of passes, [CHUNK, R, C_i]: their sum and number, and single passes where they are small."""
+    """The stored tensors of a chunk of passes, [CHUNK, R, C_i]: sum and number of passes, and single passes if there are few classes."""
     tensors = {"probability_sum": sampled.sum(0), "passes": torch.full((sampled.shape[1],), CHUNK, dtype=torch.int32)}
     return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
 

@@ -27,7 +27,7 @@ def sweep(
     *,
     sampler: Sampler | None = None,
 ) -> None:
-    """Fill the store with everything that is missing for these texts. Killed and started again, it goes on.
+    """Compute all missing outputs for these texts. A killed sweep continues where it stopped.
 
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.

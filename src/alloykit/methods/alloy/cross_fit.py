@@ -1,48 +1,78 @@
-"""Two-fold cross-fitting: how confident the mixture may be, and whether its labels are stable (ours: Alloy, Eqs. 7, 10).
+"""Two-fold cross-fitting: how confident the routing may be, and whether the states can tell labels apart (ours: Alloy, Eqs. 9, 10).
 
-r′(x): by the mixture that was fitted to the half of the pool without x. c*(x): the label, or the background, that the mixture of all texts
-finds most likely.
+The pool is split in halves, and s′(x) are the scores of x by the mixture that was fitted to the half without x.
 
-    α = argmax_{0.02 ≤ α ≤ 1} mean_x log r′_{c*(x)}(x)                                                                       (7)
-    agreement = mean_x of [argmax_c r_c(x) = argmax_c r′_c(x)], weighted by 1 − r_0(x)                                       (10)
+    α = argmax_{0.02 ≤ α ≤ 1} mean_x log k′_{i*(x)}(x; α)          k′_i(x; α) = Σ_{c ∈ Y_i} softmax_c(α s′_c(x))                  (9)
+    skill = (hits − chance) / (1 − chance)                                                                                   (10)
 
-In D dimensions a mixture is nearly certain of everything, and wrong as often as its assumptions are. Eq. 7 tempers its posteriors until they are
-as confident as the two halves agree.
+i*(x): the teacher that the mixture of all texts finds most likely to know x. hits: how often the states alone, among the labels of i*(x),
+choose the label that i*(x) answers; chance: how often each teacher's most frequent answer would be right.
+
+In D dimensions a mixture is nearly certain of everything, and wrong as often as its assumptions are. Eq. 9 tempers it until it is as
+confident as the two halves agree. Eq. 10 measures the states where the answer is known: on the labels of one teacher. States that cannot tell
+these apart cannot tell teachers apart.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import torch
 from scipy.optimize import minimize_scalar
 from torch import Tensor
 
-from alloykit.methods.alloy.mixture import LabelMixture
+from alloykit.methods.alloy.mixture import LabelMixture, View
+from alloykit.methods.alloy.routing import knows_label
 
 SMALLEST = 0.02  # α
+ONE_ANSWER = 0.95  # of the texts have their teacher's most frequent answer: then nothing can be measured
 
 
-def cross_fit(z: Tensor, answers: Tensor, owners: Tensor, evidence: Tensor) -> Tensor:
-    """`LabelMixture.scores` of every text by the mixture that was fitted to the other half of them. [n, C + 1]"""
-    half = torch.arange(len(z)) % 2 == 0
-    scores = torch.empty(len(z), answers.shape[-1] + 1, dtype=z.dtype)
+@dataclass(frozen=True)
+class CrossFitted:
+    """By the mixture of the other half: `scores` (Eq. 6) and `state_scores` (Eq. 4, without log a). [n, C] each"""
+
+    scores: Tensor
+    state_scores: Tensor
+
+
+def cross_fit(view: View, owners: Tensor) -> CrossFitted:
+    """The scores of every text by the mixture that was fitted to the other half of the texts."""
+    half = torch.arange(len(view)) % 2 == 0
+    scores, by_states = torch.empty_like(view.answers), torch.empty_like(view.answers)
     for one, other in ((half, ~half), (~half, half)):
-        part = LabelMixture.fit(z[one], answers[one], owners, evidence[one])
-        scores[other] = part.scores(z[other], answers[other])
-    return scores
+        fitted, asked = LabelMixture.fit(view.part(one), owners), view.part(other)
+        scores[other] = fitted.scores(asked, owners)
+        by_states[other] = fitted.state_scores(asked) - asked.answers
+    return CrossFitted(scores, by_states)
 
 
-def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor) -> Tensor:
-    """α of Eq. 7, []. Both [n, C + 1]: by the mixture of all texts, and by that of the other half."""
-    most_likely = scores.argmax(-1)
+def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
+    """α of Eq. 9, []. scores, cross_fitted: [n, C], by the mixture of all texts and by that of the other half."""
+    teacher = knows_label(torch.softmax(scores, -1), owners).argmax(-1, keepdim=True)
 
-    def loss(alpha: float) -> float:  # convex
-        return float(torch.nn.functional.cross_entropy(alpha * cross_fitted, most_likely))
+    def loss(alpha: float) -> float:
+        known = knows_label(torch.softmax(alpha * cross_fitted, -1), owners).gather(1, teacher)
+        return -float(known.clamp(min=1e-12).log().mean())
 
     found = minimize_scalar(loss, bounds=(SMALLEST, 1.0), method="bounded", options={"xatol": 1e-4})
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 
-def label_agreement(scores: Tensor, cross_fitted: Tensor, r0: Tensor) -> float:
-    """Eq. 10, from the labels alone. Both [n, C + 1], r_0 [n]; 0 where every text is in the background."""
-    same = (scores[:, :-1].argmax(-1) == cross_fitted[:, :-1].argmax(-1)).double()
-    return float(((1 - r0) * same).sum() / (1 - r0).sum().clamp(min=1e-9))
+def teacher_agreement(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> float:
+    """The share of texts that both mixtures send to the same teacher."""
+    one, other = (knows_label(torch.softmax(s, -1), owners).argmax(-1) for s in (scores, cross_fitted))
+    return float((one == other).double().mean())
+
+
+def label_skill(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> float:
+    """Eq. 10. scores [n, C] by the mixture of all texts; by_states [n, C] of the other half's; answers [n, C]: log a."""
+    teacher = knows_label(torch.softmax(scores, -1), owners).argmax(-1)
+    elsewhere = ~owners[teacher]
+    answered = answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
+    chosen = by_states.masked_fill(elsewhere, -torch.inf).argmax(-1)
+    each = [answered[teacher == i].bincount() for i in range(len(owners))]
+    chance = sum(float(counts.max()) for counts in each if len(counts)) / len(scores)
+    if chance > ONE_ANSWER:
+        return 1.0
+    return (float((chosen == answered).double().mean()) - chance) / (1 - chance)

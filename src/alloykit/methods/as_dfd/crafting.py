@@ -1,4 +1,4 @@
-"""Embeddings that stand for no text, crafted so that a teacher answers a drawn class (AS-DFD)."""
+"""Craft embeddings, which belong to no text, for which a teacher predicts a given class (AS-DFD)."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def draw_hidden(e: Tensor, share: float) -> Tensor:
     return hidden
 
 
-def hidden_loss(predicted: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
+def self_supervised_loss(predicted: Tensor, embeddings: Tensor, hidden: Tensor) -> Tensor:
     """Mean over a sample's hidden positions and widths of (W h − e)². [B, L, d], [B, L, d], [B, L] bool → [B]."""
     each = ((predicted - embeddings) ** 2).mean(-1)
     mask = hidden.to(each)
@@ -84,7 +84,7 @@ def craft(
     options: AsDfdOptions,
     seed: int,
 ) -> Crafted:
-    """A new set for every class of every teacher, against the student as it is. AlloyError for embeddings of another width."""
+    """New embeddings for every class of every teacher, against the current student. AlloyError if the widths of the embeddings differ."""
     width = student.get_input_embeddings().weight.shape[1]
     for teacher in teachers:
         own = teacher.model.get_input_embeddings().weight.shape[1]
@@ -130,7 +130,7 @@ def _move(
             states = student(
                 inputs_embeds=e.masked_fill(hidden.unsqueeze(-1), 0.0), attention_mask=mask, output_hidden_states=True
             ).hidden_states[-1]
-            loss = loss - options.adversarial * hidden_loss(predict(states), e, hidden).mean()
+            loss = loss - options.adversarial * self_supervised_loss(predict(states), e, hidden).mean()
         (inner.grad,) = torch.autograd.grad(loss, [inner])
         optimizer.step()
     student.train(was)

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
-from alloykit.methods.as_dfd.crafting import CraftedCollator, craft, hidden_loss
+from alloykit.methods.as_dfd.crafting import CraftedCollator, craft, self_supervised_loss
 from alloykit.methods.as_dfd.options import AsDfdOptions
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.protocol import (
@@ -73,7 +73,7 @@ class AsDfd(Method):
         context: Context,
         seed: int,
     ) -> PhaseData:
-        """Embeddings for every class of every teacher, against the student as it then is."""
+        """Embeddings for every class of every teacher, against the current student."""
         crafted = craft(teachers, context.space, student, modules["predict"], self.options, seed)
         return PhaseData(crafted, CraftedCollator(crafted, self.options.hidden))
 
@@ -99,5 +99,5 @@ class AsDfd(Method):
         weight = inputs.modules["predict"].weight
         assert isinstance(weight, Tensor)
         predicted = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
-        own = hidden_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
+        own = self_supervised_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
         return answers | {"self": self.options.self_supervised * own}

@@ -1,1 +1,1 @@
-"""MUKA: the options, the equations of the paper in order, and beside them what is ours."""
+"""MUKA: the options, the equations of the paper in order, and our extensions in files of their own."""

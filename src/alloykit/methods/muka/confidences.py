@@ -1,9 +1,10 @@
-"""The confidence of every teacher: Eq. 13, and three forms that are comparable between teachers of different label counts (ours).
+"""The confidence of every teacher: Eq. 13, and five forms that are comparable between teachers of different label counts (ours).
 
 entropy      c_i = 1 − u_i / log C_i from p̄_i, the mean over the passes (Eqs. 7–9, 13); without passes from p_i
 percentile   the share of the pool on which the teacher is less confident (stats/calibration.py)
 mixture      the probability that the teacher knows the text, from two Gaussians on logit(c) over the pool (stats/calibration.py)
 density      from the teachers' early states (methods/muka/density.py)
+energy, max_logit    from the size of the logits (methods/muka/logit_confidences.py)
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.methods.early_states import MOST_TEXTS
 from alloykit.methods.muka.density import densities, fit_densities
+from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_confidences
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Rows, Source, chunks, sample
@@ -28,6 +30,8 @@ def fit_confidences(pool: Source, options: MukaOptions) -> dict[str, Tensor]:
         return {}
     if kind == "density":
         return fit_densities(sample(pool, MOST_TEXTS))
+    if kind == "energy" or kind == "max_logit":
+        return fit_logit_confidences(pool, kind)
     c = torch.cat([entropy_confidences(rows, options.passes) for rows in chunks(pool)])
     fit = calibration.fit_percentile if kind == "percentile" else calibration.fit_mixture
     return {f"{kind}.{i}": fit(c[:, i]) for i in range(c.shape[1])}
@@ -38,10 +42,12 @@ def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
     kind = options.confidence
     if kind == "density":
         return densities(rows, context.state)
+    if kind == "energy" or kind == "max_logit":
+        return logit_confidences(rows, context.state, kind)
     c = entropy_confidences(rows, options.passes)
     if kind == "entropy":
         return c
-    calibrate = calibration.percentile if kind == "percentile" else calibration.mixture
+    calibrate = calibration.percentile_confidence if kind == "percentile" else calibration.mixture_confidence
     fitted = [context.state[f"{kind}.{i}"].to(c.device) for i in range(c.shape[1])]
     return torch.stack([calibrate(c[:, i], fitted[i]) for i in range(c.shape[1])], dim=-1)
 

@@ -36,7 +36,7 @@ class Muka(Method):
     @property
     def needs(self) -> Needs:
         o = self.options
-        unused = o.by_density and o.probabilities == "deterministic"
+        unused = o.without_passes and o.probabilities == "deterministic"
         return Needs(passes=0 if unused else o.passes, dropout=o.dropout, pooled_states=o.by_density)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:

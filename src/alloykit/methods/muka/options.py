@@ -18,9 +18,10 @@ class MukaOptions(MethodOptions):
     """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""
     temperature: float = Field(0.2, gt=0)
     """τ of Eq. 12, soft mode only."""
-    confidence: Literal["entropy", "percentile", "mixture", "density"] = "entropy"
-    """entropy: c of Eq. 13; percentile and mixture make it comparable between teachers, over the pool; density: how similar a text's
-    early states are to those of a teacher's most confident texts (percentile, mixture and density are ours)."""
+    confidence: Literal["entropy", "percentile", "mixture", "density", "energy", "max_logit"] = "entropy"
+    """entropy: c of Eq. 13. The others are ours. percentile and mixture make it comparable between teachers, over the pool. density: how
+    similar a text's early states are to those of a teacher's most confident texts. energy: the log-sum-exp of a teacher's logits,
+    standardised per teacher over the pool; max_logit: the same for the largest logit. density, energy and max_logit need no Monte-Carlo passes."""
     probabilities: Literal["deterministic", "averaged"] = "deterministic"
     """What enters the target: p_i of the plain pass, or p̄_i averaged over the passes."""
     reweight: bool = True
@@ -39,6 +40,11 @@ class MukaOptions(MethodOptions):
     @property
     def by_density(self) -> bool:
         return self.confidence == "density"
+
+    @property
+    def without_passes(self) -> bool:
+        """Whether the confidence needs the pass without dropout only."""
+        return self.confidence in ("density", "energy", "max_logit")
 
     @model_validator(mode="after")
     def _consistent(self) -> MukaOptions:

@@ -1,4 +1,4 @@
-"""What MUKA warns of."""
+"""MUKA's warnings."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from alloykit.methods.requirements import unequal_counts
 
 
 def muka_warnings(space: LabelSpace, options: MukaOptions) -> list[str]:
-    """Where label counts differ much: normalised entropy is not comparable between these teachers."""
+    """A warning if the numbers of labels differ much: normalised entropy is then not comparable between the teachers."""
     unequal = unequal_counts(space)
     if options.confidence != "entropy" or unequal is None:
         return []

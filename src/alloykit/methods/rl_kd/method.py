@@ -31,9 +31,9 @@ from alloykit.methods.distillation import (
     teacher_losses,
     true_labels,
 )
-from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, SkippedStep, State, Step
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Phase, SkippedStep, State, Step, TextStates
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
-from alloykit.methods.rl_kd.policy import Policy, features, score, standardise
+from alloykit.methods.rl_kd.policy import Policy, features, score_gradient, standardise
 from alloykit.outputs import Rows, Source, chunks, sample
 
 PRETRAIN, JOINT = "pretrain", "joint"
@@ -46,7 +46,7 @@ SEEN, BATCH = 20_000, 32  # texts of the pool that the policy sees beforehand, a
 
 class RLKDOptions(DistillationOptions):
     reward: Literal["improvement", "reward1", "reward2", "reward3"] = "improvement"
-    """What a selection is praised for; reward1 to reward3 are Eq. 7's."""
+    """The reward of a selection; reward1 to reward3 are those of Eq. 7."""
     schedule: Literal["alternate", "algorithm2"] = "alternate"
     """alternate: one step of the student, one of the policy (with `improvement` the policy learns from every student's step);
     algorithm2: an epoch of student steps, then the policy from their history."""
@@ -86,7 +86,7 @@ class RLKD(Method):
     @property
     def needs(self) -> Needs:
         validation = self.options.reward == "reward3"
-        return Needs(labels=True, text_states=self.options.encoder, validation=validation)
+        return Needs(labels=True, text_states=TextStates(self.options.encoder), validation=validation)
 
     @property
     def batch_coupled(self) -> bool:
@@ -123,15 +123,13 @@ class RLKD(Method):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         rows, policy = inputs.rows, cast("Policy", inputs.modules["policy"])
-        if (
-            inputs.phase.name == PRETRAIN or not inputs.training
-        ):  # checks measure against all teachers: no chance in them
+        if inputs.phase.name == PRETRAIN or not inputs.training:  # checks use all teachers, so that they are not random
             actions = rows.teachers[0].logits.new_ones(len(true_labels(rows)), len(rows.teachers))
         else:
             actions = policy.draw(self._state(rows, inputs.context))
-            before = inputs.answer() if self.options.reward == "improvement" else inputs.student.logits.detach()
-            policy.remember(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
-            if self._policys_turn(policy):
+            before = inputs.eval_logits() if self.options.reward == "improvement" else inputs.student.logits.detach()
+            policy.store_batch(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
+            if self._is_policy_step(policy):
                 return SkippedStep(ce=label_loss(inputs).detach())
         from_teachers, chosen = self._from_teachers(actions, rows, inputs.context, inputs.student.logits)
         alpha, share = self.options.alpha, chosen.sum().clamp(min=1) / len(chosen)
@@ -142,14 +140,14 @@ class RLKD(Method):
         policy = cast("Policy", step.modules["policy"])
         if step.phase.name == PRETRAIN:
             return
-        actions, before = policy.recall()
+        actions, before = policy.stored_batches()
         policy.count(actions, torch.cat([true_labels(rows) for rows in step.rows]))
         at_once = self.options.schedule == "alternate"
-        if not at_once or self.options.reward == "improvement" or self._policys_turn(policy):
+        if not at_once or self.options.reward == "improvement" or self._is_policy_step(policy):
             state = torch.cat([self._state(rows, step.context) for rows in step.rows])
             policy.collect(*self._gradient(policy, state, actions, self._rewards(step, actions, before)))
         if at_once or step.last_of_epoch:
-            policy.climb(self.options.policy_learning_rate)
+            policy.apply_gradient(self.options.policy_learning_rate)
         policy.end_step()
         if step.logs:
             step.log(policy.shares())
@@ -186,9 +184,9 @@ class RLKD(Method):
     def _policy(self, mean: Tensor, context: Context) -> Policy:
         return Policy(len(mean), len(context.space.teachers), context.space.size)
 
-    def _policys_turn(self, policy: Policy) -> bool:
+    def _is_policy_step(self, policy: Policy) -> bool:
         o = self.options
-        return o.schedule == "alternate" and o.reward != "improvement" and policy.odd
+        return o.schedule == "alternate" and o.reward != "improvement" and policy.is_odd_step
 
     def _state(self, rows: Rows, context: Context) -> Tensor:
         mean, spread = context.state["mean"], context.state["spread"]
@@ -196,13 +194,13 @@ class RLKD(Method):
         return (f - mean.to(f)) / spread.to(f)
 
     def _from_teachers(self, actions: Tensor, rows: Rows, context: Context, logits: Tensor) -> tuple[Tensor, Tensor]:
-        """T² L_DL of each text and whether anybody teaches it. [B], [B]"""
+        """T² L_DL of each text and whether a teacher is selected for it. [B], [B]"""
         target = mixture(_shares(actions), rows, context.space, self.options.temperature)
         return soft_cross_entropy(target, logits, self.options.temperature), (actions.sum(-1) > 0).to(logits)
 
     def _rewards(self, step: Step, actions: Tensor, before: Tensor) -> Tensor:
         """r_j of each text of the step, [n]. The rewards of Eq. 7 are the whole step's, the same for each of its texts."""
-        logits = torch.cat([step.answer(batch) for batch in step.batches])
+        logits = torch.cat([step.eval_logits(batch) for batch in step.batches])
         labels = torch.cat([true_labels(rows) for rows in step.rows])
         ce = functional.cross_entropy(logits, labels, reduction="none")
         if self.options.reward == "improvement":
@@ -222,24 +220,26 @@ class RLKD(Method):
             )
         if self.options.reward == "reward3":
             policy = cast("Policy", step.modules["policy"])
-            if policy.measures(self.options.validate_every):
+            if policy.should_measure(self.options.validate_every):
                 policy.accuracy.fill_(step.validation_accuracy())
             reward = self.options.gamma * reward + (1 - self.options.gamma) * policy.accuracy
         return reward.expand(len(actions))
 
     def _gradient(self, policy: Policy, state: Tensor, actions: Tensor, rewards: Tensor) -> tuple[Tensor, Tensor]:
-        """Eq. 8's gradient for A and b: the mean over the texts for which somebody was selected."""
+        """Eq. 8's gradient for A and b: the mean over the texts with a selected teacher."""
         chosen = actions.sum(-1) > 0
         if not bool(chosen.any()):
             return torch.zeros_like(policy.weight), torch.zeros_like(policy.bias)
         state, actions, rewards = state[chosen], actions[chosen], rewards.to(state)[chosen]
         advantage = policy.advantage(rewards) if self.options.baseline else rewards
-        pull = advantage.unsqueeze(-1) * score(policy.selects(state), actions, self.options.score) / len(rewards)
+        pull = (
+            advantage.unsqueeze(-1) * score_gradient(policy.selects(state), actions, self.options.score) / len(rewards)
+        )
         return pull.T @ state, pull.sum(0)
 
     def _learn(self, policy: Policy, state: Tensor, actions: Tensor, rewards: Tensor) -> None:
         policy.collect(*self._gradient(policy, state, actions, rewards))
-        policy.climb(self.options.policy_learning_rate)
+        policy.apply_gradient(self.options.policy_learning_rate)
 
 
 def _shares(actions: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""RL-KD's agents: logistic regressions on the state, one per teacher, and what they remember of a step and of the training."""
+"""RL-KD's agents: one logistic regression on the state per teacher, and their memory of a step and of the training."""
 
 from __future__ import annotations
 
@@ -55,25 +55,25 @@ class Policy(nn.Module):
         return torch.bernoulli(self.selects(state), generator=generator)
 
     @property
-    def odd(self) -> bool:
+    def is_odd_step(self) -> bool:
         return int(self.steps) % 2 == 1
 
-    def remember(self, actions: Tensor, losses: Tensor) -> None:
-        """Of one batch of the step: what was sampled, and the student's loss on each text before it."""
+    def store_batch(self, actions: Tensor, losses: Tensor) -> None:
+        """Store one batch of the step: the sampled actions, and the student's loss on each text before the step."""
         self._actions.append(actions)
         self._losses.append(losses)
 
-    def recall(self) -> tuple[Tensor, Tensor]:
+    def stored_batches(self) -> tuple[Tensor, Tensor]:
         """Actions [n, N] and losses [n] of all batches of the step."""
         return torch.cat(self._actions), torch.cat(self._losses)
 
     def end_step(self) -> None:
-        """Forget it, and count it."""
+        """Clear the stored batches and count the step."""
         self._actions, self._losses = [], []
         self.steps += 1
 
-    def measures(self, every: int) -> bool:
-        """Whether so many steps have passed since this was last true."""
+    def should_measure(self, every: int) -> bool:
+        """Whether at least `every` steps have passed since this was last true."""
         due = int(self.measured) < 0 or int(self.steps) - int(self.measured) >= every
         if due:
             self.measured.copy_(self.steps)
@@ -92,8 +92,8 @@ class Policy(nn.Module):
         self.gradient += weight.to(self.gradient)
         self.gradient_bias += bias.to(self.gradient)
 
-    def climb(self, rate: float) -> None:
-        """θ ← θ + β · what was collected."""
+    def apply_gradient(self, rate: float) -> None:
+        """θ ← θ + β · the accumulated gradient."""
         self.weight += rate * self.gradient
         self.bias += rate * self.gradient_bias
         self.gradient.zero_()
@@ -109,7 +109,7 @@ class Policy(nn.Module):
         )
 
     def shares(self) -> dict[str, float]:
-        """Since the last call: how often each teacher was selected, and no teacher was."""
+        """Since the last call: how often each teacher was selected, and how often none."""
         *selected, none, n = self.recent.tolist()
         self.recent.zero_()
         return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_nobody": none / max(n, 1)}
@@ -140,7 +140,7 @@ def standardise(values: Tensor) -> tuple[Tensor, Tensor]:
     return values.mean(0), torch.where(spread > 1e-6, spread, torch.ones_like(spread))
 
 
-def score(probabilities: Tensor, actions: Tensor, kind: Literal["log", "paper"]) -> Tensor:
+def score_gradient(probabilities: Tensor, actions: Tensor, kind: Literal["log", "paper"]) -> Tensor:
     """∂ log π(a) / ∂ logit = a − π, or ∂ π(a) / ∂ logit = ± π (1 − π). [B, N]"""
     if kind == "log":
         return actions - probabilities

@@ -1,4 +1,4 @@
-"""StrataNet's parts that stand alone: blocks of layers, confidence of every block, and whether the amalgam collapses."""
+"""Independent parts of StrataNet: blocks of layers, the confidence of every block, and signs of collapsed states."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods.layers import uniform
 from alloykit.methods.protocol import Context, State
 from alloykit.outputs import Rows, TeacherRows, chunks
-from alloykit.stats.mahalanobis import Gaussians, logistic
+from alloykit.stats.mahalanobis import Gaussians, fit_logistic
 
 FEWEST = 8  # own texts of a teacher, in each half
 
@@ -70,7 +70,7 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
             gaussians = Gaussians.fit(z[fitted, b], classes, others=(z[ground, b], grounds))
             both = z[torch.cat([held, away]), b]
             scores = gaussians.relative(both) if relative else gaussians.distance(both)
-            found |= gaussians.state(f"{i}.{b}") | {f"{i}.{b}.curve": logistic(scores, is_own)}
+            found |= gaussians.state(f"{i}.{b}") | {f"{i}.{b}.curve": fit_logistic(scores, is_own)}
     return found
 
 

@@ -1,4 +1,4 @@
-"""StrataNet: amalgamation block by block, weighed by how far a text is from what each teacher knows (Vijayaraghavan et al. 2024).
+"""StrataNet: amalgamation block by block, weighted by the distance of a text from each teacher's training classes (Vijayaraghavan et al. 2024).
 
 Per teacher i and block b, z_i^b(x): mean over tokens, then over the block's layers. OOD score and confidence (Eqs. 2–4):
 
@@ -120,7 +120,7 @@ class StrataNet(Method):
         return torch.sigmoid(self.log_odds(rows, context)).clamp(CLIP, 1 - CLIP).float()
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        """Targets with ĉ. Whose a text is (the teachers' weights) is told without the clip, which makes ties."""
+        """Targets with ĉ. The teachers' weights are computed without the clip, which would make ties."""
         last = self.log_odds(rows, context)[..., -1]
         clipped = last.clamp(-LIMIT, LIMIT)
         shares = torch.softmax(clipped / self.options.sharpness, -1).float()
@@ -144,7 +144,7 @@ class StrataNet(Method):
             merged = part(h, c[..., b])
             own = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
             inter.append(normalised_distance(merged.detach(), own))
-            learns.append(part.own_loss(merged, h, c[..., b], inputs.target.targets.to(dtype)))
+            learns.append(part.reconstruction_loss(merged, h, c[..., b], inputs.target.targets.to(dtype)))
         groups = context.space.components().to(student.logits.device)
         out = grouped_kl(inputs.target.targets, student.logits, groups, o.temperature)
         return {
@@ -154,7 +154,7 @@ class StrataNet(Method):
         }
 
     def after_step(self, step: Step) -> None:
-        """Note how alike the A^b of different texts are, and of how many dimensions, in the worst block: a collapse shows here."""
+        """Log the similarity and the effective rank of the A^b of different texts in the worst block, to detect a collapse."""
         if not step.logs:
             return
         parts, rows = cast("list[Amalgamation]", step.modules["blocks"]), step.rows[-1]
@@ -220,7 +220,7 @@ class Amalgamation(nn.Module):
         merged: Tensor = self.layer(sequence)[:, 0]
         return merged
 
-    def own_loss(self, merged: Tensor, states: list[Tensor], c: Tensor, target: Tensor) -> Tensor:
+    def reconstruction_loss(self, merged: Tensor, states: list[Tensor], c: Tensor, target: Tensor) -> Tensor:
         """Σ_i c_i ‖D_i(A) − h_i‖² / (d_i Σ_i c_i) + KL(T ‖ softmax(head(A))). [B]"""
         shares = c / c.sum(-1, keepdim=True)
         far = [

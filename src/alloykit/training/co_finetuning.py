@@ -1,4 +1,4 @@
-"""Several encoders under one shared head, fine-tuned at once: MT-BERT's co-finetuning (Wu et al. 2021, §2.1)."""
+"""Co-finetuning: several encoders are fine-tuned together under one shared head (MT-BERT; Wu et al. 2021, §2.1)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from alloykit.models.tokens import encode, pad
 from alloykit.outputs import Rows, Source
 from alloykit.training.dataset import Collator
 
-Batch = Mapping[str, Tensor]
+TokenBatch = Mapping[str, Tensor]
 
 
-class Together(nn.Module):
-    """Encoders with a tokenizer each and one head. forward → logits [B, N, C], from one batch of token ids per encoder."""
+class CoFinetunedEncoders(nn.Module):
+    """N encoders, each with its own tokenizer, and one shared head. forward → logits [B, N, C], from one batch of token ids per encoder."""
 
     def __init__(self, encoders: Sequence[Any], head: PooledHead) -> None:
         super().__init__()
@@ -31,7 +31,7 @@ class Together(nn.Module):
         self.head, self.config = head, encoders[0].config
 
     def forward(
-        self, input_ids: Tensor, attention_mask: Tensor, others: Sequence[Batch], **rest: Any
+        self, input_ids: Tensor, attention_mask: Tensor, others: Sequence[TokenBatch], **rest: Any
     ) -> SequenceClassifierOutput:
         types = {key: rest[key] for key in ("token_type_ids",) if key in rest}
         batches: list[Any] = [{"input_ids": input_ids, "attention_mask": attention_mask, **types}, *others]
@@ -42,16 +42,16 @@ class Together(nn.Module):
 
     def split(self) -> list[PooledClassifier]:
         """Each encoder as a classifier of its own; all have the same head."""
-        found = []
+        classifiers = []
         for encoder, widen in zip(self.encoders, self.maps, strict=True):
-            one = PooledClassifier(encoder, self.head)
-            one.to_shared = widen
-            found.append(one)
-        return found
+            classifier = PooledClassifier(encoder, self.head)
+            classifier.to_shared = widen
+            classifiers.append(classifier)
+        return classifiers
 
 
 class CoFinetuning(Method):
-    """Σ_i CE(y, y_i). It makes teachers, so it is not among the methods that make students."""
+    """Σ_i CE(y, y_i). It trains teachers, so it is not in the registry of methods that train students."""
 
     name = "together"
     title = "Co-finetuning"
@@ -73,8 +73,8 @@ class CoFinetuning(Method):
         }
 
 
-class TogetherCollator(Collator):
-    """The first tokenizer's tokens are in the dataset; the others read the texts here."""
+class CoFinetuningCollator(Collator):
+    """The dataset holds the first tokenizer's tokens. The other tokenizers read the texts here."""
 
     def __init__(self, tokenizers: Sequence[Any], lengths: Sequence[int], texts: Texts, source: Source) -> None:
         super().__init__(tokenizers[0], source)
@@ -82,6 +82,6 @@ class TogetherCollator(Collator):
         self.columns = ["text", "text_pair"] if texts.is_pair else ["text"]
 
     def __call__(self, features: Sequence[dict[str, Any]]) -> dict[str, Any]:
-        shown = self.texts.table.take([f["row"] for f in features], self.columns)
-        batches = [pad(t, encode(t, shown["text"], shown.get("text_pair"), n)) for t, n in self.others]
+        texts = self.texts.table.take([f["row"] for f in features], self.columns)
+        batches = [pad(t, encode(t, texts["text"], texts.get("text_pair"), n)) for t, n in self.others]
         return super().__call__(features) | {"others": batches}

@@ -1,4 +1,4 @@
-"""What was given becomes parts with rows: hub data sets, lists, and the files of a folder."""
+"""Open a source of texts as raw tables, before their rows are checked: hub data sets, lists, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -8,60 +8,64 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data.limits import cells_of
-from alloykit.data.readers import FORMATS, Part, file_part, format_of, keys_of, pick
+from alloykit.data.readers import FORMATS, RawTable, all_keys, format_of, read_file, select_columns
 from alloykit.data.texts_options import HUB_ID, ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.names import near, quoted, short
+from alloykit.names import nearest_name, quoted, short
 
 
-def rows_of(parts: Iterable[Part], columns: Mapping[str, str]) -> Iterator[tuple[Part, Sequence[Any]]]:
-    for part in parts:
+def rows_of(tables: Iterable[RawTable], columns: Mapping[str, str]) -> Iterator[tuple[RawTable, Sequence[Any]]]:
+    """All rows, each with its table. columns: role → column. AlloyError for a table without one of the columns."""
+    for table in tables:
         for role, name in columns.items():
-            _require(part, role, name, set(columns.values()))
-        for row in part.rows:
-            yield part, row
+            _check_column(table, role, name, set(columns.values()))
+        for row in table.rows:
+            yield table, row
 
 
-def _require(part: Part, role: str, name: str, used: set[str]) -> None:
-    if part.columns.count(name) == 1:
+def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None:
+    if table.columns.count(name) == 1:
         return
-    shown = quoted(part.columns) or "none"
-    if name in part.columns:
-        raise AlloyError(expected=f"one column '{name}'", got=f"columns {shown} in {part.where}")
-    spare = [str(column) for column in part.columns if column not in used]
-    likely = near(name, spare)
+    listed = quoted(table.columns) or "none"
+    if name in table.columns:
+        raise AlloyError(expected=f"one column '{name}'", got=f"columns {listed} in {table.where}")
+    spare = [str(column) for column in table.columns if column not in used]
+    likely = nearest_name(name, spare)
     guess = short(likely or next(iter(spare), ""))
     hint = f"Set `{role}: {guess}`" + ("." if likely else " if that is the column to read.") if spare else ""
-    if len(part.columns) == 1 and part.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
+    if len(table.columns) == 1 and table.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
         hint += " If the first line is a text, put a header line before it, or use the ending .txt."
-    raise AlloyError(expected=f"a column '{name}'", got=f"columns {shown} in {part.where}", hint=hint)
+    raise AlloyError(expected=f"a column '{name}'", got=f"columns {listed} in {table.where}", hint=hint)
 
 
-def parts_of(given: Any, options: ColumnOptions, wanted: list[str], skipped: list[str]) -> Iterator[Part]:
-    """Open what was given, one part at a time; names of files that are passed over are added to `skipped`."""
+def raw_tables(source: Any, options: ColumnOptions, wanted: list[str], skipped: list[str]) -> Iterator[RawTable]:
+    """Open a source, one table at a time. Names of files with another ending are added to `skipped`.
+
+    source: a path, a hub id, a list or a Dataset. wanted: the columns to read. AlloyError for anything else.
+    """
     import datasets
 
-    if isinstance(given, datasets.Dataset):
-        yield _dataset_part(given, wanted, "the data set")
-    elif isinstance(given, Path):
-        if not os.path.exists(given):  # no OSError for a name that is too long, such as a text
-            raise _missing(given)
-        if isinstance(options, TextsOptions) and (given / "dataset_dict.json").is_file():
-            given = given / options.split
-        if (given / "state.json").is_file():  # written by Dataset.save_to_disk
-            yield _dataset_part(_saved(given), wanted, f"'{given}'")
+    if isinstance(source, datasets.Dataset):
+        yield _dataset_table(source, wanted, "the data set")
+    elif isinstance(source, Path):
+        if not os.path.exists(source):  # no OSError for a name that is too long, such as a text
+            raise _missing_path(source)
+        if isinstance(options, TextsOptions) and (source / "dataset_dict.json").is_file():
+            source = source / options.split
+        if (source / "state.json").is_file():  # written by Dataset.save_to_disk
+            yield _dataset_table(_load_saved(source), wanted, f"'{source}'")
             return
-        for path in _files(given, skipped) if given.is_dir() else [given]:
-            yield file_part(path, wanted)
-    elif isinstance(given, str) and isinstance(options, TextsOptions):
-        yield _dataset_part(_from_hub(options), wanted, f"the data set '{given}'")
-    elif isinstance(given, Sequence) and not isinstance(given, (bytes, bytearray)):
-        yield _list_part(given, wanted)
+        for path in _text_files(source, skipped) if source.is_dir() else [source]:
+            yield read_file(path, wanted)
+    elif isinstance(source, str) and isinstance(options, TextsOptions):
+        yield _dataset_table(_from_hub(options), wanted, f"the data set '{source}'")
+    elif isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray)):
+        yield _list_table(source, wanted)
     else:
-        splits = f" with splits {quoted(given)}" if isinstance(given, Mapping) else ""
+        splits = f" with splits {quoted(source)}" if isinstance(source, Mapping) else ""
         raise AlloyError(
             expected="a path, a hub id, a list of strings, pairs or dicts, or a datasets.Dataset",
-            got=f"{type(given).__name__}{splits}",
+            got=f"{type(source).__name__}{splits}",
             hint="Choose one split, such as data['train']." if splits else "",
         )
 
@@ -79,12 +83,12 @@ def _from_hub(options: TextsOptions) -> Any:
         ) from error
 
 
-def _saved(folder: Path) -> Any:
+def _load_saved(folder: Path) -> Any:
     import datasets
 
     try:
         return datasets.load_from_disk(str(folder))
-    except Exception as error:  # damaged metadata raises whatever its first reader raises
+    except Exception as error:  # damaged metadata can raise any exception
         raise AlloyError(
             expected=f"a data set that `save_to_disk` wrote, in '{folder}'",
             got=f"{type(error).__name__}: {str(error).strip()[:200] or 'no details'}",
@@ -92,7 +96,7 @@ def _saved(folder: Path) -> Any:
         ) from error
 
 
-def _dataset_part(data: Any, wanted: list[str], where: str) -> Part:
+def _dataset_table(data: Any, wanted: list[str], where: str) -> RawTable:
     def rows() -> Iterator[Sequence[Any]]:
         first = 0
         for batch in data.select_columns(wanted).with_format("arrow").iter(batch_size=1000):
@@ -100,13 +104,13 @@ def _dataset_part(data: Any, wanted: list[str], where: str) -> Part:
             first += batch.num_rows
 
     names = {name: list(f.names) for name, f in data.features.items() if hasattr(f, "names")}
-    return Part(where, list(data.column_names), rows(), names)
+    return RawTable(where, list(data.column_names), rows(), names)
 
 
-def _list_part(items: Sequence[Any], wanted: list[str]) -> Part:
+def _list_table(items: Sequence[Any], wanted: list[str]) -> RawTable:
     where, first = "the list", next((item for item in items if item is not None), None)
     if not isinstance(first, (Mapping, list, tuple)):
-        return Part(where, ["text"], ((item,) for item in items))
+        return RawTable(where, ["text"], ((item,) for item in items))
     kind: Any = Mapping if isinstance(first, Mapping) else (list, tuple)
     for number, item in enumerate(items):
         if item is not None and (not isinstance(item, kind) or (kind is not Mapping and len(item) != 2)):
@@ -114,12 +118,12 @@ def _list_part(items: Sequence[Any], wanted: list[str]) -> Part:
             raise AlloyError(expected=expected, got=f"{type(item).__name__} at position {number}")
     if kind is not Mapping:
         pairs = (dict(zip(("text", "text_pair"), item or (None, None), strict=True)) for item in items)
-        return Part(where, ["text", "text_pair"], pick(pairs, wanted))
+        return RawTable(where, ["text", "text_pair"], select_columns(pairs, wanted))
     records = [item or {} for item in items]
-    return Part(where, keys_of(records), pick(records, wanted))
+    return RawTable(where, all_keys(records), select_columns(records, wanted))
 
 
-def _files(folder: Path, skipped: list[str]) -> list[Path]:
+def _text_files(folder: Path, skipped: list[str]) -> list[Path]:
     visible = sorted(p for p in folder.iterdir() if not p.name.startswith((".", "_")))
     files = [path for path in visible if path.is_file() and format_of(path) in FORMATS]
     skipped.extend(path.name for path in visible if path not in files)
@@ -129,19 +133,19 @@ def _files(folder: Path, skipped: list[str]) -> list[Path]:
     return files
 
 
-def _holds_something(path: Path) -> bool:
-    """False for a folder without visible files, such as an output that was just made: no texts can be there."""
+def _may_hold_texts(path: Path) -> bool:
+    """False for a folder without visible files, such as an output folder that was just made."""
     try:
         return not path.is_dir() or any(not p.name.startswith(".") for p in path.iterdir())
     except OSError:
         return True
 
 
-def _missing(path: Path) -> AlloyError:
+def _missing_path(path: Path) -> AlloyError:
     parent = next((folder for folder in path.parents if os.path.isdir(folder)), path.parent)
-    there = sorted(p.name for p in parent.iterdir() if _holds_something(p)) if os.path.isdir(parent) else []
-    likely = near(path.name, there)
-    hint = f"Did you mean '{likely}'?" if likely else f"In '{parent}': {quoted(there) or 'no files'}."
+    names = sorted(p.name for p in parent.iterdir() if _may_hold_texts(p)) if os.path.isdir(parent) else []
+    likely = nearest_name(path.name, names)
+    hint = f"Did you mean '{likely}'?" if likely else f"In '{parent}': {quoted(names) or 'no files'}."
     if HUB_ID.fullmatch(str(path)):
         hint += f" For a data set on the hub write `dataset: {path}`."
     return AlloyError(expected="an existing file or folder", got=f"nothing at '{path}'", hint=hint)

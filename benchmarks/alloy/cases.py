@@ -1,0 +1,148 @@
+"""One setting and pool of a table: Alloy, perfect routing, and the best rival, which is chosen after the fact in every cell."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from benchmarks.alloy import students, targets
+from benchmarks.alloy.methods import CORE, PASSES, RIVAL_STUDENTS, RIVALS, TITLES
+from benchmarks.alloy.scores import Bits, balanced, bits
+from benchmarks.alloy.settings import CHOICE, by_set, in_order
+from benchmarks.harness.results import numbers
+from benchmarks.harness.sections import Cells
+from benchmarks.harness.settings import Setting
+from benchmarks.harness.summary import difference
+
+NO_GAP = 0.01  # where perfect routing gains less than a point, a share of it says nothing
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A method's answers to the test texts of one setting, pool and seed. `right`: [n] bool, `labels`: [n]."""
+
+    right: Bits
+    labels: Bits
+
+    @property
+    def accuracy(self) -> float:
+        return float(self.right.mean())
+
+    @property
+    def balanced(self) -> float:
+        return balanced(self.right, self.labels)
+
+
+Outcomes = Mapping[int, Mapping[str, Outcome]]  # by seed and method
+
+
+@dataclass(frozen=True)
+class Case:
+    """`outcomes`: of the seeds that have Alloy, perfect routing and all rivals; it is not empty."""
+
+    setting: Setting
+    pool: str
+    rivals: Sequence[str]
+    outcomes: Outcomes
+
+    @property
+    def chosen(self) -> bool:
+        """Whether this is one of the sets of the choice."""
+        return by_set(self.setting) in CHOICE
+
+    @property
+    def best(self) -> dict[int, str]:
+        """By seed, the rival that is right most often."""
+        return {seed: max(self.rivals, key=lambda name: found[name].accuracy) for seed, found in self.outcomes.items()}
+
+    @property
+    def which(self) -> str:
+        counted = Counter(self.best.values()).most_common()
+        return ", ".join(TITLES[name] + (f" ({n})" if len(counted) > 1 else "") for name, n in counted)
+
+    def of(self, method: str) -> list[Outcome]:
+        """By seed; `best` is the best rival."""
+        return [found[self.best[seed] if method == "best" else method] for seed, found in self.outcomes.items()]
+
+    def mean(self, method: str, what: str = "accuracy") -> float:
+        return float(np.mean([getattr(outcome, what) for outcome in self.of(method)]))
+
+    def less(self, method: str) -> dict[str, float]:
+        """Alloy minus another method: difference, low, high and p."""
+        ours, theirs = self.of("alloy"), self.of(method)
+        return difference([o.right for o in ours], [o.right for o in theirs], self._same_texts)
+
+    @property
+    def gained(self) -> float:
+        return self.mean("alloy") - self.mean("best")
+
+    @property
+    def gap(self) -> float:
+        return self.mean("oracle") - self.mean("best")
+
+    @property
+    def _same_texts(self) -> bool:
+        labels = [outcome.labels for outcome in self.of("alloy")]
+        return all(np.array_equal(labels[0], other) for other in labels)
+
+
+def student_cases(cells: Cells, pool: str) -> list[Case]:
+    names = [name for name in RIVAL_STUDENTS if pool == "disjoint" or name in CORE]
+    return _cases(cells, pool, names, student_outcomes)
+
+
+def target_cases(cells: Cells, pool: str) -> list[Case]:
+    names = [name for name, spec in RIVALS.items() if name != "muka-soft" or PASSES[pool]]
+    return _cases(cells, pool, names, target_outcomes)
+
+
+def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
+    """Of the seeds that have the true labels."""
+    found: dict[int, dict[str, Outcome]] = {}
+    for seed in students.TABLE.profile.seeds:
+        done = _done(cells, setting, pool, seed)
+        if "teachers" in done:
+            labels = np.array(numbers(done.pop("teachers")["labels"]))
+            found[seed] = {
+                name: Outcome(np.array(numbers(cell["answers"])) == labels, labels) for name, cell in done.items()
+            }
+    return found
+
+
+def target_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
+    """Of the seeds that have the true labels; the supervised gate is among the methods, and Alloy's variants."""
+    found: dict[int, dict[str, Outcome]] = {}
+    for seed in targets.TABLE.profile.seeds:
+        done = _done(cells, setting, pool, seed)
+        if "rivals" in done:
+            about = done.pop("rivals")
+            labels = np.array(numbers(about["labels"]))
+            found[seed] = {
+                name: Outcome(bits(way["test"]["right"], len(labels)), labels)
+                for name, way in (about["ways"] | done).items()
+            }
+    return found
+
+
+def _cases(
+    cells: Cells, pool: str, rivals: Sequence[str], outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]]
+) -> list[Case]:
+    """Set by set; a setting is there with the seeds that are complete."""
+    needed, found = {*rivals, "alloy", "oracle"}, []
+    for setting in in_order(targets.TABLE.settings):
+        whole = {seed: each for seed, each in outcomes(cells, setting.name, pool).items() if needed <= each.keys()}
+        if whole:
+            found.append(Case(setting, pool, rivals, whole))
+    return found
+
+
+def _done(cells: Cells, setting: str, pool: str, seed: int) -> dict[str, Any]:
+    """The finished cells by method."""
+    mark = f"{setting}/{pool}/{seed}/"
+    return {
+        key.removeprefix(mark): cell for key, cell in cells.items() if key.startswith(mark) and cell["status"] == "done"
+    }

@@ -1,0 +1,93 @@
+"""The tables that a reader sees first: Alloy, the best rival and perfect routing, by setting, by pool, and in the mean over sets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from benchmarks.alloy.cases import NO_GAP, Case
+from benchmarks.alloy.settings import by_set
+from benchmarks.harness.summary import corrected, points, rows
+
+GROUPS = {"sets of the choice": [True], "reported sets": [False], "all sets": [True, False]}
+
+
+def by_setting(found: Sequence[Case]) -> list[str]:
+    """A line for each setting, then the means over sets; bold after Holm's correction over the settings."""
+    if not found:
+        return ["Not run yet.", ""]
+    body = []
+    for case, less in zip(found, corrected([case.less("best") for case in found]), strict=True):
+        body.append([
+            case.setting.title, "choice" if case.chosen else "reported", case.which,
+            *(percent(case.mean(m)) for m in ("best", "alloy", "oracle")), points(less), closed(case.gained, case.gap),
+            signed(case.mean("alloy", "balanced") - case.mean("best", "balanced")), len(case.outcomes),
+        ])  # fmt: skip
+    for name, these in groups(found).items():
+        gained, gap = over_sets(these, lambda c: c.gained), over_sets(these, lambda c: c.gap)
+        means = [percent(over_sets(these, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")]  # type: ignore[misc]
+        balanced = over_sets(these, lambda c: c.mean("alloy", "balanced") - c.mean("best", "balanced"))
+        body.append([f"*mean, {name}*", "", "", *means, signed(gained), closed(gained, gap), signed(balanced), ""])
+    headings = [
+        "accuracy on test texts, %", "set of the", "best rival", "its accuracy", "Alloy", "perfect routing", "Alloy − best rival, points",
+        "share of the gap closed", "balanced accuracy: Alloy − best rival", "seeds",
+    ]  # fmt: skip
+    return [*rows(headings, body), *told(found)]
+
+
+def told(found: Sequence[Case]) -> list[str]:
+    """The mean and the worst case of each group in a sentence."""
+    lines = []
+    for name, these in groups(found).items():
+        worst, mean = min(these, key=lambda c: c.gained), over_sets(these, lambda c: c.gained)
+        below = sum(c.gained < 0 for c in these)
+        lines.append(
+            f"- {name[0].upper()}{name[1:]}: Alloy is on average {100 * abs(mean):.1f} points {'above' if mean >= 0 else 'below'} the best rival, and below it in "
+            f"{below} of {len(these)} settings. Worst case: {signed(worst.gained)} ({worst.setting.title})."
+        )
+    return [*lines, ""]
+
+
+def by_pool(found: dict[str, list[Case]]) -> list[str]:
+    """The means over sets for every pool."""
+    body = []
+    for pool, cases in found.items():
+        for name, these in groups(cases).items():
+            worst = min(these, key=lambda c: c.gained)
+            gained, gap = over_sets(these, lambda c: c.gained), over_sets(these, lambda c: c.gap)
+            means = [percent(over_sets(these, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")]  # type: ignore[misc]
+            body.append([
+                pool, name, f"{len({by_set(c.setting) for c in these})} / {len(these)}", *means, signed(gained), closed(gained, gap),
+                f"{sum(c.gained < 0 for c in these)} of {len(these)}", f"{signed(worst.gained)} ({worst.setting.title})",
+            ])  # fmt: skip
+    headings = [
+        "pool", "", "sets / settings", "best rival, %", "Alloy", "perfect routing", "Alloy − best rival, points", "share of the gap closed",
+        "below the best rival", "worst case",
+    ]  # fmt: skip
+    return rows(headings, body) if body else ["Not run yet.", ""]
+
+
+def groups(found: Sequence[Case]) -> dict[str, list[Case]]:
+    """Those that have a case; "all sets" only beside both others."""
+    kept = {name: [c for c in found if c.chosen in which] for name, which in GROUPS.items()}
+    some = {name: these for name, these in kept.items() if these}
+    return some if len(some) == len(GROUPS) else {name: these for name, these in some.items() if name != "all sets"}
+
+
+def over_sets(found: Sequence[Case], value: Callable[[Case], float]) -> float:
+    """The mean over sets of the mean over the settings of a set: every set counts once."""
+    sets = dict.fromkeys(by_set(c.setting) for c in found)
+    return float(np.mean([np.mean([value(c) for c in found if by_set(c.setting) == name]) for name in sets]))
+
+
+def percent(value: float) -> str:
+    return f"{100 * value:.1f}"
+
+
+def signed(value: float) -> str:
+    return f"{100 * value:+.1f}".replace("-", "−")
+
+
+def closed(gained: float, gap: float) -> str:
+    return f"{gained / gap:.0%}".replace("-", "−") if gap > NO_GAP else "no gap"

@@ -1,0 +1,59 @@
+"""The teachers' energies: how strongly each one's logits react to a text (ours: Alloy, Eqs. 2, 5).
+
+    E_i(x) = (log Σ_c exp z_i,c(x) − mean_i) / sd_i          mean_i, sd_i: over the pool                                         (2)
+    ℓ_i(x) = log N(E_i; m_i, s_i) − log N(E_i; m'_i, s'_i)                                                                       (5)
+
+m_i, s_i: over the texts whose label teacher i knows; m'_i, s'_i: over the others. A teacher that reacts to everything has a large m'_i too, so
+ℓ_i does not depend on the scale of its logits or on how many labels it has. The weights of Eq. 5 come from the states (Eq. 4), never
+from the energies themselves: an energy that says nothing of what a teacher knows has ℓ_i near 0, and cannot confirm itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import torch
+from torch import Tensor
+
+LEAST_VARIANCE = 0.01  # of an energy's two Gaussians; over the pool its variance is 1
+
+
+@dataclass(frozen=True)
+class EnergyGaussians:
+    """The two Gaussians of every teacher. [N] float64 each."""
+
+    known_mean: Tensor
+    known_deviation: Tensor
+    unknown_mean: Tensor
+    unknown_deviation: Tensor
+
+    @classmethod
+    def fit(cls, energies: Tensor, known: Tensor) -> EnergyGaussians:
+        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label."""
+        return cls(*_gaussian(energies, known), *_gaussian(energies, 1 - known))
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], device: torch.device) -> EnergyGaussians:
+        return cls(**{f.name: state[f.name].to(device) for f in fields(cls)})
+
+    def log_ratios(self, energies: Tensor) -> Tensor:
+        """ℓ of Eq. 5, [B, N]."""
+        known = _log_normal(energies, self.known_mean, self.known_deviation)
+        return known - _log_normal(energies, self.unknown_mean, self.unknown_deviation)
+
+    def separation(self) -> Tensor:
+        """How many deviations the two means are apart, [N]; 0 where the energy says nothing."""
+        both = ((self.known_deviation.square() + self.unknown_deviation.square()) / 2).sqrt()
+        return (self.known_mean - self.unknown_mean) / both
+
+
+def _gaussian(energies: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
+    total = weights.sum(0).clamp(min=1e-6)
+    mean = (weights * energies).sum(0) / total
+    return mean, ((weights * (energies - mean).square()).sum(0) / total + LEAST_VARIANCE).sqrt()
+
+
+def _log_normal(x: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
+    """Less the constant."""
+    return -0.5 * ((x - mean) / deviation).square() - deviation.log()

@@ -1,0 +1,75 @@
+"""What the mixture sees of a text: principal components of the teachers' early states and of a neutral encoder's state (ours: Alloy, Eq. 1).
+
+    h(x) = [ early states of all teachers, each dimension standardised over the pool, divided by √d_T ;
+             2 · encoder state / its length, centred over the pool, divided by its standard deviation over the pool ]
+    z(x) = the first D principal components of h over the pool, divided by one number so that their mean variance is 1           (1)
+
+Each of the two parts has the variance 1 in all, the encoder's then 4. The components keep their relative variances: directions in which
+texts differ more count for more, as they do for the encoder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+
+import numpy as np
+import torch
+from sklearn.decomposition import PCA
+from torch import Tensor
+
+from alloykit.methods.early_states import early_states
+from alloykit.outputs import Rows
+
+ENCODER_WEIGHT = 2.0
+TEXTS_PER_DIMENSION = 4
+SMALL = 512  # up to so many texts or dimensions the components are computed exactly
+LEAST_DEVIATION = 1e-6
+
+
+def raw_states(rows: Rows) -> tuple[Tensor, int]:
+    """The teachers' early states and the encoder's state divided by its length, side by side. [B, d] float32, and how many of the d are the
+    teachers'. TypeError where there are neither."""
+    parts = [s.float() for teacher in rows.teachers if teacher.pooled_states for s in early_states(teacher)]
+    of_teachers = sum(part.shape[1] for part in parts)
+    if rows.text_states is not None:
+        parts.append(torch.nn.functional.normalize(rows.text_states.float(), dim=-1))
+    if not parts:
+        raise TypeError("this needs the teachers' pooled states, or the states of an encoder")
+    return torch.cat(parts, -1), of_teachers
+
+
+@dataclass(frozen=True)
+class StateSpace:
+    """Eq. 1, fitted. `shift`, `scale`: [d]; `directions`: [d, D]; all float64."""
+
+    shift: Tensor
+    scale: Tensor
+    directions: Tensor
+
+    @classmethod
+    def fit(cls, states: Tensor, of_teachers: int, dimensions: int) -> StateSpace:
+        """states [n, d], as `raw_states` gives them. At most `dimensions` components, and one for every four texts."""
+        shift, deviation = states.double().mean(0), states.double().std(0, correction=0)
+        own, encoder = deviation[:of_teachers], deviation[of_teachers:]
+        scale = torch.cat(
+            [
+                1 / (own.clamp(min=LEAST_DEVIATION) * max(1, of_teachers) ** 0.5),
+                (ENCODER_WEIGHT / encoder.square().sum().sqrt().clamp(min=LEAST_DEVIATION)).expand(len(encoder)),
+            ]
+        )
+        centred = ((states - shift.float()) * scale.float()).numpy()
+        n = max(1, min(dimensions, len(states) // TEXTS_PER_DIMENSION, *(size - 1 for size in centred.shape)))
+        solver = "full" if min(centred.shape) <= SMALL else "randomized"
+        found = PCA(n, svd_solver=solver, random_state=0).fit(centred)
+        directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
+        variance = float(np.mean(found.explained_variance_))
+        return cls(shift, scale, directions / max(variance, LEAST_DEVIATION**2) ** 0.5)
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], device: torch.device) -> StateSpace:
+        return cls(**{f.name: state[f.name].to(device) for f in fields(cls)})
+
+    def __call__(self, states: Tensor) -> Tensor:
+        """[B, d] → [B, D] float64."""
+        return ((states.double() - self.shift) * self.scale) @ self.directions

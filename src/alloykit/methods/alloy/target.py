@@ -1,0 +1,41 @@
+"""What the student learns from responsibilities and answers: who and what, each from its better source (ours: Alloy, Eqs. 11, 12).
+
+    b_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)          the mean over the texts that teacher i knows, weighted by k_i  (11)
+    T(x) = Σ_i γ_i [ b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i ]                                                          (12)
+
+b_i says how clear teacher i answers: 1 where it is certain, 0 where it guesses. A clear teacher knows best which of its labels a text has.
+A barely trained one answers 0.55 and 0.45; there the responsibilities know better, since they also see which texts lie together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.alloy.routing import knows_label, teacher_weights
+
+
+def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tensor:
+    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]."""
+    known, found = knows_label(r, owners), []
+    for i, p in enumerate(probabilities):
+        chance = 1 / p.shape[-1]
+        mean = (known[:, i] * p.double().amax(-1)).sum() / known[:, i].sum().clamp(min=1e-9)
+        found.append(((mean - chance) / (1 - chance)).clamp(0, 1))
+    return torch.stack(found)
+
+
+def target(space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor) -> Tensor:
+    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b."""
+    owners = space.knows().to(r.device)
+    gamma, found = teacher_weights(r, owners), torch.zeros_like(r)
+    for i, p in enumerate(probabilities):
+        own = r * owners[i]
+        mass = own.sum(-1, keepdim=True)
+        answered = space.scatter(i, p.double())
+        restricted = torch.where(mass > 1e-12, own / mass.clamp(min=1e-12), answered)
+        found += gamma[:, i, None] * (clear[i] * answered + (1 - clear[i]) * restricted)
+    return found / found.sum(-1, keepdim=True)

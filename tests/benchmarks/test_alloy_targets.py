@@ -1,0 +1,97 @@
+"""Targets of a cell: two tiny teachers over four labels, asked about texts that name their label."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pytest
+import tiny
+import torch
+
+from benchmarks.alloy.gate import Gate
+from benchmarks.alloy.scores import bits
+from benchmarks.alloy.target import rivals, target
+from benchmarks.harness import data as data_module
+from benchmarks.harness.data import FOREIGN, DataSet
+from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.results import numbers
+from benchmarks.harness.settings import Setting, TeacherPlan
+from benchmarks.harness.stages import Stages
+
+GROUPS = {"teacher1": ("a", "b"), "teacher2": ("c", "d")}
+POOLS = {"disjoint": 2, "foreign50": 0}
+
+
+@pytest.fixture
+def stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stages:
+    def put(name: str, rows: dict[str, Any]) -> None:
+        path = tmp_path / "data" / f"{name}.parquet"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        datasets.Dataset.from_dict(rows).to_parquet(str(path))
+
+    for part, n in (("train", 120), ("test", 40)):
+        texts = tiny.texts(n)
+        put(
+            f"toy/{part}",
+            {"text": [f"{part} {t} {i}" for i, t in enumerate(texts)], "label": [i % 4 for i in range(n)]},
+        )
+    put(f"{FOREIGN}/train", {"text": [f"foreign {i}" for i in range(100)]})
+    monkeypatch.setitem(data_module.SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
+    folders = [tiny.classifier(tmp_path / name, labels, "bert", seed=1) for name, labels in GROUPS.items()]
+    monkeypatch.setattr(Stages, "teacher_folders", lambda *_: folders)
+    setting = Setting("toy", "Toy", tuple(TeacherPlan("toy", labels) for labels in GROUPS.values()))
+    profile = replace(SMALL, texts=40, test=20, encoders={"english": {"model": "unused"}})
+    found = Stages(tmp_path / "data", tmp_path / "work", setting, profile, 0, passes=POOLS, reads=(Gate().reads,))
+    found.ready("disjoint")
+    found.ready("foreign50")
+    return found
+
+
+def test_the_targets_of_a_pool(stages: Stages) -> None:
+    found = rivals(stages, "disjoint")
+    labels = numbers(found["labels"])
+    assert len(labels) == 20
+    ways = found["ways"]
+    assert set(ways) == {"ensemble", "muka-plain", "energy", "max_logit", "oracle", "gate"}, (
+        "muka-soft has more passes than this sweep"
+    )
+    for way in ways.values():
+        right = bits(way["test"]["right"], 20)
+        assert way["test"]["accuracy"] == pytest.approx(right.mean())
+        assert 0 <= way["pool"]["balanced_accuracy"] <= 1
+    best = bits(ways["oracle"]["test"]["right"], 20)
+    for i, name in enumerate(GROUPS):
+        mine = [label in ((0, 1), (2, 3))[i] for label in labels]
+        assert found["own"][i] == pytest.approx(best[mine].mean()), f"perfect routing asks {name} about its own labels"
+    for name in ("ensemble", "energy"):
+        assert not (bits(ways[name]["test"]["right"], 20) & ~best).any(), (
+            "what the owner has wrong no routing has right"
+        )
+
+
+def test_foreign_texts_are_fitted_to_but_not_scored(stages: Stages) -> None:
+    found = target(stages, "foreign50", {"name": "muka", "confidence": "energy", "mode": "hard", "reweight": False})
+    assert found["pool"]["texts"] == 40
+    assert found["weight_on_foreign"] == pytest.approx(0.5)
+    assert "weight_on_foreign" not in target(stages, "disjoint", {"name": "ensemble"})
+
+
+def test_the_gate_learns_from_the_states_that_it_is_given(stages: Stages) -> None:
+    """States that are the label make it perfect routing; constant ones make it name one label."""
+    space = stages.setting.space
+    truth = {
+        name: stages.texts_of(path, want_labels=True)
+        for name, path in (("pool", stages.pool("disjoint")), ("test", stages.test()))
+    }
+    codes = {
+        n: torch.nn.functional.one_hot(torch.tensor([space.names.index(y) for y in t.table["label"]]), 4).double() * 100
+        for n, t in truth.items()
+    }
+    oracle = target(stages, "disjoint", {"name": "oracle"})
+    queue = [codes["pool"], codes["test"]]
+    found = Gate(states=lambda rows: queue.pop(0))(stages, "disjoint")
+    assert found["test"]["right"] == oracle["test"]["right"]
+    assert found["pool"]["accuracy"] == pytest.approx(oracle["pool"]["accuracy"])
