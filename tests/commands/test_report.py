@@ -44,7 +44,9 @@ def test_report_writes_page_and_card_again(finished: Finished, run: Path, call: 
     old, new = finished.folder.name, run.name
     for name in ("report.html", STUDENT):
         before = (finished.folder / name).read_text(encoding="utf-8")
-        assert (run / name).read_text(encoding="utf-8") == re.sub(rf"(?<=Report: ){old}\b|(?<!output: )\b{old}\b(?=[:\n])", new, before), name
+        assert (run / name).read_text(encoding="utf-8") == re.sub(
+            rf"(?<=Report: ){old}\b|(?<!output: )\b{old}\b(?=[:\n])", new, before
+        ), name
     assert (run / "metrics.json").read_bytes() == (finished.folder / "metrics.json").read_bytes()
 
 
