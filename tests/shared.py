@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -22,6 +23,7 @@ def once(root: Path, name: str, make: Callable[[Path], object]) -> Path:
     root.mkdir(parents=True, exist_ok=True)
     with FileLock(root / f"{name}.lock"):
         if not done.exists():
+            shutil.rmtree(folder, ignore_errors=True)  # of a process that failed
             folder.mkdir()
             make(folder)
             done.touch()

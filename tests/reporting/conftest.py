@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 from htmltree import Node, parse
 from shared import whole_run
-from toyruns import ODD, Runs, toy_runs
+from toyruns import Runs, toy_runs
 
 from alloykit.commands.report import report
 
@@ -25,7 +25,7 @@ def page_of(runs: Runs, tmp_path_factory: pytest.TempPathFactory) -> Callable[[s
 
     @functools.cache
     def read(name: str) -> Node:
-        folder = runs.odd(name) if name in ODD else runs.root / name
+        folder = runs.of(name)
         if name == "half":
             folder = tmp_path_factory.mktemp("half")
             shutil.copy(runs.soft / "recipe.yaml", folder)

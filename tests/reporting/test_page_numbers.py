@@ -73,7 +73,7 @@ def test_the_accuracy_table(page_of: Pages, runs: Runs, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["soft", "uhc"])
 def test_precision_recall_and_f1_are_those_of_the_answers(page_of: Pages, runs: Runs, name: str) -> None:
-    folder = runs.odd(name) if name == "uhc" else runs.root / name
+    folder = runs.of(name)
     answers = Answers.load(folder / "answers.safetensors")
     truth, predicted = answers.labels.numpy(), answers.probabilities["student"].argmax(-1).numpy()
     labels = read(folder)["labels"]
@@ -115,7 +115,7 @@ def test_calibration_routing_and_data(page_of: Pages, runs: Runs) -> None:
 
 @pytest.mark.parametrize("name", ["soft", "vanilla", "untested", "half", "ensemble"])
 def test_the_verdict_and_what_to_do_come_first(page_of: Pages, runs: Runs, name: str) -> None:
-    metrics = {} if name == "half" else read(runs.odd(name) if name == "ensemble" else runs.root / name)
+    metrics = {} if name == "half" else read(runs.of(name))
     expected = verdict(metrics)
     heading, box, second, steps = [n for n in page_of(name).one("main").children if isinstance(n, Node)][:4]
     assert (heading.words, second.words) == ("Summary", "What to do next")

@@ -42,6 +42,10 @@ class Runs:
     def untested(self) -> Path:
         return self.root / "untested"
 
+    def of(self, name: str) -> Path:
+        """A toy run or an odd one."""
+        return self.odd(name) if name in ODD else self.root / name
+
     def odd(self, name: str) -> Path:
         """One of `ODD`, made when somebody asks for it."""
         return once(self.root / "odd", name, lambda folder: _run(self.root, folder, **_changes(self.root, name)))
