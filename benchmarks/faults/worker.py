@@ -6,6 +6,7 @@ list run at the same time. What commands imported is kept in FOLDER/modules.json
 
 from __future__ import annotations
 
+import atexit
 import faulthandler
 import gc
 import importlib
@@ -279,6 +280,8 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
     from alloykit.cli.main import main
 
     code = _ended(main)
+    with suppress(Exception):
+        atexit._run_exitfuncs()  # os._exit does not: temporary files are removed here
     watch.close()
     r.name("modules").write_text(json.dumps([m for m in sys.modules if m not in known and not m.startswith("__")]))
     return code

@@ -168,7 +168,7 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     try:
         with file_errors(path):
             path.parent.mkdir(parents=True, exist_ok=True)
-            _remove_left_over(path.parent)
+            remove_left_over(path.parent)
             write(temporary)
             os.replace(temporary, path)
             _sync(path.parent)
@@ -180,7 +180,7 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
 
 def temporary_path(folder: Path) -> Path:
     """A new name in a folder. A file of this name, too, is removed by the next process here if this one is killed before it removes it."""
-    _remove_left_over(folder)
+    remove_left_over(folder)
     return folder / _temporary_name()
 
 
@@ -214,7 +214,7 @@ def _machine() -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
-def _remove_left_over(folder: Path) -> None:
+def remove_left_over(folder: Path) -> None:
     """Remove temporary files of processes that no longer run: once per process and folder, before its first file there."""
     with _cleaning:
         if folder in _cleaned:

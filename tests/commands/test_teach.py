@@ -58,7 +58,7 @@ def test_only_what_belongs_to_a_teacher_is_left(taught: Taught) -> None:
     assert not left & {"training", ".ready"}
     log = (taught.teachers["billing"] / "run.log").read_text()
     assert " teacher billing: " in log
-    assert log.count(" right on ") == 1
+    assert log.count(": accuracy ") == 1
     made = yaml.safe_load((taught.teachers["billing"] / "teach.yaml").read_text())
     assert made["training"]["warmup"] == 0.1
 

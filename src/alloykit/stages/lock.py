@@ -14,6 +14,7 @@ import os
 import shlex
 import socket
 import sys
+import tempfile
 import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -24,7 +25,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ValidationError
 
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.files import write_json
+from alloykit.files import remove_left_over, write_json
 from alloykit.stages.output_folder import LOCK_FILES, check_output
 
 PREFIX = LOCK_FILES
@@ -52,6 +53,8 @@ def locked(folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[None]:
     processes that need the whole folder. A folder that was made for the lock is removed again if it is still empty.
     """
     check_output(folder)
+    with suppress(OSError):  # of a killed process: this one may need no temporary file itself
+        remove_left_over(Path(tempfile.gettempdir()))
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     with ExitStack() as stack:
         stack.callback(_remove_created, folder, made)
