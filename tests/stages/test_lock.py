@@ -8,6 +8,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
@@ -18,6 +19,7 @@ from typing import Any
 import pytest
 from commandline import Call, Finished, files_of, write_recipe
 
+from alloykit import files
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.stages.lock import locked
 
@@ -185,3 +187,16 @@ def test_a_filesystem_without_locks_is_warned_about(tmp_path: Path, monkeypatch:
         pass
     assert [w.category for w in caught] == [AlloyWarning]
     assert "has no locks" in str(caught[0].message)
+
+
+def test_the_lock_removes_temporary_files_of_killed_processes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also for a command that makes no temporary file of its own."""
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait(timeout=60)
+    scratch = tmp_path / "scratch"
+    scratch.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(scratch))
+    left = scratch / f".alloykit-{files._machine()}-{gone.pid}-1.tmp"
+    left.write_text("texts")
+    with locked(tmp_path / "run"):
+        assert not left.exists()
