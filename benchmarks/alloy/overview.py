@@ -86,7 +86,7 @@ def percent(value: float) -> str:
 
 
 def signed(value: float) -> str:
-    return f"{100 * value:+.1f}".replace("-", "−")
+    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")  # + 0.0: no −0.0
 
 
 def closed(gained: float, gap: float) -> str:

@@ -88,7 +88,7 @@ def difference(a: Sequence[Right], b: Sequence[Right], same_texts: bool) -> dict
     mean, error = float(each.mean()), float(each.std(ddof=1)) / len(each) ** 0.5
     half = float(stats.t.ppf(0.975, len(each) - 1)) * error
     p = 2 * float(stats.t.sf(abs(mean) / error, len(each) - 1)) if error else float(mean == 0)
-    return {"difference": mean, "low": mean - half, "high": mean + half, "p": p}
+    return {"difference": mean, "low": max(mean - half, -1.0), "high": min(mean + half, 1.0), "p": p}
 
 
 def corrected(found: Sequence[dict[str, float]]) -> list[dict[str, float]]:

@@ -15,7 +15,7 @@ from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
 from benchmarks.alloy.details import ablations
 from benchmarks.alloy.methods import ABLATIONS, RIVAL_STUDENTS, RIVALS
 from benchmarks.alloy.not_run import not_run
-from benchmarks.alloy.overview import by_pool, by_setting, over_sets
+from benchmarks.alloy.overview import by_pool, by_setting, over_sets, signed
 from benchmarks.alloy.scores import bits, scores
 from benchmarks.alloy.settings import CHOICE, REPORTED, by_set, in_order, settings
 from benchmarks.harness.results import letters
@@ -75,6 +75,9 @@ def test_a_difference_over_the_same_or_over_other_texts() -> None:
     assert (found["low"], found["high"]) == (pytest.approx(each.mean() - half), pytest.approx(each.mean() + half))
     assert 0.01 < found["p"] < 0.05
     assert difference(a[:1], b[:1], same_texts=False) == paired_interval(a[0], b[0])
+    wide = difference([np.arange(4) < 4, np.arange(4) < 0], [np.arange(4) < 0, np.arange(4) < 4], same_texts=False)
+    assert (wide["low"], wide["high"]) == (-1, 1), "a difference of shares"
+    assert (signed(-0.0004), signed(-0.0006), signed(0.012)) == ("+0.0", "−0.1", "+1.2")
     assert [f["p_holm"] for f in corrected([{"p": 0.02}, {"p": 0.03}])] == [0.04, 0.04]
 
 
