@@ -11,9 +11,10 @@ from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, 
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import CHOICE, REPORTED
-from benchmarks.harness.data import NATURAL, SETS, SKEWED, UNSEEN_FOREIGN
+from benchmarks.harness.data import NATURAL, SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
 
 NOTES = Path(__file__).with_name("notes")

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from benchmarks.distill import selection, size
-from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.sections import measured, note, ran
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
 
 MEANS = {

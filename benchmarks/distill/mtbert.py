@@ -8,8 +8,8 @@ from typing import Any
 
 from benchmarks.distill.methods import Methods
 from benchmarks.distill.paper import MTBERT_PROFILE
-from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, one_task
 from benchmarks.harness.table import Table
 

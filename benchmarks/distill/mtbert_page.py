@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from benchmarks.distill import mtbert
-from benchmarks.harness.data import SETS
 from benchmarks.harness.sections import Cells
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
 

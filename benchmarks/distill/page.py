@@ -11,10 +11,10 @@ import numpy as np
 from alloykit.files import write_atomic
 from benchmarks.distill import measurements, mtbert, mtbert_page, rlkd4
 from benchmarks.distill.methods import FOUR, TITLES
-from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS, numbers
 from benchmarks.harness.sections import Cells, how_to_read, note, section
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
 

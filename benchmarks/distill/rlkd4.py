@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from benchmarks.distill.methods import FOUR, RL, SINGLE, STRATEGIES, Methods
 from benchmarks.distill.paper import RLKD_PROFILE, rlkd_methods
-from benchmarks.harness.data import TASKS
 from benchmarks.harness.profiles import TASKS as SMALL
+from benchmarks.harness.sets import TASKS
 from benchmarks.harness.settings import one_task
 from benchmarks.harness.table import Table
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 
 from alloykit.files import write_atomic
-from benchmarks.harness.data import SETS
 from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
 
 

@@ -15,9 +15,10 @@ from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teach_recipes import teach_recipe
 from benchmarks.encoders.train import Plan, train
-from benchmarks.harness.data import SETS, Files, read
+from benchmarks.harness.data import Files, read
 from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import RESULTS, commit
+from benchmarks.harness.sets import SETS
 from benchmarks.speed.measure import machine
 
 RATES = (2e-4, 5e-4, 1e-3)  # the first is that of the tables' pretrained encoders

@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from alloykit.labels import LabelSpace
-from benchmarks.harness.data import SETS
 from benchmarks.harness.profiles import Profile
+from benchmarks.harness.sets import SETS
 
 MOST_ATTEMPTS = 1000  # at finding a deal that was not there before
 

@@ -26,8 +26,9 @@ from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.teachers.hugging_face import TeacherSpec
-from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SETS, SKEWED, UNSEEN_FOREIGN, Files, read, write
+from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
 from benchmarks.harness.profiles import TRIMMED, Profile
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.trimmed import trimmed
 

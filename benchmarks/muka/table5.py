@@ -5,7 +5,7 @@ AG News and Google Snippets both have labels Business and Sports. "merged" joins
 
 from __future__ import annotations
 
-from benchmarks.harness.data import AG_NEWS, SNIPPETS, THUCNEWS
+from benchmarks.harness.sets import AG_NEWS, SNIPPETS, THUCNEWS
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.table import Table
 from benchmarks.muka.methods import BASELINES, MUKA, TEACHERS, Methods

@@ -24,7 +24,7 @@ from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
-from benchmarks.harness.data import AG_NEWS
+from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed import by_hand
 from benchmarks.speed.ladder import ladder
 from benchmarks.speed.measure import Measurement, in_turns

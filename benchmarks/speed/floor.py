@@ -24,7 +24,7 @@ from alloykit.precision import choose_precision
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec, TrainingOptions
-from benchmarks.harness.data import AG_NEWS
+from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement, device, encoder_flops, in_turns, matmul_rate
 
 TEXTS, LENGTH, ROUNDS = 256, 128, 5

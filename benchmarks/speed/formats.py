@@ -15,8 +15,8 @@ from alloykit.models.compute_format import ComputeFormat
 from alloykit.progress import say
 from alloykit.stats.entropy import confidence
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
-from benchmarks.harness.data import AG_NEWS
 from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.sets import AG_NEWS
 from benchmarks.harness.settings import split
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio

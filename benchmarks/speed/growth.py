@@ -15,7 +15,7 @@ from alloykit.progress import set_quiet
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.teachers.hugging_face import TeacherSpec
-from benchmarks.harness.data import AG_NEWS
+from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.teachers import untrained
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.harness.data import DATA_FREE, OHSUMED
+from benchmarks.harness.data import DATA_FREE
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import (
@@ -21,6 +21,7 @@ from benchmarks.harness.sections import (
     ran,
     section,
 )
+from benchmarks.harness.sets import OHSUMED
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table

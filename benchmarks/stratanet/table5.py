@@ -6,7 +6,7 @@ student, which takes as long, is of equal teachers only. Two seeds: texts have t
 
 from __future__ import annotations
 
-from benchmarks.harness.data import AG_NEWS
+from benchmarks.harness.sets import AG_NEWS
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.table import Table
 from benchmarks.stratanet.methods import BASELINES, SIZES, STRATANET, VARIANTS, Methods

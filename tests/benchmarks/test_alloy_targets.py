@@ -14,10 +14,10 @@ import torch
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.scores import bits
 from benchmarks.alloy.target import rivals, target
-from benchmarks.harness import data as data_module
-from benchmarks.harness.data import FOREIGN, DataSet
+from benchmarks.harness.data import FOREIGN
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import numbers
+from benchmarks.harness.sets import SETS, DataSet
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.stages import Stages
 
@@ -39,7 +39,7 @@ def stages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Stages:
             {"text": [f"{part} {t} {i}" for i, t in enumerate(texts)], "label": [i % 4 for i in range(n)]},
         )
     put(f"{FOREIGN}/train", {"text": [f"foreign {i}" for i in range(100)]})
-    monkeypatch.setitem(data_module.SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
+    monkeypatch.setitem(SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
     folders = [tiny.classifier(tmp_path / name, labels, "bert", seed=1) for name, labels in GROUPS.items()]
     monkeypatch.setattr(Stages, "teacher_folders", lambda *_: folders)
     setting = Setting("toy", "Toy", tuple(TeacherPlan("toy", labels) for labels in GROUPS.values()))

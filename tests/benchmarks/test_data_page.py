@@ -14,8 +14,9 @@ import benchmarks
 from benchmarks.__main__ import TABLES
 from benchmarks.defaults import choice, grid
 from benchmarks.distill import size
-from benchmarks.harness.data import FOREIGN, SETS, DataSet, Files, read
+from benchmarks.harness.data import FOREIGN, Files, read
 from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.sets import SETS, DataSet
 
 PAGE = (Path(benchmarks.__path__[0]) / "DATA.md").read_text(encoding="utf-8")
 ROWS = {

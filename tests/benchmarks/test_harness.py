@@ -15,11 +15,11 @@ import pytest
 
 from benchmarks.__main__ import TABLES
 from benchmarks.defaults.study import Cell, Study
-from benchmarks.harness import data as data_module
 from benchmarks.harness import table as table_module
-from benchmarks.harness.data import DataSet, Files
+from benchmarks.harness.data import Files
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import Record, letters, load, numbers
+from benchmarks.harness.sets import SETS, DataSet
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
@@ -216,8 +216,8 @@ def test_a_setting_of_two_sets_joins_equal_names_or_keeps_them_apart(
     for part in ("train", "test"):
         rows = {"text": [f"other {part} {i}" for i in range(40)], "label": [i % 2 for i in range(40)]}
         datasets.Dataset.from_dict(rows).to_parquet(str(data / "other" / f"{part}.parquet"))
-    monkeypatch.setitem(data_module.SETS, "toy", SET)
-    monkeypatch.setitem(data_module.SETS, "other", DataSet("other", "Other", ("b", "z")))
+    monkeypatch.setitem(SETS, "toy", SET)
+    monkeypatch.setitem(SETS, "other", DataSet("other", "Other", ("b", "z")))
     plans = (TeacherPlan("toy", LABELS), TeacherPlan("other", ("b", "z")))
     merged = Setting("merged", "Merged", plans)
     apart = Setting("apart", "Apart", plans, keep_apart=True, teachers_of="merged")

@@ -18,8 +18,9 @@ from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module
 from benchmarks.harness import sections, stages
-from benchmarks.harness.data import FOREIGN, SETS
+from benchmarks.harness.data import FOREIGN
 from benchmarks.harness.results import RESULTS, Record, _differs, _plain, load
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table
 from benchmarks.muka import table1

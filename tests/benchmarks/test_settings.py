@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks.harness.data import SETS
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, dealt, overlapping, split
 
 

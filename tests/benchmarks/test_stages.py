@@ -11,9 +11,8 @@ import pytest
 import tiny
 
 from benchmarks.harness import cells, stages
-from benchmarks.harness import data as data_module
-from benchmarks.harness.data import DataSet
 from benchmarks.harness.profiles import SMALL
+from benchmarks.harness.sets import SETS, DataSet
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 
@@ -28,7 +27,7 @@ def made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Stages, list[
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = {"text": [f"{part} {t} {i}" for i, t in enumerate(tiny.texts(n))], "label": [i % 4 for i in range(n)]}
         datasets.Dataset.from_dict(rows).to_parquet(str(path))
-    monkeypatch.setitem(data_module.SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
+    monkeypatch.setitem(SETS, "toy", DataSet("toy", "Toy", ("a", "b", "c", "d")))
     folders = [tiny.classifier(tmp_path / name, labels, "bert", seed=1) for name, labels in GROUPS.items()]
     monkeypatch.setattr(Stages, "teacher_folders", lambda *_: folders)
     asked: list[tuple[int, int]] = []

@@ -13,7 +13,7 @@ import yaml
 
 from alloykit.recipe.models import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
 from alloykit.stages.planning import plan_recipe
-from benchmarks.harness.data import AG_NEWS, OHSUMED, SNIPPETS
+from benchmarks.harness.sets import AG_NEWS, OHSUMED, SNIPPETS
 from benchmarks.muka.paper import PROFILE as PAPER
 
 ROOT = Path(__file__).parents[2]
