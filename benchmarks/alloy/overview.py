@@ -90,4 +90,6 @@ def signed(value: float) -> str:
 
 
 def closed(gained: float, gap: float) -> str:
-    return f"{gained / gap:.0%}".replace("-", "−") if gap > NO_GAP else "no gap"
+    if gap <= NO_GAP:
+        return "no gap"
+    return "above perfect routing" if gained > gap else f"{gained / gap:.0%}".replace("-", "−")
