@@ -90,7 +90,7 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     about = {}
     for i, name in enumerate(prepared.names):
         sure = torch.cat([rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)]).double()
-        own = space.knows()[i, answers.labels]
+        own = space.has_label()[i, answers.labels]
         about[name] = {
             "labels": list(space.teachers[i]),
             "accuracy": scores[f"teacher {name}"]["accuracy"],

@@ -217,14 +217,14 @@ class Stages:
     def validation(self) -> Path:
         return self._joined("validation", {name: files.validation() for name, files in self.files.items()})
 
-    def oracle(self, pool: str) -> Path:
+    def reference(self, pool: str) -> Path:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
         plan = replace(self.setting.teachers[0], encoder=self.setting.student)
         recipe: dict[str, Any] = {
             "model": self.encoder(plan.encoder, student=True),
             "data": self.labelled(self.pool(pool)),
             "training": self.training(self._teaching(plan, barely=False), self.seed),
-            "output": str(self.folder / f"oracle-{pool}"),
+            "output": str(self.folder / f"reference-{pool}"),
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.validation())}

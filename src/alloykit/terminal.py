@@ -82,7 +82,7 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
     write(f"{to_json(value, indent)}\n")
 
 
-def show(renderable: Any, *, soft_wrap: bool = False) -> None:
+def echo_rich(renderable: Any, *, soft_wrap: bool = False) -> None:
     """Print an object of rich. Foreign text in it must be `plain`, because rich reads [tags] in strings."""
     from rich.console import Console
 

@@ -214,7 +214,7 @@ def evaluate(
     if as_json:
         terminal.echo_json(result)
     else:
-        terminal.show(score_table(result))
+        terminal.echo_rich(score_table(result))
 
 
 @command
@@ -252,13 +252,13 @@ def predict(
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
 
-    source = texts if texts != "-" else sys.stdin
-    if source is None:
+    origin = texts if texts != "-" else sys.stdin
+    if origin is None:
         raise AlloyError(expected="texts on standard input", got="a closed one", hint="Pipe texts, or name a file.")
     if output is not None:
         check_file(output)
     answers = job(
-        run, source, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust
+        run, origin, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
@@ -282,7 +282,7 @@ def methods(
     if as_json:
         terminal.echo_json(shown)
     else:
-        terminal.show(method_view(shown))
+        terminal.echo_rich(method_view(shown))
 
 
 class RecipeKind(StrEnum):
@@ -316,7 +316,7 @@ def _show(run: Any) -> None:
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
-        terminal.show(score_table(run.metrics["evaluation"]))
+        terminal.echo_rich(score_table(run.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report_page}")
 

@@ -30,20 +30,20 @@ def predict(
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
     the student's temperature. trust_remote_code: run code that comes with the model. AlloyError.
     """
-    folder, source = folder_of(run), texts
+    folder, origin = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
-    if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
-        check_strings(source)
+    if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
+        check_strings(origin)
     classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
-    if isinstance(source, (str, Path)):
-        table = load_texts(source, text=text, text_pair=text_pair)
+    if isinstance(origin, (str, Path)):
+        table = load_texts(origin, text=text, text_pair=text_pair)
         rows, total = list(table.table["source_row"]), table.total
         first = list(table.table["text"])
         pairs = list(table.table["text_pair"]) if table.is_pair else None
     else:
         try:
-            stream = cast(TextIO, source) if hasattr(source, "readline") else None
-            given = source if stream is None else lines_of(stream, "standard input", MAX_TEXT)
+            stream = cast(TextIO, origin) if hasattr(origin, "readline") else None
+            given = origin if stream is None else lines_of(stream, "standard input", MAX_TEXT)
             lines = [line.rstrip("\r\n") for line in given]
         except UnicodeDecodeError as error:
             raise AlloyError(

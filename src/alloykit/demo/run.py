@@ -24,7 +24,7 @@ from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.run import Run
 from alloykit.stages.teach_recipes import teach_recipe
-from alloykit.terminal import show
+from alloykit.terminal import echo_rich
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
@@ -72,7 +72,7 @@ def demo(output: Path) -> Run:
     assert metrics is not None
     result = metrics["evaluation"]
     print_markup("\n[bold]3. One student.[/] The test messages are by other writers, and have their true labels:\n")
-    show(score_table(result))
+    echo_rich(score_table(result))
     print_markup(explanation(result["scores"]))
     print_markup("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
@@ -88,7 +88,7 @@ def demo(output: Path) -> Run:
 
 def print_markup(text: str) -> None:
     """Print a text with rich markup."""
-    show(text, soft_wrap=True)
+    echo_rich(text, soft_wrap=True)
 
 
 def escaped(foreign: object) -> str:

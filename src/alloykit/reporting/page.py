@@ -46,7 +46,7 @@ def load(folder: Path) -> dict[str, Any]:
 
 def render(run: Mapping[str, Any]) -> str:
     """The page of one run as HTML. run: as `load` gives it."""
-    made = environment()
+    made = template_environment()
     sections = page_sections(run, made)
     return made.get_template("page.html.j2").render(title=f"Report: {run['name']}", sections=sections)
 
@@ -61,7 +61,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def environment() -> Environment:
+def template_environment() -> Environment:
     """The templates' environment: everything is escaped, invisible characters are written out, an unknown name is an error."""
     made = Environment(
         loader=PackageLoader("alloykit.reporting"),

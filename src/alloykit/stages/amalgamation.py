@@ -8,7 +8,7 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.methods.protocol import Context
-from alloykit.progress import logged_to, say
+from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
 from alloykit.run_files import LOG, RECIPE
 from alloykit.stages.evaluate_student import evaluate_run
@@ -43,7 +43,9 @@ def run_recipe(
         begun = time.perf_counter()
         prepared = prepare_run(recipe, tables or {}, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
-        say(f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})")
+        log_line(
+            f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
+        )
         findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
         outputs = gather(prepared, run, cache)
         fitted = fit(prepared, run, outputs)

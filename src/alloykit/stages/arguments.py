@@ -11,7 +11,7 @@ from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
-from alloykit.recipe.models import InferenceOptions, Kind, LabelOptions, ReportOptions, parse
+from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
 from alloykit.recipe.typed import (
     GenerationDict,
     InferenceDict,
@@ -53,7 +53,7 @@ __all__ = [
 ]
 
 
-def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Texts]]:
+def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dict[str, Texts]]:
     """The recipe, and the tables that are in memory by the argument's name.
 
     arguments: the recipe's keys; None where one is not given. `evaluate` and `validation` may be texts, instead of a block with
@@ -71,10 +71,10 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
     values["output"] = str(values["output"]) if isinstance(values["output"], Path) else values["output"]
 
     def texts(name: str, want_labels: bool) -> Any:
-        source = arguments[name]
-        if isinstance(source, (str, Path, Mapping, TextsOptions)):
-            return source
-        tables[name] = load_texts(source, want_labels=want_labels)
+        origin = arguments[name]
+        if isinstance(origin, (str, Path, Mapping, TextsOptions)):
+            return origin
+        tables[name] = load_texts(origin, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
 
     if "texts" in arguments:

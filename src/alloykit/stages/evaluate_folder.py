@@ -41,10 +41,10 @@ def evaluate_run_folder(
     run.check()
     if run.metrics is None:
         raise _unfinished(run.folder)
-    source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
-    if isinstance(source, (str, Path)):
-        source = texts_options(source, **columns)
-    test = read(salted(source, recipe), want_labels=True)
+    origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    if isinstance(origin, (str, Path)):
+        origin = texts_options(origin, **columns)
+    test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
     state = _state(run.folder)
     refuse(

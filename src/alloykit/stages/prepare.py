@@ -26,7 +26,7 @@ from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
+from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
 from alloykit.training.dataset import held_out_size
 from alloykit.training.schedule import required, with_defaults
@@ -102,7 +102,9 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
-        return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device])
+        return Store(
+            folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS_BY_DEVICE[self.device]
+        )
 
     def predictor(self, folder: Path) -> Predictor:
         """The student that this recipe made."""
@@ -141,7 +143,7 @@ TOKENS_PER_BATCH = {
     "mps": 16_384,
     "cuda": 65_536,
 }  # large enough to use the device, small enough for its memory
-SHARD_ROWS = {
+SHARD_ROWS_BY_DEVICE = {
     "cpu": 1024,
     "mps": 4096,
     "cuda": 8192,
@@ -154,7 +156,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     try:
-        texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
+        texts = texts if texts is not None else read(origin_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
         if not wants_labels(recipe, method) or "column" not in error.expected:
             raise

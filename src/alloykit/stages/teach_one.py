@@ -17,7 +17,7 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teaching import check_folder, check_texts, install, name_of, record, restrict, with_training
@@ -39,7 +39,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     recipe = with_training(recipe, texts, [recipe.model])
     check_folder(folder, recipe, [recipe.model])
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():
-        say(f"{folder} is finished already")
+        log_line(f"{folder} is finished already")
         return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
     space = LabelSpace.union([names], teacher_names=[name_of(folder)])
@@ -60,7 +60,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     else:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks, check_source = dataset.select(held_out), source
-    say(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    log_line(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
     fitted = train(
         model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
         folder / "training", check_collator=Collator(tokenizer, check_source), device=pick_device(recipe.device),
@@ -79,7 +79,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
         result | {"selected_step": fitted.selected_step, "texts": len(positions)},
     )
     shutil.rmtree(folder / "training", ignore_errors=True)
-    say(
+    log_line(
         f"teacher {name_of(folder)}: "
         + (f"accuracy {accuracy:.1%} on {len(checks)} held-out texts" if accuracy else "saved")
     )

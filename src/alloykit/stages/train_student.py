@@ -17,7 +17,7 @@ from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
-from alloykit.progress import library_bars_off, say
+from alloykit.progress import library_bars_off, log_line
 from alloykit.run_files import TrainingRecord
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge, ValidationOutputs
@@ -30,18 +30,18 @@ from alloykit.training.student import build_student
 
 
 @dataclass(frozen=True)
-class Student:
+class TrainedStudent:
     """The last stage's result. `training`: the content of training.json, None if it is missing."""
 
     folder: Path
     training: TrainingRecord | None
 
 
-def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> Student | None:
+def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> TrainedStudent | None:
     """The run's student, trained now if there is none yet. None for a method without a student. AlloyError."""
     if prepared.method.phases() and not run.has_student:
         train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
-    return Student(run.student, run.training) if run.has_student else None
+    return TrainedStudent(run.student, run.training) if run.has_student else None
 
 
 def train_student(
@@ -58,7 +58,7 @@ def train_student(
     checks, check_source, positions = None, None, np.arange(len(dataset))
     asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
     if prepared.method.needs.phase_data:
-        say(
+        log_line(
             f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"
         )
     elif options.select == "unlabelled":
@@ -86,7 +86,7 @@ def train_student(
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
         validation=asked, phase_data=phase_data_of(prepared), device=prepared.device,
     )  # fmt: skip
-    say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
         run.folder / "training.json",
         {

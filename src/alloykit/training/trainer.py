@@ -21,7 +21,7 @@ from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_precision
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
@@ -102,7 +102,9 @@ def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingO
             hint="Lower `training: {batch_size: …}` or `{max_length: …}`, take a smaller student, or free some memory.",
         )
     part = next(d for d in range(2, size + 1) if size % d == 0)
-    say(f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step")
+    log_line(
+        f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step"
+    )
     return options.model_copy(update={"batch_size": size // part, "accumulate": options.accumulate * part})
 
 
@@ -160,12 +162,12 @@ class _PhaseRun:
         resumed = last_complete_checkpoint(self.folder)
         done = int(resumed.name.rsplit("-", 1)[1]) if resumed else 0
         if not selection.resume(done):
-            say("training: files of earlier checks are damaged; training starts from the beginning")
+            log_line("training: files of earlier checks are damaged; training starts from the beginning")
             shutil.rmtree(self.folder)
             resumed, done = None, 0
             selection.resume(0)
         if resumed:
-            say(f"training: going on from step {done} of {total}")
+            log_line(f"training: going on from step {done} of {total}")
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
         with bar(title, total - done, "steps") as advance:
             trainer.add_callback(TrainingProgress(advance, trainer))

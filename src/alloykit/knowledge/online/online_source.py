@@ -12,10 +12,10 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.knowledge.online.token_alignment import alignment, spans_of
-from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad, unpad
+from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad_states, unpad_states
 from alloykit.models.attention import AttentionScores
 from alloykit.outputs import Rows, Source, TeacherRows
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.teachers.hugging_face import Teacher
 
 BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorted by length
@@ -66,11 +66,11 @@ class OnlineSource:
         with bar("token states", len(positions) * len(asked), "reads") as advance:
             for batch in self._batches(positions) if asked else ():
                 for name in asked:
-                    texts = unpad(*self._computed(name, batch), left)
+                    texts = unpad_states(*self._computed(name, batch), left)
                     if not all(
                         self.token_state_cache.put((name, i), states) for i, states in zip(batch, texts, strict=True)
                     ):
-                        say(
+                        log_line(
                             f"no room for more token states than those of {len(self.token_state_cache.places) // len(asked):,} texts: the others' "
                             "are computed in every epoch (TMPDIR may name a folder with more room)"
                         )
@@ -95,8 +95,8 @@ class OnlineSource:
         if not found:
             return self._computed(name, places)[0]
         if missing := [i for i in dict.fromkeys(places) if i not in found]:
-            found |= zip(missing, unpad(*self._computed(name, missing), self._pads_left), strict=True)
-        return pad([found[i] for i in places], self._pads_left)
+            found |= zip(missing, unpad_states(*self._computed(name, missing), self._pads_left), strict=True)
+        return pad_states([found[i] for i in places], self._pads_left)
 
     @torch.no_grad()  # not inference_mode: layers that are trained read these states
     def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:

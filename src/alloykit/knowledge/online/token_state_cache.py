@@ -36,7 +36,7 @@ class States:
     scores: tuple[Tensor, ...] = ()
 
 
-def unpad(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
+def unpad_states(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
     """Each text by itself. `lengths`: its tokens; `left`: that is where padding is."""
     longest, found = batch.mask.shape[1], []
     for n, length in enumerate(lengths):
@@ -46,7 +46,7 @@ def unpad(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
     return found
 
 
-def pad(texts: Sequence[States], left: bool) -> States:
+def pad_states(texts: Sequence[States], left: bool) -> States:
     """A padded batch of them; False and zeros where padding is."""
     longest = max(len(text.mask) for text in texts)
     edges = [(longest - len(t.mask), 0) if left else (0, longest - len(t.mask)) for t in texts]

@@ -15,7 +15,7 @@ from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, un
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import compute_shards
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 
@@ -43,7 +43,7 @@ def sweep(
         for unit in shard.units
     )
     _check_space(store, needed)
-    say(
+    log_line(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )

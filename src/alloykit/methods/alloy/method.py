@@ -23,9 +23,9 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
 from alloykit.methods.alloy.mixture import LabelMixture, View, initial_responsibilities, initial_weights
-from alloykit.methods.alloy.options import STUDENT, AlloyOptions
+from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
-from alloykit.methods.alloy.routing import margin, teacher_weights
+from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import MOST_TEXTS, early_layers
@@ -55,7 +55,7 @@ class Alloy(Method):
     @property
     def needs(self) -> Needs:
         encoder = self.options.encoder
-        states = None if encoder is None else TextStates(None if encoder == STUDENT else encoder, "mean")
+        states = None if encoder is None else TextStates(None if encoder == STUDENT_ENCODER else encoder, "mean")
         return Needs(pooled_states=True, text_states=states)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
@@ -64,7 +64,7 @@ class Alloy(Method):
 
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
-        space, owners = context.space, context.space.knows()
+        space, owners = context.space, context.space.has_label()
         state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
@@ -101,10 +101,10 @@ class Alloy(Method):
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
         r = self.responsibilities(rows, context)
-        owners = context.space.knows().to(r.device)
+        owners = context.space.has_label().to(r.device)
         clear = context.state["clarity"].to(r.device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear)
-        v = margin(r, owners) + FLOOR
+        v = routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners).float())
 
     def responsibilities(self, rows: Rows, context: Context) -> Tensor:
@@ -112,7 +112,7 @@ class Alloy(Method):
         states, device = context.state, rows.teachers[0].logits.device
         z = StateSpace.of(states, device)(raw_states(rows)[0])
         view = self._view(rows, z, states, context.space)
-        owners = context.space.knows().to(device)
+        owners = context.space.has_label().to(device)
         scores = LabelMixture.of(states, device).scores(view, owners)
         return torch.softmax(states["inverse_temperature"].to(device) * scores, -1)
 
@@ -128,6 +128,6 @@ class Alloy(Method):
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor]) -> Tensor:
     """log a_c of Eqs. 3 and 4: the mean over the teachers that know c of log p_i(c | x). [B, C] float64"""
-    known = space.knows().to(probabilities[0].device)
+    known = space.has_label().to(probabilities[0].device)
     logs = [space.scatter(i, p.double().clamp(min=1e-12).log()) for i, p in enumerate(probabilities)]
     return torch.stack(logs).sum(0) / known.sum(0)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, LEAST_SKILL, TOO_FEW
 from alloykit.methods.alloy.options import AlloyOptions
-from alloykit.methods.alloy.routing import knows_label, margin
+from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.protocol import Context, State
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
@@ -91,7 +91,9 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     k = knows_label(r, owners)
     before, after = first.argmax(-1), k.argmax(-1)
     moved = ~owners[before, r.argmax(-1)]
-    clearest = torch.where(moved, margin(r, owners), -torch.ones_like(k[:, 0])).argsort(descending=True, stable=True)
+    clearest = torch.where(moved, routing_margin(r, owners), -torch.ones_like(k[:, 0])).argsort(
+        descending=True, stable=True
+    )
     shown = clearest[: min(EXAMPLES, int(moved.sum()))]
     who = after[shown].unsqueeze(1)
     return {

@@ -30,7 +30,7 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tenso
 
 def target(space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor) -> Tensor:
     """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b."""
-    owners = space.knows().to(r.device)
+    owners = space.has_label().to(r.device)
     gamma, found = teacher_weights(r, owners), torch.zeros_like(r)
     for i, p in enumerate(probabilities):
         own = r * owners[i]

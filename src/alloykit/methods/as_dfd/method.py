@@ -86,7 +86,7 @@ class AsDfd(Method):
         if rows.labels is None:
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))
-        knows = context.space.knows().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
+        knows = context.space.has_label().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
         shares = knows / knows.sum(-1, keepdim=True)
         padded = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)], 1)
         targets = (shares.unsqueeze(-1) * padded).sum(1)
