@@ -130,7 +130,7 @@ def test_energy_gaussians() -> None:
     """Eq. 5, teacher by teacher."""
     view, _ = drawn()
     known = torch.rand(40, 2, generator=torch.Generator().manual_seed(1)).double()
-    fitted = EnergyGaussians.fit(view.energies, known)
+    fitted = EnergyGaussians.fit(view.energies, known, torch.ones(len(known), dtype=torch.float64))
     ratios = fitted.log_ratios(view.energies)
     for i in range(2):
         e, parts = view.energies[:, i].numpy(), []

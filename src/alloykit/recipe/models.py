@@ -141,6 +141,8 @@ class Recipe(Block):
     """How teachers read the texts."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
+    labelled: DataBlock | None = None
+    """A few labelled texts. They anchor and calibrate the method's fit, if it has one, and the student learns their labels."""
     evaluate: EvaluateBlock | None = None
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()

@@ -35,7 +35,7 @@ def run_recipe(
 ) -> RunFolder:
     """Run a recipe. Finished parts in the output folder are reused.
 
-    tables: texts in memory, by `texts`, `evaluate` and `validation`. cache: the folder of the teachers' outputs, if not in the run
+    tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
     folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
     """
     check_run_folder(Path(recipe.output))

@@ -56,7 +56,7 @@ __all__ = [
 def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dict[str, Texts]]:
     """The recipe, and the tables that are in memory by the argument's name.
 
-    arguments: the recipe's keys; None where one is not given. `evaluate` and `validation` may be texts, instead of a block with
+    arguments: the recipe's keys; None where one is not given. `evaluate`, `validation` and `labelled` may be texts, instead of a block with
     `data:`. AlloyError for values that are not valid in a recipe.
     """
     tables: dict[str, Texts] = {}
@@ -84,7 +84,7 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
         )
     if "data" in arguments:
         values["data"] = texts("data", True)
-    for name in ("evaluate", "validation"):
+    for name in ("evaluate", "validation", "labelled"):
         if name in values:
             given = values[name]
             is_block = isinstance(given, Block) or (isinstance(given, Mapping) and "data" in given)

@@ -17,7 +17,7 @@ from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
-from alloykit.methods.requirements import require
+from alloykit.methods.requirements import require, require_few_labels
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
@@ -37,7 +37,7 @@ from alloykit.training.training_options import StudentSpec
 @dataclass(frozen=True)
 class Prepared:
     """The first stage's result: the checked recipe and its texts. `validation`: None if neither the method nor the choice of the
-    checkpoint uses them; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
+    checkpoint uses them; `labelled`: a few texts that anchor the fit and that the student learns; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
 
     recipe: Recipe
     infos: list[TeacherInfo]
@@ -47,6 +47,7 @@ class Prepared:
     device: str
     student_shape: ModelShape | None = None
     validation: Texts | None = None
+    labelled: Texts | None = None
     test: Texts | None = None
     generated: Texts | None = None
 
@@ -225,17 +226,25 @@ def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = N
 
 
 def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:
-    """With the recipe's validation and test texts. `tables`: those in memory, by `validation` and `evaluate`.
+    """With the recipe's validation texts, test texts and few labelled texts. `tables`: those in memory, by the keys of the recipe.
 
     AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage uses them."""
     recipe, found = prepared.recipe, dict[str, Texts]()
-    for name, block in (("validation", recipe.validation), ("evaluate", recipe.evaluate)):
+    if recipe.labelled is not None:
+        require_few_labels(prepared.method)
+    blocks = {"validation": recipe.validation, "labelled": recipe.labelled, "evaluate": recipe.evaluate}
+    for name, block in blocks.items():
         if block is not None:
             in_memory = (tables or {}).get(name)
             found[name] = in_memory if in_memory is not None else read(salted(block.data, recipe), want_labels=True)
             prepared.labels(found[name])
     asked = prepared.method.needs.validation or recipe.training.select == "labelled"
-    return replace(prepared, validation=found.get("validation") if asked else None, test=found.get("evaluate"))
+    return replace(
+        prepared,
+        validation=found.get("validation") if asked else None,
+        labelled=found.get("labelled"),
+        test=found.get("evaluate"),
+    )
 
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:

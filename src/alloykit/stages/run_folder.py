@@ -34,7 +34,18 @@ from alloykit.run_files import (
 from alloykit.stages.output_folder import check_removable, refuse_others, remove
 
 OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
-SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "inference")
+SECTIONS = (
+    "teachers",
+    "texts",
+    "generation",
+    "student",
+    "method",
+    "labels",
+    "training",
+    "validation",
+    "labelled",
+    "inference",
+)
 DECIDED = ("epochs", "learning_rate")  # prepare() sets these from the texts if the recipe does not
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
