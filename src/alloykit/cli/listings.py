@@ -31,7 +31,7 @@ def method_table() -> list[dict[str, str]]:
     for name, m in methods().items():
         needs = create(name).needs
         row = {"name": name, "title": m.title, "reference": m.reference, "needs": needs.describe()}
-        rows.append({"group": group_of(needs)} | row)
+        rows.append(row | {"group": group_of(needs)})
     return sorted(rows, key=lambda row: GROUPS.index(row["group"]))
 
 
