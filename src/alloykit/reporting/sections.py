@@ -52,9 +52,9 @@ def page_sections(run: Mapping[str, Any], templates: Environment) -> list[PageSe
     of_method = method_sections(run)
     found = []
     for identifier, heading in OUTLINE.items():
-        own = [section for section in of_method if section.title == heading]
+        of_heading = [section for section in of_method if section.title == heading]
         content = templates.get_template(f"sections/{identifier}.html.j2").render(values).strip()
-        content += "".join(_rendered(section, templates) for section in own)
+        content += "".join(_rendered(section, templates) for section in of_heading)
         if content:
             found.append(PageSection(identifier, heading, Markup(content)))
         if identifier == "routing":

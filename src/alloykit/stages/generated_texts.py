@@ -106,7 +106,7 @@ def _write_texts(
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
             controls[called[label]] = control = text_quality(texts)["control"]
-            log_line(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
+            log_line(f"{info.name}, {label}: {len(texts)} texts, {100 * control:.0f} % of them {label} to the teacher")
         by_teacher[info.name] = text_quality(own) | {"control_by_label": controls}
     if not kept:
         raise AlloyError(

@@ -81,7 +81,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     shutil.rmtree(folder / "training", ignore_errors=True)
     log_line(
         f"teacher {name_of(folder)}: "
-        + (f"accuracy {accuracy:.1%} on {len(checks)} held-out texts" if accuracy else "saved")
+        + (f"accuracy {100 * accuracy:.1f} % on {len(checks)} held-out texts" if accuracy else "saved")
     )
     return folder
 

@@ -79,6 +79,8 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
         write_json(place / "metrics.json", about | {"texts": len(positions)})
-        log_line(f"teacher {place.name}: " + (f"accuracy {accuracy:.1%} on held-out texts" if accuracy else "saved"))
+        log_line(
+            f"teacher {place.name}: " + (f"accuracy {100 * accuracy:.1f} % on held-out texts" if accuracy else "saved")
+        )
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders

@@ -104,8 +104,8 @@ class OnlineSource:
         teacher, layers = self.teachers[name], self.layers[name]
         shown = self.texts.table.take(places, self._columns)
         text, pair = shown["text"], shown.get("text_pair")
-        own = spans_of(self.tokenizer, text, pair, self.max_length)
-        theirs = spans_of(teacher.tokenizer, text, pair, teacher.max_length)
+        student_tokens = spans_of(self.tokenizer, text, pair, self.max_length)
+        teacher_tokens = spans_of(teacher.tokenizer, text, pair, teacher.max_length)
         batch = teacher.batch(teacher.encode(text, pair))
         watched = AttentionScores()
         with watched if self.scores else nullcontext():
@@ -114,14 +114,14 @@ class OnlineSource:
         scores = [watched.of(teacher.model)[layer - 1].float() for layer in layers if layer] if self.scores else []
         mask = batch["attention_mask"].bool()
         left = (self._pads_left, teacher.tokenizer.padding_side == "left")
-        if left[0] != left[1] or [t.ids for t in own] != [t.ids for t in theirs]:
-            sizes = (max(len(t.ids) for t in own), batch["input_ids"].shape[1])
-            weights = alignment(own, theirs, sizes, left).to(teacher.device)
+        if left[0] != left[1] or [t.ids for t in student_tokens] != [t.ids for t in teacher_tokens]:
+            sizes = (max(len(t.ids) for t in student_tokens), batch["input_ids"].shape[1])
+            weights = alignment(student_tokens, teacher_tokens, sizes, left).to(teacher.device)
             real = mask[:, None, :, None] & mask[:, None, None, :]
             states = [weights @ s for s in states]
             scores = [weights[:, None] @ s.masked_fill(~real, 0) @ weights[:, None].mT for s in scores]
             mask = weights.sum(-1) > 0
-        return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in own]
+        return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in student_tokens]
 
 
 def _joined(outputs: TeacherRows, states: States) -> TeacherRows:

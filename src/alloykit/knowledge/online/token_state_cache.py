@@ -40,9 +40,9 @@ def unpad_states(batch: States, lengths: Sequence[int], left: bool) -> list[Stat
     """Each text by itself. `lengths`: its tokens; `left`: that is where padding is."""
     longest, found = batch.mask.shape[1], []
     for n, length in enumerate(lengths):
-        own = slice(longest - length, longest) if left else slice(length)
-        tokens, scores = tuple(t[n, own] for t in batch.tokens), tuple(s[n, :, own, own] for s in batch.scores)
-        found.append(States(batch.mask[n, own], tokens, scores))
+        real = slice(longest - length, longest) if left else slice(length)
+        tokens, scores = tuple(t[n, real] for t in batch.tokens), tuple(s[n, :, real, real] for s in batch.scores)
+        found.append(States(batch.mask[n, real], tokens, scores))
     return found
 
 

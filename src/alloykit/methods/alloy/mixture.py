@@ -99,14 +99,14 @@ class LabelMixture:
         return self.state_scores(view) + self.energies.log_ratios(view.energies) @ owners.double()
 
     def state(self) -> dict[str, Tensor]:
-        own = {name: value for name, value in vars(self).items() if name != "energies"}
-        return own | vars(self.energies)
+        arrays = {name: value for name, value in vars(self).items() if name != "energies"}
+        return arrays | vars(self.energies)
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> LabelMixture:
         names = ("means", "factor", "log_prior", "history")
-        own = {name: state[name].to(device) for name in names}
-        return cls(energies=EnergyGaussians.of(state, device), **own)
+        arrays = {name: state[name].to(device) for name in names}
+        return cls(energies=EnergyGaussians.of(state, device), **arrays)
 
 
 def initial_weights(energies: Tensor) -> Tensor:

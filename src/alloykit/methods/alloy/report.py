@@ -71,7 +71,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     """What may be wrong with a fit that is used."""
     first, last = state["texts_by_label"].tolist()
     found = [
-        f"teacher '{name}' gets only {share:.1%} of the pool: check that the pool has texts of its labels"
+        f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
         for name, share in zip(teachers, state["history"][-1].tolist(), strict=True)
         if share < HARDLY_ANY
     ]
@@ -113,9 +113,9 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         parts.append(Text(text=f"The fitted mixture is not used; {INSTEAD}. The warnings say why."))
     parts += [
         Text(
-            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {found['changed']:.1%} of them {'were' if used else 'would be'} "
+            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
             "routed to another teacher than at the start of the fit, which knows the teachers' energies alone. Two fits, each on half of the pool, "
-            f"send {found['agreement']:.1%} of the texts to the same teacher. "
+            f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"This also sets how confident the routing is: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
             f"below {LEAST_SKILL:.2f} the mixture is not used)."

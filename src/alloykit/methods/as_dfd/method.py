@@ -99,5 +99,5 @@ class AsDfd(Method):
         weight = inputs.modules["predict"].weight
         assert isinstance(weight, Tensor)
         predicted = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
-        own = self_supervised_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
-        return answers | {"self": self.options.self_supervised * own}
+        self_loss = self_supervised_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
+        return answers | {"self": self.options.self_supervised * self_loss}
