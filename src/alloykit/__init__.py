@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
+    from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
@@ -42,6 +43,7 @@ _HOMES = {
     "load_texts": "data",
     "plan": "commands.plan",
     "predict": "commands.predict",
+    "push": "commands.push",
     "report": "commands.report",
     "sweep": "commands.sweep",
     "teach": "commands.teach",

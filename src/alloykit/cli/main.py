@@ -234,6 +234,52 @@ def report(
 
 
 @command
+def push(
+    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create a private repository. An existing public one is refused.")
+    ] = False,
+    branch: Annotated[
+        str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license", metavar="ID", help="The model's licence. Default: the one that all teachers' cards state."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="A language of the texts, such as en. You can repeat it. Default: those that the teachers' cards state.",
+        ),
+    ] = None,
+    with_cache: Annotated[
+        bool, typer.Option("--with-cache", help="Also upload the teachers' outputs, for others who train on the texts.")
+    ] = False,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="Also upload the texts. Make sure that you may publish them.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files that would be uploaded.")] = False,
+) -> None:
+    """Upload the student, its card, and its ONNX files if there are any, to the hub."""
+    from alloykit.commands.push import push as job
+
+    found = job(
+        run, repository, private=private or None, branch=branch, licence=licence, languages=language or (),
+        with_cache=with_cache, with_texts=with_texts, dry_run=dry_run,
+    )  # fmt: skip
+    if dry_run:
+        terminal.echo_lines([f"{file['path']}: {file['bytes']:,} bytes" for file in found["files"]])
+        terminal.echo(f"would push {len(found['files'])} files, {found['bytes'] / 1e6:,.1f} MB, to {repository}")
+    else:
+        terminal.echo(f"pushed: {found['url']}")
+
+
+@command
 def predict(
     run: Folder,
     texts: Annotated[
