@@ -140,6 +140,11 @@ class _Handler(BaseHTTPRequestHandler):
             objects.append(wanted | ({} if wanted["oid"] in self.hub.blobs else {"actions": upload}))
         self._answer(200, {"transfer": "basic", "objects": objects})
 
+    def do_HEAD(self) -> None:
+        self.send_response(200)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
     do_GET = do_POST = do_PUT = _serve
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from alloykit.commands.amalgamate import amalgamate as amalgamate
     from alloykit.commands.distill import distill as distill
+    from alloykit.commands.doctor import doctor as doctor
     from alloykit.commands.evaluate import evaluate as evaluate
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
@@ -38,6 +39,7 @@ _HOMES = {
     "Run": "stages.run",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
+    "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",
     "generate": "commands.generate",
     "load_texts": "data",

@@ -192,6 +192,29 @@ def plan(
 
 
 @command
+def doctor(
+    recipe: Annotated[
+        Path | None, typer.Argument(help="A recipe: a YAML file. Without it, only the machine is looked at.")
+    ] = None,
+    override: Overrides = None,
+    cache: Cache = None,
+    probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Look at this machine, the teachers and the texts, and say what to do. Ends with 2 if the recipe cannot run. Writes nothing."""
+    from alloykit.cli.listings import doctor_lines
+    from alloykit.stages.examine import examine
+
+    found = examine(recipe, override, cache=cache, probe=probe)
+    if as_json:
+        terminal.echo_json(found)
+    else:
+        terminal.echo_lines(doctor_lines(found))
+    if not found["can_run"]:
+        raise typer.Exit(2)
+
+
+@command
 def evaluate(
     run: Folder,
     data: Annotated[
