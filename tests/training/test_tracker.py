@@ -92,8 +92,9 @@ def test_phases_are_counted_on(tmp_path: Path) -> None:
 
 def test_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     mlflow = pytest.importorskip("mlflow")
-    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
-    mlflow.set_tracking_uri(f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/mlruns")
+    mlflow.set_tracking_uri(f"file:{tmp_path}/mlruns")
     with tracking(["mlflow"], tmp_path / "tickets", "cpu") as tracker:
         tracker.log({"sweep/billing/reads_per_second": 12.0})
         tracker.log({"test_student/accuracy": 0.5}, 10)

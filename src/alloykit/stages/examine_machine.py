@@ -98,7 +98,7 @@ def _product_seconds(dtype: torch.dtype) -> float:
 def _hub() -> Check:
     """Whether the hub answers within five seconds."""
     from huggingface_hub import constants, get_token
-    from huggingface_hub.utils import get_session
+    from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
     if constants.HF_HUB_OFFLINE:
         hint = "Models of the hub are taken from earlier downloads. Unset it to ask the hub."
