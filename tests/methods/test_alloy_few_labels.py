@@ -105,7 +105,7 @@ def test_how_much_the_labels_count() -> None:
     seen, labels = drawn(40, 1, apart=1.5)
     found = FewLabels.fit(view, Anchors(seen, labels), OWNERS)
     scores, logs = torch.zeros(40, 4).double(), torch.zeros(40, 4).double()
-    position = {c: 0 for c in range(4)}
+    position = dict.fromkeys(range(4), 0)
     fold = []
     for label in labels.tolist():
         fold.append((position[label] + label) % FOLDS)

@@ -137,6 +137,20 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     return [*lines, f"output: {plan['output']}"]
 
 
+def doctor_lines(found: dict[str, Any]) -> list[str]:
+    """What `alloykit doctor` found, as lines of text. What to do is in a line of its own."""
+    lines = []
+    for check in found["checks"]:
+        sign = "" if check["level"] == "ok" else f"{check['level']}: "
+        lines.append(f"{sign}{check['name']}: {check['found']}")
+        lines += [f"  {check['hint']}"] if check["hint"] else []
+    errors = sum(check["level"] == "error" for check in found["checks"])
+    if errors:
+        return [*lines, f"cannot run: {errors} error{'s' if errors > 1 else ''}"]
+    about = f" in about {duration(found['seconds'])}" if found["seconds"] is not None else ""
+    return [*lines, f"can run{about}"]
+
+
 def _generation_lines(generation: dict[str, Any]) -> list[str]:
     """The lines about texts that must still be generated."""
     lines = []

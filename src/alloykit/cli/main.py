@@ -192,6 +192,29 @@ def plan(
 
 
 @command
+def doctor(
+    recipe: Annotated[
+        Path | None, typer.Argument(help="A recipe: a YAML file. Without it, only the machine is looked at.")
+    ] = None,
+    override: Overrides = None,
+    cache: Cache = None,
+    probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    as_json: AsJson = False,
+) -> None:
+    """Look at this machine, the teachers and the texts, and say what to do. Ends with 2 if the recipe cannot run. Writes nothing."""
+    from alloykit.cli.listings import doctor_lines
+    from alloykit.stages.examine import examine
+
+    found = examine(recipe, override, cache=cache, probe=probe)
+    if as_json:
+        terminal.echo_json(found)
+    else:
+        terminal.echo_lines(doctor_lines(found))
+    if not found["can_run"]:
+        raise typer.Exit(2)
+
+
+@command
 def evaluate(
     run: Folder,
     data: Annotated[
@@ -231,6 +254,52 @@ def report(
     from alloykit.commands.report import report as job
 
     terminal.echo(f"report: {job(runs, output)}")
+
+
+@command
+def push(
+    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create a private repository. An existing public one is refused.")
+    ] = False,
+    branch: Annotated[
+        str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license", metavar="ID", help="The model's licence. Default: the one that all teachers' cards state."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="A language of the texts, such as en. You can repeat it. Default: those that the teachers' cards state.",
+        ),
+    ] = None,
+    with_cache: Annotated[
+        bool, typer.Option("--with-cache", help="Also upload the teachers' outputs, for others who train on the texts.")
+    ] = False,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="Also upload the texts. Make sure that you may publish them.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files that would be uploaded.")] = False,
+) -> None:
+    """Upload the student, its card, and its ONNX files if there are any, to the hub."""
+    from alloykit.commands.push import push as job
+
+    found = job(
+        run, repository, private=private or None, branch=branch, licence=licence, languages=language or (),
+        with_cache=with_cache, with_texts=with_texts, dry_run=dry_run,
+    )  # fmt: skip
+    if dry_run:
+        terminal.echo_lines([f"{file['path']}: {file['bytes']:,} bytes" for file in found["files"]])
+        terminal.echo(f"would push {len(found['files'])} files, {found['bytes'] / 1e6:,.1f} MB, to {repository}")
+    else:
+        terminal.echo(f"pushed: {found['url']}")
 
 
 @command

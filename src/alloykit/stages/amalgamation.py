@@ -20,6 +20,7 @@ from alloykit.stages.lock import locked
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
 from alloykit.stages.run_folder import RunFolder, check_run_folder, open_run
+from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report
 
@@ -38,6 +39,8 @@ def run_recipe(
     tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
     folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
     """
+    from alloykit.training.tracker import tracking
+
     check_run_folder(Path(recipe.output))
     with locked(Path(recipe.output)), logged_to(Path(recipe.output) / LOG, RECIPE):
         begun = time.perf_counter()
@@ -46,15 +49,19 @@ def run_recipe(
         log_line(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )
-        findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
-        outputs = gather(prepared, run, cache)
-        fitted = fit(prepared, run, outputs)
-        findings.add_pool(prepared, outputs, fitted)
-        student = make_student(prepared, run, outputs, fitted)
-        findings.add_student(prepared, run, outputs, fitted, student, report=report)
-        findings.write(run, prepared, outputs, student, time.perf_counter() - begun)
-        if prepared.test is not None:
-            evaluate_run(prepared, run, fitted.context, outputs.store, prepared.test)
-        if report:
-            write_report(run)
+        with tracking(recipe.training.report_to, run.folder, prepared.device) as tracker:
+            findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
+            outputs = gather(prepared, run, cache)
+            tracker.log({f"sweep/{name}/reads_per_second": speed for name, speed in outputs.speed.items()})
+            fitted = fit(prepared, run, outputs)
+            findings.add_pool(prepared, outputs, fitted)
+            student = make_student(prepared, run, outputs, fitted, tracker)
+            findings.add_student(prepared, run, outputs, fitted, student, report=report)
+            findings.write(run, prepared, outputs, student, time.perf_counter() - begun)
+            if prepared.test is not None:
+                evaluate_run(prepared, run, fitted.context, outputs.store, prepared.test)
+            steps = student.training["steps"] if student is not None and student.training is not None else 0
+            tracker.log(tracked_figures(run.metrics or {}), steps)
+            if report:
+                write_report(run)
         return run

@@ -29,6 +29,7 @@ from alloykit.training.student import build_student
 def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     """Fine-tune one encoder. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
     check_folder(folder, recipe, [recipe.model])  # checked again: another process may have finished before
+    from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
@@ -61,10 +62,12 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks, check_source = dataset.select(held_out), source
     log_line(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
-    fitted = train(
-        model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
-        folder / "training", check_collator=Collator(tokenizer, check_source), device=pick_device(recipe.device),
-    )  # fmt: skip
+    device = pick_device(recipe.device)
+    with tracking(options.report_to, folder, device) as tracker:
+        fitted = train(
+            model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
+            folder / "training", check_collator=Collator(tokenizer, check_source), device=device, tracker=tracker,
+        )  # fmt: skip
     accuracy = (
         _accuracy(
             model, tokenizer, options.max_length, check_source, checks, texts if validation is None else validation

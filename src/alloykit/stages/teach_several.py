@@ -29,6 +29,7 @@ from alloykit.training.student import build_student
 def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
     """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
     check_folder(folder, recipe, recipe.models)  # checked again: another process may have finished before
+    from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
@@ -63,10 +64,12 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
     log_line(f"teachers {', '.join(recipe.model_names)}: {len(positions):,} texts, labels {', '.join(space.names)}")
-    fitted = train(
-        model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
-        folder / "training", check_collator=check_collator, device=pick_device(recipe.device),
-    )  # fmt: skip
+    device = pick_device(recipe.device)
+    with tracking(options.report_to, folder, device) as tracker:
+        fitted = train(
+            model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
+            folder / "training", check_collator=check_collator, device=device, tracker=tracker,
+        )  # fmt: skip
     for one, tokenizer, length, place in zip(model.split(), tokenizers, lengths, folders, strict=True):
         accuracy = None
         if checks is not None and len(checks):

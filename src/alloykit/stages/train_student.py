@@ -7,7 +7,7 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 
+if TYPE_CHECKING:
+    from alloykit.training.tracker import Tracker
+
 
 @dataclass(frozen=True)
 class TrainedStudent:
@@ -38,10 +41,12 @@ class TrainedStudent:
     training: TrainingRecord | None
 
 
-def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> TrainedStudent | None:
+def make_student(
+    prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted, tracker: Tracker | None = None
+) -> TrainedStudent | None:
     """The run's student, trained now if there is none yet. None for a method without a student. AlloyError."""
     if prepared.method.phases() and not run.has_student:
-        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)
+        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled, tracker)
     return TrainedStudent(run.student, run.training) if run.has_student else None
 
 
@@ -52,6 +57,7 @@ def train_student(
     context: Context,
     validation: LabelledOutputs | None,
     labelled: LabelledOutputs | None = None,
+    tracker: Tracker | None = None,
 ) -> None:
     """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step."""
     from alloykit.training.trainer import train
@@ -94,7 +100,7 @@ def train_student(
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device,
+        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device, tracker=tracker,
     )  # fmt: skip
     log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(

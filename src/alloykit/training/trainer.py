@@ -28,6 +28,7 @@ from alloykit.training.module import TrainingModule
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
+from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
 
 PhaseDataMaker = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
@@ -58,11 +59,13 @@ def train(
     validation: Validation | None = None,
     phase_data: PhaseDataMaker | None = None,
     device: str = "auto",
+    tracker: Tracker | None = None,
 ) -> TrainingResult:
     """Train `student` in place, phase by phase. At the end it has the selected weights.
 
     `dataset`, `checks`: token ids and `row` (dataset.py). `collator` and `check_collator` (by default the same one) add the teachers' outputs.
     `phase_data`: makes the data of each phase from the current student. `validation`: labelled texts for `Step.validation_accuracy`.
+    `tracker`: gets the losses.
     `folder`: checkpoints. After a crash, training resumes from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
@@ -73,7 +76,9 @@ def train(
         model = TrainingModule(student, method, modules, context, phase, compiled=options.compile)
         initial = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator
-        run = _PhaseRun(model, *parts, phase, folder / phase.name, device)
+        run = _PhaseRun(model, *parts, phase, folder / phase.name, device, tracker)
+        if tracker is not None:
+            tracker.begin_phase(result.steps)
         while True:
             try:
                 run.train(options, result)
@@ -121,6 +126,7 @@ class _PhaseRun:
     phase: Phase
     folder: Path
     device: str
+    tracker: Tracker | None = None
 
     def train(self, options: TrainingOptions, result: TrainingResult) -> None:
         schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
@@ -135,7 +141,7 @@ class _PhaseRun:
             eval_dataset=self.checks,
             data_collator=self.collator,
             compute_metrics=check_metrics,
-            callbacks=[selection],
+            callbacks=[selection, *([self.tracker] if self.tracker is not None else [])],
         )
         trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
@@ -203,7 +209,7 @@ class _PhaseRun:
             save_steps=schedule.every,
             save_total_limit=2,
             logging_steps=max(1, min(10, schedule.total // 20), schedule.total // 200),
-            report_to=options.report_to or "none",
+            report_to="none",  # tracker.py
             remove_unused_columns=False,
             disable_tqdm=True,
             dataloader_pin_memory=self.device != "cpu",

@@ -66,4 +66,4 @@ class TrainingOptions(Block):
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; if not given, 100: fewer in a short training (at least 3 checks), more in a long one (at most 20 checks)."""
     report_to: list[Tracker] = Field(default_factory=list)
-    """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""
+    """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""

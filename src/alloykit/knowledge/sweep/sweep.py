@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import shutil
+import time
 from collections.abc import Sequence
 
 from alloykit.data import Texts
@@ -26,8 +27,9 @@ def sweep(
     options: SweepOptions,
     *,
     sampler: Sampler | None = None,
-) -> None:
-    """Compute all missing outputs for these texts. A killed sweep continues where it stopped.
+) -> dict[str, float]:
+    """Compute all missing outputs for these texts. A killed sweep continues where it stopped. Returns the reads per second of each teacher
+    that has read something now.
 
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.
@@ -47,6 +49,7 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
+    speed: dict[str, float] = {}
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
         if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
@@ -62,10 +65,14 @@ def sweep(
         _identify(store, teacher, options, drawing)
         if sampler is None:
             record_fingerprint(store, info, options)
-        with bar(f"teacher {info.name}", sum(shard.reads for shard in pending), "reads") as advance:
+        reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
+        with bar(f"teacher {info.name}", reads, "reads") as advance:
             compute_shards(store, teacher, texts, pending, options, drawing, advance)
+        if reads:
+            speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher
         gc.collect()
+    return speed
 
 
 def _check_space(store: Store, needed: int) -> None:
