@@ -17,10 +17,11 @@ PIECES_PER_CHARACTER = 0.6  # of scripts whose words have many characters
 PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
 WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 ONE_LABEL = 0.95
+READ_OF = {"head": "the beginning", "tail": "the end", "head_tail": "beginning and end"}
 
 
 def tokenizer_statistics(
-    encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int
+    encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int, long_texts: str = "head"
 ) -> dict[str, Any]:
     """Statistics of a tokenizer on some texts.
 
@@ -43,8 +44,9 @@ def tokenizer_statistics(
         "unknown_tokens": None
         if byte_level
         else sum(ids.count(unknown) for ids in map(list, encodings)) / max(total, 1),
-        "truncated_texts": float((lengths > room).double().mean()),
-        "lost_tokens": float((lengths - room).clamp(min=0).sum() / max(total, 1)),
+        "truncated_texts": 0.0 if long_texts == "mean" else float((lengths > room).double().mean()),
+        "lost_tokens": 0.0 if long_texts == "mean" else float((lengths - room).clamp(min=0).sum() / max(total, 1)),
+        "long_texts": long_texts,
         "tokens": float(lengths.mean()) + special,
         "pieces_per_character": total / characters,
         "spelled_out": total / characters > limit,
@@ -100,8 +102,8 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
             )
         if t.get("truncated_texts", 0) > TRUNCATED:
             found.append(
-                f"teacher '{name}' reads only the beginning of {100 * t['truncated_texts']:.0f} % of the texts and misses "
-                f"{100 * t['lost_tokens']:.0f} % of all tokens. Raise `training: {{max_length: …}}` if the rest matters."
+                f"teacher '{name}' reads only {READ_OF.get(t.get('long_texts', 'head'))} of {100 * t['truncated_texts']:.0f} % of the texts and misses "
+                f"{100 * t['lost_tokens']:.0f} % of all tokens. If the rest matters, raise `training: {{max_length: …}}`, or read all of it with `inference: {{long_texts: mean}}`."
             )
         counts = t["predicted"]
         total = sum(counts.values())

@@ -19,6 +19,7 @@ from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_language_model
+from alloykit.models.tokens import encode
 from alloykit.teachers.hugging_face import Teacher
 
 TOKENS_PER_BATCH = 8192  # padded tokens that the teacher reads at once
@@ -171,7 +172,7 @@ def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
             return torch.log_softmax(teacher.model(**batch).logits.float(), -1)[None]
 
     outputs = forward_texts(
-        run, teacher.encode(list(distinct)), teacher.model, teacher.tokenizer, device=teacher.device,
+        run, encode(teacher.tokenizer, list(distinct), None, teacher.max_length), teacher.model, teacher.tokenizer, device=teacher.device,
         width=len(teacher.info.labels), budget=Budget(TOKENS_PER_BATCH), name=f"teacher '{teacher.info.name}'",
     )  # fmt: skip
     return outputs[0][[distinct[text] for text in texts]]

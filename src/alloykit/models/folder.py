@@ -19,6 +19,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.models.export import TEMPERATURE, is_temperature
+from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
 INDEX = ".safetensors.index.json"
@@ -104,6 +105,8 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
         del config["tokenizer_class"]
     if not is_temperature(config.get(TEMPERATURE, 1.0)):
         raise _damaged("config.json", model, f"`{TEMPERATURE}: {config[TEMPERATURE]!r}`", "a positive number")
+    if not is_long_texts(config.get(LONG_TEXTS, "head")):
+        raise _damaged("config.json", model, f"`{LONG_TEXTS}: {config[LONG_TEXTS]!r}`", "head, tail, head_tail or mean")
     if "id2label" in config or "label2id" in config:
         labels = _labels(config.pop("id2label", None), config.pop("label2id", None), model)
         config.pop("num_labels", None)

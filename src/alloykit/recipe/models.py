@@ -14,6 +14,7 @@ from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
+from alloykit.models.long_texts import LongTexts
 from alloykit.recipe.overrides import override
 from alloykit.recipe.problems import explain, listed
 from alloykit.teachers.hugging_face import TeacherSpec
@@ -91,6 +92,9 @@ class InferenceOptions(Block):
     """Compute the teachers' linear layers in 8 bits: twice as fast as float32 on a CPU; the label differed on up to 1.5 % of our test texts."""
     compile: bool = False
     """Compile the teachers with torch.compile. This takes about a minute, and is worth it on a GPU with many texts."""
+    long_texts: LongTexts | None = None
+    """What teachers read of a text longer than `max_length`. head: its beginning; tail: its end; head_tail: a quarter from the beginning and the
+    rest from the end; mean: all of it, in chunks whose probabilities are averaged. If not given: as the teacher was trained."""
 
     @model_validator(mode="after")
     def _one_format(self) -> InferenceOptions:

@@ -16,6 +16,8 @@ class TeacherDict(TypedDict, total=False):
     trust_remote_code: bool
     name: str | None
     labels: dict[str, str] | None
+    max_length: int | None
+    long_texts: Literal["head", "tail", "head_tail", "mean"] | None
 
 
 class StudentDict(TypedDict, total=False):
@@ -62,6 +64,7 @@ class TrainingDict(TypedDict, total=False):
     batch_size: int
     accumulate: int
     max_length: int
+    long_texts: Literal["head", "tail", "head_tail", "mean"]
     warmup: float
     weight_decay: float
     max_grad_norm: float
@@ -86,6 +89,7 @@ class InferenceDict(TypedDict, total=False):
     precision: Literal["auto", "float32", "bfloat16"]
     int8: bool
     compile: bool
+    long_texts: Literal["head", "tail", "head_tail", "mean"] | None
 
 
 class LanguageModelDict(TypedDict, total=False):

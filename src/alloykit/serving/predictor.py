@@ -17,7 +17,8 @@ from alloykit.models.export import temperature_of
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
-from alloykit.models.tokens import encode, usable_length
+from alloykit.models.long_texts import Chunks, encode_long, long_texts_of
+from alloykit.models.tokens import usable_length
 from alloykit.progress import bar
 
 TOKENS_PER_BATCH = 8192
@@ -32,6 +33,7 @@ class Predictor:
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
+        self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
 
     @classmethod
@@ -78,19 +80,22 @@ class Predictor:
             raise AlloyError(
                 expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
             )
-        encodings = encode(self.tokenizer, texts, pairs, self.max_length)
+        encodings = encode_long(self.tokenizer, texts, pairs, self.max_length, self.long_texts)
         temperature = self.temperature if calibrated else 1.0
 
         def run(batch: dict[str, Tensor]) -> Tensor:
             with self.lean:
-                probabilities: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
-            return probabilities
+                logits: Tensor = self.model(**batch).logits.float()[None]
+            return logits
 
-        with bar(name, len(texts)) as advance:
-            return forward_texts(
+        with bar(name, len(encodings)) as advance:
+            logits = forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,
             )[0]  # fmt: skip
+        if isinstance(encodings, Chunks):
+            logits = encodings.mean_logits(logits)  # and then the temperature, which was fitted to the mean
+        return (logits / temperature).softmax(-1)
 
 
 def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:

@@ -70,10 +70,13 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
         p = torch.cat(probabilities[i])
         tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
         ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
-        read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
+        made = store.identity(info.name, "teacher") or {}
+        read = made.get("max_length", prepared.recipe.training.max_length)
         found[info.name] = {
             **health.output_statistics(p, source.pass_variance(info.name), info.labels),
-            **health.tokenizer_statistics(ids, [text for part in pieces for text in part], tokenizer, read),
+            **health.tokenizer_statistics(
+                ids, [text for part in pieces for text in part], tokenizer, read, made.get("long_texts", "head")
+            ),
             "dropout": max(dropout_rates(info.config), default=0.0),
         }
     return found

@@ -130,6 +130,7 @@ class Prepared:
             passes=needs.passes,
             dropout=needs.dropout,
             max_length=recipe.training.max_length,
+            long_texts=recipe.inference.long_texts,
             seed=recipe.inference.seed,
             tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.device],
             device=self.device,
@@ -182,6 +183,8 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             hint="Give them"
             + ("." if method.needs.validation else ", or select without labels: `select: unlabelled`."),
         )
+    if method.needs.token_states:
+        _check_whole_beginnings(recipe, infos, method)
     device = pick_device(recipe.device)
     if recipe.inference.int8 and device != "cpu":
         raise AlloyError(
@@ -194,6 +197,20 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
         training = with_defaults(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
         recipe = recipe.model_copy(update={"training": training})
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method: Method) -> None:
+    """Token states are aligned from the beginning of a text on."""
+    own = {info.name: info.reads(recipe.training.max_length, recipe.inference.long_texts)[1] for info in infos}
+    for name, long_texts in (
+        {f"teacher '{name}'": how for name, how in own.items()} | {"the student": recipe.training.long_texts}
+    ).items():
+        if long_texts != "head":
+            raise AlloyError(
+                expected=f"`long_texts: head` of {name}, because method '{method.name}' compares the states of single tokens",
+                got=long_texts,
+                hint="Set it to head, or take a method that learns from answers only, such as alloy.",
+            )
 
 
 def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:

@@ -47,6 +47,7 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
         dropout=options.dropout,
         device=options.device,
         compute_format=options.compute_format,
+        long_texts=options.long_texts,
     )
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])
@@ -69,7 +70,7 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
         _total_seconds(sampled, batches, lengths) if sampler else 0.0,
         int(lengths.sum()),
         sum(_padded_tokens(b, lengths) for b in batches),
-        len(lengths),
+        len(shown["text"]),
     )
 
 

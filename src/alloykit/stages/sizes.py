@@ -7,7 +7,9 @@ from typing import Any
 
 import torch
 
-from alloykit.models.tokens import encode, pad
+from alloykit.models.long_texts import encode_long
+from alloykit.models.tokens import pad
+from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
 from alloykit.teachers.hugging_face import Teacher
@@ -25,19 +27,19 @@ def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     shown = prepared.texts.table.take(at.numpy(), columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
     for info in prepared.infos if prepared.method.needs.teachers else []:
-        teacher = Teacher.load(info, max_length=length, device=device)
-        found[info.name] = _measure(teacher.model, teacher.tokenizer, teacher.max_length, shown)
+        teacher = Teacher.load(info, max_length=length, device=device, long_texts=prepared.recipe.inference.long_texts)
+        found[info.name] = _measure(teacher, shown)
     if run.has_student:
         student = prepared.predictor(run.student)
-        found["student"] = _measure(student.model, student.tokenizer, student.max_length, shown)
+        found["student"] = _measure(student, shown)
     return found
 
 
 @torch.inference_mode()
-def _measure(model: Any, tokenizer: Any, length: int, shown: dict[str, list[Any]]) -> dict[str, Any]:
-    encodings = sorted(
-        encode(tokenizer, shown["text"], shown.get("text_pair"), length), key=lambda e: len(e["input_ids"])
-    )
+def _measure(reader: Teacher | Predictor, shown: dict[str, list[Any]]) -> dict[str, Any]:
+    model, tokenizer = reader.model, reader.tokenizer
+    found = encode_long(tokenizer, shown["text"], shown.get("text_pair"), reader.max_length, reader.long_texts)
+    encodings = sorted(found, key=lambda e: len(e["input_ids"]))
     batches = [pad(tokenizer, encodings[i : i + BATCH]) for i in range(0, len(encodings), BATCH)]
     # Not `forward_texts`: its check of the ids and a smaller batch after a lack of memory would be a part of the time.
     times = []
@@ -50,5 +52,5 @@ def _measure(model: Any, tokenizer: Any, length: int, shown: dict[str, list[Any]
         "parameters": sum(p.numel() for p in model.parameters()),
         "layers": model.config.num_hidden_layers,
         "width": model.config.hidden_size,
-        "texts_per_second": round(len(encodings) / min(times), 1),
+        "texts_per_second": round(len(shown["text"]) / min(times), 1),
     }

@@ -15,6 +15,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
@@ -50,11 +51,12 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
         label_positions(validation, space)
     record(folder, recipe, [recipe.model], texts, validation)
     length = usable_length(model, tokenizer, options.max_length)
-    dataset = tokenize(texts, tokenizer, length)
+    set_long_texts(model, options.long_texts)
+    dataset = tokenize(texts, tokenizer, length, long_texts=options.long_texts)
     source = LabelsOnly(label_positions(texts, space))
     if validation is not None:
         checks, check_source = (
-            tokenize(validation, tokenizer, length),
+            tokenize(validation, tokenizer, length, long_texts=options.long_texts),
             LabelsOnly(label_positions(validation, space)),
         )
         positions = np.arange(len(dataset))

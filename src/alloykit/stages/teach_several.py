@@ -14,6 +14,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context
 from alloykit.models.device import pick_device
 from alloykit.models.heads import PooledHead
+from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
@@ -52,14 +53,16 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     width = recipe.width or max(e.config.hidden_size for e in encoders)
     model = CoFinetunedEncoders(encoders, PooledHead(width, space.size))
     record(folder, recipe, recipe.models, texts, validation)
-    dataset, source = tokenize(texts, tokenizers[0], lengths[0]), LabelsOnly(label_positions(texts, space))
-    collator: Any = CoFinetuningCollator(tokenizers, lengths, texts, source)
+    dataset = tokenize(texts, tokenizers[0], lengths[0], long_texts=options.long_texts)
+    source = LabelsOnly(label_positions(texts, space))
+    collator: Any = CoFinetuningCollator(tokenizers, lengths, texts, source, options.long_texts)
     check_collator, checks, shown = collator, None, texts
     positions = np.arange(len(dataset))
     if validation is not None:
         shown = validation
-        checks = tokenize(shown, tokenizers[0], lengths[0])
-        check_collator = CoFinetuningCollator(tokenizers, lengths, shown, LabelsOnly(label_positions(shown, space)))
+        checks = tokenize(shown, tokenizers[0], lengths[0], long_texts=options.long_texts)
+        labels = LabelsOnly(label_positions(shown, space))
+        check_collator = CoFinetuningCollator(tokenizers, lengths, shown, labels, options.long_texts)
     elif options.held_out:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
@@ -71,6 +74,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
             folder / "training", check_collator=check_collator, device=device, tracker=tracker,
         )  # fmt: skip
     for one, tokenizer, length, place in zip(model.split(), tokenizers, lengths, folders, strict=True):
+        set_long_texts(one, options.long_texts)
         accuracy = None
         if checks is not None and len(checks):
             rows = shown.table.take(checks.positions)

@@ -16,6 +16,7 @@ from alloykit.files import file_errors, write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
+from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, log_line
@@ -66,12 +67,25 @@ def train_student(
     assert recipe.student is not None
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
     length = usable_length(model, tokenizer, options.max_length)
+    set_long_texts(model, options.long_texts)
+    if options.long_texts == "mean":
+        log_line("student: trains on the beginning of each text; when it predicts, it reads all of it")
     pool = len(prepared.texts)
-    dataset = tokenize(prepared.texts, tokenizer, length, *(() if labelled is None else (labelled.texts,)))
+    dataset = tokenize(
+        prepared.texts,
+        tokenizer,
+        length,
+        *(() if labelled is None else (labelled.texts,)),
+        long_texts=options.long_texts,
+    )
     if labelled is not None:
         source = WithLabelled(source, labelled.source, labelled.labels)
     checks, check_source, positions = None, None, np.arange(len(dataset))
-    asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
+    asked = (
+        None
+        if validation is None
+        else (tokenize(validation.texts, tokenizer, length, long_texts=options.long_texts), validation.labels)
+    )
     if prepared.method.needs.phase_data:
         log_line(
             f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"

@@ -21,7 +21,8 @@ from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier, load_config
-from alloykit.models.tokens import encode, pad, usable_length
+from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
+from alloykit.models.tokens import pad, usable_length
 from alloykit.names import rename
 
 
@@ -32,6 +33,10 @@ class TeacherSpec(ModelSpec):
     """Its name in reports; the last part of `model` if not given."""
     labels: dict[str, str] | None = None
     """Real names for anonymous labels, {LABEL_0: bug}."""
+    max_length: int | None = Field(None, gt=1)
+    """Tokens per text, for this teacher; `training: {max_length}` if not given."""
+    long_texts: LongTexts | None = None
+    """What it reads of a longer text: head, tail, head_tail, or mean over chunks; `inference: {long_texts}` if not given."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +48,10 @@ class TeacherInfo:
     labels: tuple[str, ...]
     revision: str | None
     config: Any
+
+    def reads(self, max_length: int, long_texts: LongTexts | None) -> tuple[int, LongTexts]:
+        """Tokens per text, and what it reads of a longer one: its own settings, else these, else those of its configuration."""
+        return self.spec.max_length or max_length, self.spec.long_texts or long_texts or long_texts_of(self.config)
 
 
 def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
@@ -99,11 +108,15 @@ class Teacher:
         tokenizer: Any,
         max_length: int,
         compute_format: ComputeFormat | None = None,
+        long_texts: LongTexts | None = None,
     ) -> None:
         self.info, self.tokenizer, self.compute_format = info, tokenizer, compute_format or ComputeFormat()
-        self.max_length = usable_length(model, tokenizer, max_length)
+        wanted, self.long_texts = info.reads(max_length, long_texts)
+        self.max_length = usable_length(model, tokenizer, wanted)
         self.device: torch.device = model.device
         self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
+        if self.long_texts != "head":  # without the key in the other case, so that older stores stay valid
+            self.fingerprint["long_texts"] = self.long_texts
         self.model = in_compute_format(model, self.compute_format)
         self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
 
@@ -116,15 +129,16 @@ class Teacher:
         dropout: float | None = None,
         device: str = "auto",
         compute_format: ComputeFormat | None = None,
+        long_texts: LongTexts | None = None,
     ) -> Teacher:
         """Load the weights (safetensors only) and the tokenizer. `dropout` sets every dropout rate before the model is built."""
         model, tokenizer = load_classifier(info.spec.model_copy(update={"revision": info.revision}), dropout=dropout)
         model.requires_grad_(False)
-        return cls(info, model.to(pick_device(device)), tokenizer, max_length, compute_format)
+        return cls(info, model.to(pick_device(device)), tokenizer, max_length, compute_format, long_texts)
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
-        """Token ids of each text, truncated, not padded."""
-        return encode(self.tokenizer, texts, pairs, self.max_length)
+        """Token ids of each text, or `Chunks` of the texts, not padded."""
+        return encode_long(self.tokenizer, texts, pairs, self.max_length, self.long_texts)
 
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
         """A batch, padded to its longest text, on the model's device."""

@@ -14,7 +14,8 @@ from alloykit.data import Texts
 from alloykit.methods.distillation import true_labels
 from alloykit.methods.protocol import Context, LossInputs, Method, Needs
 from alloykit.models.heads import PooledClassifier, PooledHead
-from alloykit.models.tokens import encode, pad
+from alloykit.models.long_texts import LongTexts, encode_long, in_training
+from alloykit.models.tokens import pad
 from alloykit.outputs import Rows, Source
 from alloykit.training.dataset import Collator
 
@@ -76,12 +77,22 @@ class CoFinetuning(Method):
 class CoFinetuningCollator(Collator):
     """The dataset holds the first tokenizer's tokens. The other tokenizers read the texts here."""
 
-    def __init__(self, tokenizers: Sequence[Any], lengths: Sequence[int], texts: Texts, source: Source) -> None:
+    def __init__(
+        self,
+        tokenizers: Sequence[Any],
+        lengths: Sequence[int],
+        texts: Texts,
+        source: Source,
+        long_texts: LongTexts = "head",
+    ) -> None:
         super().__init__(tokenizers[0], source)
+        self.long_texts = in_training(long_texts)
         self.others, self.texts = list(zip(tokenizers[1:], lengths[1:], strict=True)), texts
         self.columns = ["text", "text_pair"] if texts.is_pair else ["text"]
 
     def __call__(self, features: Sequence[dict[str, Any]]) -> dict[str, Any]:
         texts = self.texts.table.take([f["row"] for f in features], self.columns)
-        batches = [pad(t, encode(t, texts["text"], texts.get("text_pair"), n)) for t, n in self.others]
+        batches = [
+            pad(t, encode_long(t, texts["text"], texts.get("text_pair"), n, self.long_texts)) for t, n in self.others
+        ]
         return super().__call__(features) | {"others": batches}

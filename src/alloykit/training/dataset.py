@@ -10,7 +10,8 @@ import numpy as np
 import torch
 
 from alloykit.data import Texts
-from alloykit.models.tokens import encode, pad
+from alloykit.models.long_texts import LongTexts, encode_long, in_training
+from alloykit.models.tokens import pad
 from alloykit.outputs import Source
 from alloykit.progress import bar
 from alloykit.temporary.row_file import RowFile
@@ -63,15 +64,17 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
 
 
-def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts) -> Tokens:
-    """The student's tokens of every text, truncated; those of `more` tables follow."""
+def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_texts: LongTexts = "head") -> Tokens:
+    """The student's tokens of every text, truncated; those of `more` tables follow. With `long_texts: mean` their beginning."""
     ids, types = RowFile("the tokens"), None
     n = sum(len(table) for table in (texts, *more))
     lengths, done = np.zeros(n + 1, dtype=np.int64), 0
     with bar("tokens of the student", n if n > 50_000 else 0) as advance:
         for table in (texts, *more):
             for batch in table.table.batches(["text", "text_pair"] if table.is_pair else ["text"]):
-                encoded = encode(tokenizer, batch["text"], batch.get("text_pair"), max_length)
+                encoded = encode_long(
+                    tokenizer, batch["text"], batch.get("text_pair"), max_length, in_training(long_texts)
+                )
                 ids.append(_joined(encoded, "input_ids", np.int32))
                 if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
                     types = types or RowFile("the tokens")

@@ -15,6 +15,7 @@ from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.export import TEMPERATURE
 from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
+from alloykit.models.long_texts import LONG_TEXTS
 from alloykit.training.training_options import StudentSpec
 
 
@@ -23,7 +24,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
     from transformers import set_seed
 
     config, revision = load_config(spec)
-    for key in (HEAD_KEY, TEMPERATURE):  # of the encoder's own head, which the student does not use
+    for key in (HEAD_KEY, TEMPERATURE, LONG_TEXTS):  # of the encoder's own head, which the student does not use
         if hasattr(config, key):
             delattr(config, key)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names

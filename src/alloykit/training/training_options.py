@@ -7,6 +7,7 @@ from typing import Literal
 from pydantic import Field
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
+from alloykit.models.long_texts import LongTexts
 
 Tracker = Literal[
     "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
@@ -42,6 +43,9 @@ class TrainingOptions(Block):
     """Batches whose gradients are added up for one optimiser step."""
     max_length: int = Field(128, gt=1)
     """Tokens per text, for teachers and student."""
+    long_texts: LongTexts = "head"
+    """What the student reads of a longer text, as in `inference:`. It is written into its config.json. With mean it averages over all chunks
+    when it predicts, and trains on the beginning."""
     warmup: float = Field(0.1, ge=0, lt=1)
     """Share of the steps over which the learning rate rises."""
     weight_decay: float = Field(0.01, ge=0)

@@ -13,6 +13,7 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
+from alloykit.models.long_texts import Chunks
 from alloykit.teachers.hugging_face import Teacher
 
 
@@ -38,6 +39,8 @@ def plain_and_pooled(
         return torch.cat([output.logits.float(), *means], -1)[None]
 
     found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
+    if isinstance(encodings, Chunks):
+        found = torch.cat([encodings.mean_logits(found[:, :classes]), encodings.mean(found[:, classes:])], -1)
     states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)
     return found[:, :classes].clone(), states.contiguous()
 
@@ -48,7 +51,8 @@ def sampled_passes(
     """Probabilities of `CHUNK` Monte-Carlo passes, [CHUNK, n, C_i] float32; the same for the same seed and batches."""
     with torch.random.fork_rng(), teacher.lean:
         torch.manual_seed(seed)
-        return _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, CHUNK), CHUNK, advance)
+        found = _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, CHUNK), CHUNK, advance)
+    return encodings.mean(found) if isinstance(encodings, Chunks) else found
 
 
 def _all(
@@ -60,7 +64,13 @@ def _all(
     advance: Advance,
     width: int | None = None,
 ) -> Tensor:
-    return forward_texts(
+    """The outputs of all texts, or of all chunks."""
+    chunks = encodings if isinstance(encodings, Chunks) else None
+    found = forward_texts(
         run, encodings, teacher.model, teacher.tokenizer, device=teacher.device, width=width or len(teacher.info.labels),
-        budget=budget, name=f"teacher '{teacher.info.name}'", passes=passes, advance=advance,
+        budget=budget, name=f"teacher '{teacher.info.name}'", passes=passes,
+        advance=advance if chunks is None else lambda n: None,
     )  # fmt: skip
+    if chunks is not None:
+        advance(passes * chunks.texts)  # texts are counted, not chunks
+    return found

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from alloykit.models.compute_format import ComputeFormat
+from alloykit.models.long_texts import LongTexts
 
 
 @dataclass(frozen=True)
@@ -15,6 +16,7 @@ class SweepOptions:
     passes: int = 0
     dropout: float | None = None
     max_length: int = 128
+    long_texts: LongTexts | None = None
     seed: int = 0
     tokens_per_batch: int = 4096
     device: str = "auto"

@@ -60,6 +60,7 @@ def sweep(
             dropout=options.dropout,
             device=options.device,
             compute_format=options.compute_format,
+            long_texts=options.long_texts,
         )
         drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
         _identify(store, teacher, options, drawing)
@@ -94,6 +95,8 @@ def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sa
         "classes": len(teacher.info.labels),
         "width": int(teacher.info.config.hidden_size),
     }
+    if "long_texts" in (store.identity(teacher.info.name, "teacher") or {}):
+        reading["long_texts"] = teacher.long_texts
     store.identify(teacher.info.name, "teacher", reading)
     if options.passes:
         sampling = {

@@ -29,6 +29,8 @@ def record_fingerprint(store: Store, info: TeacherInfo, options: SweepOptions) -
 
 def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
     reading: list[Any] = [options.max_length, options.dropout, options.compute_format.name]
+    if (reads := info.reads(options.max_length, options.long_texts)) != (options.max_length, "head"):
+        reading += reads
     if options.passes:
         reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
     made_of = [model_identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
