@@ -59,6 +59,9 @@ TABLES = {
         "grid": "the defaults against a grid of learning rates and epochs, on five other data sets",
         "sizes": "the defaults with 20,000 texts, and with an encoder of six layers",
     },
+    "long_texts": {
+        "answers": "accuracy of teachers and students by what they read of long texts",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand",

@@ -113,14 +113,15 @@ def _whole(
             )  # fmt: skip
             for n, i in enumerate(at):
                 ids = {key: encoded[key][n] for key in encoded if key != "special_tokens_mask"}
+                own = [k for k, special in enumerate(encoded["special_tokens_mask"][n]) if not special]
+                size = len(own)
                 if tokenizer.is_fast:
-                    sequence = encoded.sequence_ids(n)
-                    bodies = [[k for k, s in enumerate(sequence) if s == which] for which in (0, 1)]
-                else:
-                    own = [k for k, special in enumerate(encoded["special_tokens_mask"][n]) if not special]
-                    size = len(own) if alone else len(tokenizer(first[n], add_special_tokens=False)["input_ids"])
-                    bodies = [own[:size], own[size:]]
-                found[i] = (ids, *bodies)
+                    whose = encoded.sequence_ids(n)
+                    own = [k for k, which in enumerate(whose) if which is not None]
+                    size = whose.count(0)
+                elif not alone:
+                    size = len(tokenizer(first[n], add_special_tokens=False)["input_ids"])
+                found[i] = ids, own[:size], own[size:]
     return (found[i] for i in range(len(texts)))
 
 

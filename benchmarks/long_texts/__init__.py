@@ -1,0 +1,1 @@
+"""What teachers and students read of long texts, and how often they are right."""
