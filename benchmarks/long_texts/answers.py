@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import alloykit
-from alloykit.data import load_texts
+from alloykit.data import TextsOptions, load_texts
 from alloykit.models.long_texts import LongTexts
 from alloykit.models.tokens import encode_untruncated
 from alloykit.serving.predictor import Predictor
@@ -45,19 +45,19 @@ def run(data: Path, work: Path) -> dict[str, Any]:
 
 def _texts(data: Path, part: str, size: int) -> list[Example]:
     """The first texts of each of the most frequent labels of the training set, the labels in this order, in turns."""
-    counts = Counter(load_texts(str(data / OHSUMED.name / "train.parquet"), want_labels=True).table["label"])
-    table = load_texts(str(data / OHSUMED.name / f"{part}.parquet"), want_labels=True).table
+    counts = Counter(_table(data, "train")["label"])
+    table = _table(data, part)
     frequent = [label for label, _ in counts.most_common(LABELS)]
-    rows = {label: [] for label in frequent}  # type: dict[Any, list[str]]
+    rows: dict[str, list[str]] = {label: [] for label in frequent}
     for text, label in zip(table["text"], table["label"], strict=True):
         if label in rows and len(rows[label]) < size:
             rows[label].append(text)
-    return [
-        {"text": rows[label][n], "label": OHSUMED.labels[int(label)]}
-        for n in range(size)
-        for label in frequent
-        if n < len(rows[label])
-    ]
+    return [{"text": rows[label][n], "label": label} for n in range(size) for label in frequent if n < len(rows[label])]
+
+
+def _table(data: Path, part: str) -> Any:
+    path = str(data / OHSUMED.name / f"{part}.parquet")
+    return load_texts(TextsOptions(path=path, label="label", label_names=list(OHSUMED.labels)), want_labels=True).table
 
 
 def _teacher(folder: Path, test: list[Example]) -> dict[str, float]:
