@@ -98,6 +98,7 @@ def card(
         "recipe": run["recipe_text"].strip(),
         "base": base or "another model",
         "length": (recipe.get("training") or {}).get("max_length"),
+        "reads": (recipe.get("training") or {}).get("long_texts", "head"),
         "common_licence": common,
         "chosen_licence": licence,
         "place": Markup(place),

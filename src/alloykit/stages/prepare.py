@@ -22,6 +22,7 @@ from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_config
+from alloykit.models.long_texts import in_training
 from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
@@ -200,14 +201,15 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
 
 
 def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method: Method) -> None:
-    """Token states are aligned from the beginning of a text on."""
-    own = {info.name: info.reads(recipe.training.max_length, recipe.inference.long_texts)[1] for info in infos}
-    for name, long_texts in (
-        {f"teacher '{name}'": how for name, how in own.items()} | {"the student": recipe.training.long_texts}
-    ).items():
+    """AlloyError unless teachers and student read the beginning of a text: states of tokens are aligned from there on."""
+    read = {
+        f"teacher '{info.name}'": info.reads(recipe.training.max_length, recipe.inference.long_texts)[1]
+        for info in infos
+    }
+    for who, long_texts in (read | {"the student": in_training(recipe.training.long_texts)}).items():
         if long_texts != "head":
             raise AlloyError(
-                expected=f"`long_texts: head` of {name}, because method '{method.name}' compares the states of single tokens",
+                expected=f"`long_texts: head` of {who}, because method '{method.name}' compares the states of tokens",
                 got=long_texts,
                 hint="Set it to head, or take a method that learns from answers only, such as alloy.",
             )
