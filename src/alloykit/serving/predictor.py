@@ -88,7 +88,7 @@ class Predictor:
                 logits: Tensor = self.model(**batch).logits.float()[None]
             return logits
 
-        with bar(name, len(encodings)) as advance:
+        with bar(name, len(encodings), "parts" if isinstance(encodings, Chunks) else "texts") as advance:
             logits = forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,

@@ -46,7 +46,7 @@ def amalgamated(models: dict[str, Path], folder: Path, **changes: Any) -> Any:
         "student": {"model": str(models["encoder"]), "layers": 1},
         "method": {"name": "muka", "passes": 4},
         "training": TRAINING | {"long_texts": "mean"},
-        "inference": {"long_texts": "mean"},
+        "inference": {"long_texts": "mean", "precision": "float32"},
         "output": folder / "run",
     }
     return alloykit.amalgamate(**values | changes)
@@ -93,8 +93,14 @@ def test_the_warning_names_what_is_read_and_the_option(run: Any) -> None:
 
 def test_outputs_that_were_read_otherwise_are_not_mixed(run: Any, models: dict[str, Path], tmp_path: Path) -> None:
     teachers = [str(models["billing"]), str(models["delivery"])]
-    with pytest.raises(AlloyError, match=r"teacher 'billing' made with long_texts = 'head'; got long_texts = 'mean'"):
-        amalgamated(models, tmp_path, teachers=teachers, inference={"long_texts": "head"}, cache=run.folder / "cache")
+    with pytest.raises(AlloyError, match=r"teacher 'billing' made with long_texts = head; got long_texts = mean"):
+        amalgamated(
+            models,
+            tmp_path,
+            teachers=teachers,
+            inference={"long_texts": "head", "precision": "float32"},
+            cache=run.folder / "cache",
+        )
 
 
 def test_a_classifier_that_was_taught_so_reads_so_as_a_teacher(tmp_path: Path, models: dict[str, Path]) -> None:
