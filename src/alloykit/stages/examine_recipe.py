@@ -62,13 +62,16 @@ def _teachers(recipe: Recipe) -> Iterator[Check]:
 
 def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Check:
     info = read_teacher_info(spec, name)
-    wanted = recipe.training.max_length
-    teacher = Teacher.load(info, max_length=wanted, device=pick_device(recipe.device))
+    wanted, _ = info.reads(recipe.training.max_length, recipe.inference.long_texts)
+    teacher = Teacher.load(
+        info, max_length=wanted, device=pick_device(recipe.device), long_texts=recipe.inference.long_texts
+    )
     weights = teacher.fingerprint["weights"]
     parameters = sum(p.numel() for p in teacher.model.parameters())
+    of_long_texts = "" if teacher.long_texts == "head" else f" (long texts: {teacher.long_texts})"
     found = (
         f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''}), "
-        f"{parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
+        f"{parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens{of_long_texts}, weights {weights[:12]}"
     )
     if teacher.max_length < wanted:
         hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. The limit is that of its model or tokenizer."

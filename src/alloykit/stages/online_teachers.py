@@ -50,8 +50,12 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
     log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
     found = {
         info.name: Teacher.load(
-            info, max_length=options.max_length, device=options.device, compute_format=options.compute_format
-        )
+            info,
+            max_length=options.max_length,
+            device=options.device,
+            compute_format=options.compute_format,
+            long_texts=options.long_texts,
+        )  # fmt: skip
         for info in infos
     }
     for teacher in found.values() if method.needs.attention_scores else ():
