@@ -55,7 +55,7 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
             device=options.device,
             compute_format=options.compute_format,
             long_texts=options.long_texts,
-        )  # fmt: skip
+        )
         for info in infos
     }
     for teacher in found.values() if method.needs.attention_scores else ():
