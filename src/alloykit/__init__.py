@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from alloykit.commands.amalgamate import amalgamate as amalgamate
     from alloykit.commands.distill import distill as distill
     from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.export import export as export
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
@@ -38,6 +39,7 @@ _HOMES = {
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
     "evaluate": "commands.evaluate",
+    "export": "commands.export",
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",
