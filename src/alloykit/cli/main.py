@@ -273,7 +273,9 @@ def predict(
 def export(
     run: Folder,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write the student as ONNX.")] = False,
-    int8: Annotated[bool, typer.Option("--int8", help="Add a graph in 8-bit integers, calibrated on the texts.")] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Add a graph in 8-bit integers, calibrated on the texts.")
+    ] = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Add a graph in float16, for GPUs and browsers.")] = False,
     texts: Annotated[
         str | None,

@@ -95,9 +95,7 @@ class OnnxPredictor:
         factor = 1.0 if calibrated else self.temperature
         return self._read(texts, pairs, name, lambda logits: (logits * factor).softmax(-1))
 
-    def logits(
-        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student"
-    ) -> Tensor:
+    def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
         """What the student computes before temperature and softmax, [n, C] float32. Arguments and AlloyError as in `probabilities`."""
         return self._read(texts, pairs, name, lambda logits: logits * self.temperature)
 

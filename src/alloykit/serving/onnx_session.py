@@ -30,7 +30,9 @@ def onnx_session(graph: Path | bytes, threads: int | None = None) -> Any:
     options.intra_op_num_threads = threads or torch.get_num_threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # its warnings are about graphs that it could make faster
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads leave the cores to others
+    options.add_session_config_entry(
+        "session.intra_op.allow_spinning", "0"
+    )  # waiting threads leave the cores to others
     try:
         return runtime.InferenceSession(
             graph if isinstance(graph, bytes) else str(graph), options, providers=["CPUExecutionProvider"]
