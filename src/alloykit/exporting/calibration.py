@@ -91,7 +91,8 @@ def choose_form(rows: Floats, weights: dict[str, Floats]) -> Int8Form:
 def _divisor(reach: Floats, weight_reach: Floats, alpha: float) -> Floats:
     """d of each input channel, with geometric mean 1."""
     logs = alpha * np.log(np.maximum(reach, FLOOR)) - (1 - alpha) * np.log(np.maximum(weight_reach, FLOOR))
-    return np.exp(np.clip(logs - logs.mean(), -4, 4)).astype(np.float32)
+    divisor: Floats = np.exp(np.clip(logs - logs.mean(), -4, 4)).astype(np.float32)
+    return divisor
 
 
 def _weights(matrix: Floats) -> tuple[NDArray[np.int8], Floats]:

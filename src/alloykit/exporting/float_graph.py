@@ -38,7 +38,8 @@ def float_graph(predictor: Predictor) -> bytes:
     """
     onnx_package("onnx")
     batch = pad(predictor.tokenizer, encode(predictor.tokenizer, EXAMPLES, None, predictor.max_length))
-    names, graph = list(batch), io.BytesIO()
+    names = list(batch)
+    graph: Any = io.BytesIO()  # torch writes to it, although its signature names paths only
     wrapped = _Calibrated(predictor.model, names, predictor.temperature).eval()
     axes = {name: {0: "batch", 1: "length"} for name in names} | {"logits": {0: "batch"}}
     attention = getattr(predictor.model.config, "_attn_implementation", None)
@@ -60,4 +61,5 @@ def float_graph(predictor: Predictor) -> bytes:
     finally:
         if attention is not None:
             predictor.model.set_attn_implementation(attention)
-    return graph.getvalue()
+    content: bytes = graph.getvalue()
+    return content

@@ -58,7 +58,7 @@ class OnnxPredictor:
         threads: default: torch's number. AlloyError for a folder without the graph, or without onnxruntime.
         """
         folder = Path(folder)
-        wanted = [number_format] if number_format else ["int8", "float32"]
+        wanted: list[OnnxFormat] = [number_format] if number_format else ["int8", "float32"]
         graph = next((folder / GRAPHS[each] for each in wanted if (folder / GRAPHS[each]).is_file()), None)
         if graph is None or not (folder / "config.json").is_file():
             extra = {"int8": " --int8", "float16": " --fp16"}.get(number_format or "", "")
