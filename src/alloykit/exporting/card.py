@@ -34,7 +34,7 @@ alloykit exported it, and compared every graph with the PyTorch student in float
 |---|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
-Speed: on a CPU with {measured["threads"]} threads, tokenisation included. On other processors it differs.
+Speed: on a CPU ({measured["threads"]} thread{"s" * (measured["threads"] > 1)}), tokenisation included. On other processors it differs.
 
 The graphs' `logits` are the student's logits divided by its temperature, {temperature:.4g}: their softmax is what `alloykit predict` answers.
 
