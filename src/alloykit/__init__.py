@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from alloykit.commands.distill import distill as distill
     from alloykit.commands.doctor import doctor as doctor
     from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.export import export as export
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
@@ -41,6 +42,7 @@ _HOMES = {
     "distill": "commands.distill",
     "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",
+    "export": "commands.export",
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",

@@ -74,6 +74,17 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """`log_line` and `bar` print and log nothing inside the block."""
+    global _quiet, _log
+    before, _quiet, _log = (_quiet, _log), True, None
+    try:
+        yield
+    finally:
+        _quiet, _log = before
+
+
 def log_line(text: str) -> None:
     """Print one line. It may hold foreign text, so control characters are written out."""
     if _log is not None:

@@ -315,6 +315,7 @@ def predict(
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Use the ONNX graph that `export` wrote.")] = False,
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
     from alloykit.commands.predict import predict as job
@@ -327,7 +328,7 @@ def predict(
     if output is not None:
         check_file(output)
     answers = job(
-        run, origin, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust
+        run, origin, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
@@ -335,6 +336,35 @@ def predict(
     else:
         for line in lines:
             terminal.write(line)
+
+
+@command
+def export(
+    run: Folder,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Write the student as ONNX.")] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Add a graph in 8-bit integers, calibrated on the texts.")
+    ] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Add a graph in float16, for GPUs and browsers.")] = False,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Texts to calibrate and to compare the answers on. Default: those of the run's recipe."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where to write. Default: export/onnx in the run folder.")
+    ] = None,
+    text: TextColumn = "text",
+    text_pair: PairColumn = None,
+) -> None:
+    """Write the student as ONNX for other runtimes, and compare its answers with PyTorch's."""
+    from alloykit.commands.export import export as job
+
+    if not onnx:
+        raise AlloyError(expected="a format to export to", got="none", hint="Add --onnx.")
+    place = job(run, int8=int8, fp16=fp16, texts=texts, output=output, text=text, text_pair=text_pair)
+    terminal.echo(f"export: {place}")
 
 
 @command
