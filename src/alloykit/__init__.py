@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
     from alloykit.commands.report import report as report
+    from alloykit.commands.serve import serve as serve
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
     from alloykit.data import load_texts as load_texts
@@ -43,6 +44,7 @@ _HOMES = {
     "plan": "commands.plan",
     "predict": "commands.predict",
     "report": "commands.report",
+    "serve": "commands.serve",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
 }

@@ -74,6 +74,17 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+@contextmanager
+def silent() -> Iterator[None]:
+    """While the block runs, `bar` and `say` print nothing."""
+    global _quiet
+    before, _quiet = _quiet, True
+    try:
+        yield
+    finally:
+        _quiet = before
+
+
 def say(text: str) -> None:
     """Print one line. It may hold foreign text, so control characters are written out."""
     if _log is not None:
