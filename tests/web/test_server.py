@@ -205,7 +205,7 @@ def test_the_target_of_a_text_of_the_pool_and_of_another(finished: Finished) -> 
     assert computed is not None
     assert computed.origin == "computed"
     bare = Predictor.load(asking.prepared.infos[1].spec.model, 32).probabilities(["where is my parcel, it is late"])[0]
-    assert list(computed.teachers[1].probabilities.values()) == pytest.approx(bare.tolist(), abs=1e-5)
+    assert list(computed.teachers[1].probabilities.values()) == pytest.approx(bare.tolist(), abs=1e-2)  # bfloat16
 
 
 def test_what_cannot_be_served_is_refused(
