@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import json
+from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from alloykit import __version__
 from alloykit.escape import visible
 from alloykit.web.serve_options import ServeOptions
 
@@ -70,5 +70,5 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.globals["version"] = __version__
+    made.globals["version"] = version("alloykit")
     return made

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
+from importlib.metadata import version
 from typing import Any
 
 from fastapi import FastAPI, Response
@@ -13,7 +14,6 @@ from fastapi.responses import HTMLResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
-from alloykit import __version__
 from alloykit.errors import AlloyError
 from alloykit.serving.batcher import Batcher, Closed, QueueFull
 from alloykit.serving.classifier import Classifier
@@ -92,7 +92,7 @@ def server_app(
         batcher.close()
 
     app = FastAPI(
-        title=f"alloykit: {name}", version=__version__, docs_url=None, redoc_url=None, lifespan=lifespan,
+        title=f"alloykit: {name}", version=version("alloykit"), docs_url=None, redoc_url=None, lifespan=lifespan,
         description="Classifies texts. /predict is compatible with text-embeddings-inference.",
     )  # fmt: skip
     app.add_exception_handler(Refused, lambda _, e: _error(e))
@@ -161,7 +161,7 @@ def server_app(
                 "max_client_batch_size": options.texts_per_request,
                 "max_batch_requests": options.batch,
                 "auto_truncate": options.truncate,
-                "version": __version__,
+                "version": version("alloykit"),
             }
         )
 
