@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from functools import partial
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,9 +69,7 @@ def _classifier(folder: Path, *, onnx: bool, device: str, trust: bool) -> Classi
     """The student of a run folder, or the classifier of a model folder. AlloyError."""
     model = folder / "student" if os.path.exists(folder / RECIPE) else folder
     if onnx:
-        from alloykit.serving.onnx_predictor import OnnxPredictor  # type: ignore[import-not-found,unused-ignore]
-
-        loaded: Classifier = OnnxPredictor.load(model)
+        loaded: Classifier = import_module("alloykit.serving.onnx_predictor").OnnxPredictor.load(model)
         return loaded
     from alloykit.serving.predictor import Predictor
 
