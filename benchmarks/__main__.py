@@ -67,6 +67,9 @@ TABLES = {
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
     },
+    "serve": {
+        "load": "the server under load, and over its limit",
+    },
     "faults": {
         "recipes": "damaged recipes",
         "models": "damaged model folders",
@@ -80,7 +83,7 @@ TABLES = {
         "kills": "runs that are killed at any write or any time, and started again",
     },
 }
-WITHOUT_DATA = ("speed", "significance", "faults")  # some or all of their tables read no data sets
+WITHOUT_DATA = ("speed", "significance", "serve", "faults")  # some or all of their tables read no data sets
 
 
 def tables() -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from alloykit.commands.predict import predict as predict
     from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
+    from alloykit.commands.serve import serve as serve
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
     from alloykit.data import load_texts as load_texts
@@ -49,6 +50,7 @@ _HOMES = {
     "predict": "commands.predict",
     "push": "commands.push",
     "report": "commands.report",
+    "serve": "commands.serve",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
 }

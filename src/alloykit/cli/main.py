@@ -368,6 +368,64 @@ def export(
 
 
 @command
+def serve(
+    run: Folder,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Use the ONNX file that `alloykit export RUN --onnx` made.")
+    ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where to listen. 127.0.0.1: this machine alone. 0.0.0.0: everybody who reaches the port, without password and encryption.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0: a free one, which is printed.")] = 8000,
+    batch: Annotated[int, typer.Option(metavar="N", help="Texts that the student reads at once.")] = 32,
+    wait_ms: Annotated[
+        float, typer.Option(metavar="MS", help="How long the first text of a batch waits for others, in milliseconds.")
+    ] = 2.0,
+    queue: Annotated[
+        int,
+        typer.Option(metavar="N", help="Texts that may wait. A request for which there is no place gets status 503."),
+    ] = 512,
+    texts_per_request: Annotated[int, typer.Option(metavar="N", help="Texts that one request may have.")] = 32,
+    characters: Annotated[int, typer.Option(metavar="N", help="Characters that one text may have.")] = 20_000,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", help="Seconds after which a request is given up, with status 503.")
+    ] = 30.0,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads of the computation. Default: as many as torch chooses.")
+    ] = None,
+    truncate: Annotated[
+        bool, typer.Option(help="Whether long texts are cut if a request does not say. If not, they are errors.")
+    ] = True,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further name by which a server on 127.0.0.1 may be called, for a proxy. You can repeat it.",
+        ),
+    ] = None,
+    teachers: Annotated[
+        bool,
+        typer.Option("--teachers", help="Keep the teachers in memory, so that the page can ask them about any text."),
+    ] = False,
+    cache: Cache = None,
+    trust: Trust = False,
+) -> None:
+    """Serve a student over HTTP: /predict as in text-embeddings-inference, and a page to try it."""
+    from alloykit.commands.serve import serve as job
+
+    job(
+        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust,
+        ready=lambda address: terminal.echo(f"serving at {address}", now=True),
+        host=host, port=port, batch=batch, wait_ms=wait_ms, queue=queue, texts_per_request=texts_per_request,
+        characters=characters, timeout=timeout, threads=threads, truncate=truncate, allowed_hosts=tuple(allowed_hosts or ()),
+    )  # fmt: skip
+
+
+@command
 def methods(
     name: Annotated[
         str | None, typer.Argument(help="Show this method's options and defaults.", metavar="METHOD")

@@ -33,7 +33,7 @@ def evaluate_run_folder(
     """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
     recipe = run.recipe
     if not trust_remote_code:
-        _refuse_code(recipe, run.folder / RECIPE)
+        refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
@@ -46,7 +46,7 @@ def evaluate_run_folder(
         origin = texts_options(origin, **columns)
     test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
-    state = _state(run.folder)
+    state = state_of(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
         expected=f"the teachers that {run.folder} was made with",
@@ -59,7 +59,7 @@ def evaluate_run_folder(
     return result
 
 
-def _state(folder: Path) -> dict[str, Tensor]:
+def state_of(folder: Path) -> dict[str, Tensor]:
     """The state of the run's fit. AlloyError if it is missing or damaged."""
     path = folder / STATE
     try:
@@ -100,7 +100,7 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
     }
 
 
-def _refuse_code(recipe: Recipe, path: Path) -> None:
+def refuse_code(recipe: Recipe, path: Path) -> None:
     """AlloyError if a model of the run has its own code."""
     specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
     if recipe.student is not None:

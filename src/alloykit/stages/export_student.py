@@ -33,7 +33,7 @@ from alloykit.serving.onnx_session import onnx_package, onnx_session
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import refuse_others
-from alloykit.stages.texts import label_positions, read, salted, source_of
+from alloykit.stages.texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
@@ -113,7 +113,7 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
         )
     else:
         try:
-            pool = read(source_of(recipe))
+            pool = read(origin_of(recipe))
         except AlloyError as error:
             raise AlloyError(
                 expected=error.expected, got=error.got, hint="Give texts of the same kind with --texts FILE."

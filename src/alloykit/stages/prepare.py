@@ -220,9 +220,15 @@ def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = N
 
     Generation takes hours, so errors in the recipe must show before it. The number of epochs does not depend on these texts. AlloyError.
     """
+    return replace(with_labelled_texts(prepare_for_texts_to_come(recipe), tables or {}), recipe=recipe)
+
+
+def prepare_for_texts_to_come(recipe: Recipe) -> Prepared:
+    """`prepare` with one text per label instead of the recipe's texts, which are not read. AlloyError."""
     _, space = teachers_and_labels(recipe.teachers, recipe.labels)
-    shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
-    return replace(with_labelled_texts(prepare(recipe, shown), tables or {}), recipe=recipe)
+    return prepare(
+        recipe, load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
+    )
 
 
 def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
@@ -27,10 +27,12 @@ def sweep(
     options: SweepOptions,
     *,
     sampler: Sampler | None = None,
+    loaded: Mapping[str, Teacher] | None = None,
 ) -> dict[str, float]:
     """Compute all missing outputs for these texts. A killed sweep continues where it stopped. Returns the reads per second of each teacher
     that has read something now.
 
+    loaded: teachers that are in memory already, by name; they stay there.
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.
     """
@@ -54,16 +56,10 @@ def sweep(
         pending = pending_of(store, info.name, shards, options)
         if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
             continue
-        teacher = Teacher.load(
-            info,
-            max_length=options.max_length,
-            dropout=options.dropout,
-            device=options.device,
-            compute_format=options.compute_format,
-        )
+        teacher = (loaded or {}).get(info.name) or load_teacher(info, options)
         drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
         _identify(store, teacher, options, drawing)
-        if sampler is None:
+        if sampler is None and loaded is None:
             record_fingerprint(store, info, options)
         reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
         with bar(f"teacher {info.name}", reads, "reads") as advance:
@@ -73,6 +69,17 @@ def sweep(
         del teacher
         gc.collect()
     return speed
+
+
+def load_teacher(info: TeacherInfo, options: SweepOptions) -> Teacher:
+    """The teacher as a sweep with these options needs it. AlloyError."""
+    return Teacher.load(
+        info,
+        max_length=options.max_length,
+        dropout=options.dropout,
+        device=options.device,
+        compute_format=options.compute_format,
+    )
 
 
 def _check_space(store: Store, needed: int) -> None:
