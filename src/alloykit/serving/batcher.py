@@ -12,7 +12,7 @@ from typing import Any, Generic, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-Compute = Callable[[Sequence[Item]], Sequence[Result | Exception]]
+BatchFunction = Callable[[Sequence[Item]], Sequence[Result | Exception]]
 Observe = Callable[[int, float], None]
 
 
@@ -47,7 +47,7 @@ class Batcher(Generic[Item, Result]):
 
     def __init__(
         self,
-        compute: Compute[Item, Result],
+        compute: BatchFunction[Item, Result],
         *,
         max_batch: int,
         max_wait: float,

@@ -15,8 +15,8 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.exporting.agreement import accuracy, agreement, times_as_fast
-from alloykit.exporting.card import card
+from alloykit.exporting.compared_answers import accuracy, compared_answers, times_as_fast
+from alloykit.exporting.export_card import export_card
 from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
 from alloykit.exporting.int8_graph import calibrated_forms, int8_graph, products_of
@@ -157,7 +157,7 @@ def _fill(
     def measure(name: OnnxFormat, content: bytes) -> dict[str, Any]:
         student = _opened(content, predictor)
         found = student.probabilities(*sample.compared, name=f"ONNX, {name}")
-        one: dict[str, Any] = {"file": GRAPHS[name], "bytes": len(content)} | agreement(expected, found)
+        one: dict[str, Any] = {"file": GRAPHS[name], "bytes": len(content)} | compared_answers(expected, found)
         if sample.labels is not None:
             one["accuracy"] = accuracy(found[-len(sample.labels) :], sample.labels)
         if name != "float16":  # it is made for other devices
@@ -199,7 +199,7 @@ def _fill(
     config.pop(TEMPERATURE, None)
     write_json(folder / "config.json", config | {IN_GRAPH: predictor.temperature})
     write_json(folder / RECORD, record)
-    write_atomic(folder / "README.md", card(record, len(predictor.labels), predictor.temperature))
+    write_atomic(folder / "README.md", export_card(record, len(predictor.labels), predictor.temperature))
 
 
 def _opened(graph: bytes, predictor: Predictor) -> OnnxPredictor:
@@ -251,6 +251,6 @@ def _int8(graph: bytes, predictor: Predictor, sample: _Sample, expected: Tensor)
         kept = round(share * len(worst))
         content = int8_graph(graph, products, {name: forms[name] for name in worst[kept:]})
         found = _opened(content, predictor).probabilities(*sample.calibration, name="int8, calibration texts")
-        if agreement(wanted, found)["same_label"] >= CALIBRATED_SAME:
+        if compared_answers(wanted, found)["same_label"] >= CALIBRATED_SAME:
             break
     return content, kept

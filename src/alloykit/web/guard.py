@@ -8,9 +8,9 @@ import time
 from collections.abc import Collection
 from typing import Any
 
-from alloykit.web.metrics import Metrics
 from alloykit.web.refused import Refused
 from alloykit.web.serve_options import ServeOptions
+from alloykit.web.server_metrics import ServerMetrics
 
 HEADERS = {
     "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
@@ -28,7 +28,7 @@ MORE_THAN_THE_QUEUE = 64  # requests that may be read or answered while the queu
 class Guard:
     """An ASGI application around another one. routes: the paths that the metrics name."""
 
-    def __init__(self, app: Any, *, options: ServeOptions, metrics: Metrics, routes: Collection[str]) -> None:
+    def __init__(self, app: Any, *, options: ServeOptions, metrics: ServerMetrics, routes: Collection[str]) -> None:
         self.app, self.options, self.metrics, self.routes = app, options, metrics, frozenset(routes)
         self.active = 0
         local = is_loopback(options.host)

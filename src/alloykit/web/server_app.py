@@ -20,11 +20,11 @@ from alloykit.serving.classifier import Classifier
 from alloykit.serving.classify import Answer, Asked, TooLong, classify
 from alloykit.stages.explain_text import TextExplainer
 from alloykit.web.guard import Guard
-from alloykit.web.metrics import Metrics
 from alloykit.web.pages import asset, reference_page, try_page
 from alloykit.web.predict_request import SHAPES, PredictRequest, check_text
 from alloykit.web.refused import Refused
 from alloykit.web.serve_options import ServeOptions
+from alloykit.web.server_metrics import ServerMetrics
 from alloykit.web.views import explanation_view, scores_view
 
 TYPES = {
@@ -75,7 +75,7 @@ def server_app(
 ) -> Guard:
     """The ASGI application. name: of the model, for its pages. explainer: for the teachers' answers on the page; without one
     `why_no_teachers` is shown. threads: a function that is called first in the thread of the computation."""
-    metrics = Metrics()
+    metrics = ServerMetrics()
     batcher: Batcher[Asked, Answer] = Batcher(
         lambda asked: classify(classifier, asked),
         max_batch=options.batch,

@@ -9,7 +9,7 @@ from alloykit.errors import AlloyError
 
 
 @dataclass(frozen=True)
-class Check:
+class Finding:
     """name: what was looked at. found: the result in words. level: error if a run would stop here. hint: what to do."""
 
     name: str
@@ -18,7 +18,7 @@ class Check:
     hint: str = ""
 
     @classmethod
-    def of_error(cls, name: str, error: AlloyError) -> Check:
+    def of_error(cls, name: str, error: AlloyError) -> Finding:
         """An error that a run would stop with."""
         return cls(name, f"expected {error.expected}; got {error.got}", "error", error.hint)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 
-def card(measured: Mapping[str, Any], labels: int, temperature: float) -> str:
+def export_card(measured: Mapping[str, Any], labels: int, temperature: float) -> str:
     """Says what is in the folder, what was measured, and how to use it. measured: export.json."""
     rows = []
     for name, one in measured["graphs"].items():

@@ -12,7 +12,7 @@ from torch import Tensor
 ROUNDS = 3
 
 
-def agreement(expected: Tensor, found: Tensor) -> dict[str, Any]:
+def compared_answers(expected: Tensor, found: Tensor) -> dict[str, Any]:
     """Of probabilities, [n, C] each: share of equal labels, largest and mean absolute difference."""
     difference = (expected - found).abs()
     return {
