@@ -1,12 +1,16 @@
-"""What a few labelled texts add: a classifier of all that is known of a text, weighed against the mixture (ours: Alloy, Eqs. 13, 14).
+"""What a few labelled texts add: a classifier of all that is known of a text, weighed against the mixture (ours: Alloy, Eqs. 13–15).
 
     q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + w)          multinomial logistic regression on the labelled texts      (13)
-    r_c(x) ∝ exp(α s_c(x) + β log q_c(x))                                                                                       (14)
-    α, β = argmax mean_x log r_{label(x)}(x) over the labelled texts, 0.02 ≤ α ≤ 1, 0 ≤ β ≤ 2
+    ρ_c(x) ∝ exp(α′ s_c(x) + β log q_c(x))                                                                                      (14)
+    α′, β = argmax mean_x log ρ_{label(x)}(x) over the labelled texts, 0.02 ≤ α′ ≤ 1, 0 ≤ β ≤ 2
+    r_c(x) ∝ exp(α [s_c(x) + β / α′ log q_c(x)])          α of Eq. 9                                                            (15)
 
 s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α and β both parts are cross-fitted: a labelled text
 is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the
 mixture and of themselves: with one text for every label β is near 0, with twenty for every label of many the classifier counts more.
+
+ρ is calibrated: its mean confidence over the pool estimates how often r names the right label. Students learn better from the sharper r: a few
+labels decide the order of the labels, not how sure the routing is.
 """
 
 from __future__ import annotations
@@ -70,7 +74,7 @@ class LabelClassifier:
 
 @dataclass(frozen=True)
 class FewLabels:
-    """Eq. 14, fitted. `alpha`, `beta`: []. `accuracy`: share of the labelled texts whose label the cross-fitted r names; `texts`: how many there are."""
+    """Eq. 14, fitted. `alpha` (α′), `beta`: []. `accuracy`: share of the labelled texts whose label the cross-fitted ρ names; `texts`: how many there are."""
 
     classifier: LabelClassifier
     alpha: Tensor
@@ -104,7 +108,7 @@ class FewLabels:
         return cls(LabelClassifier.fit(anchors), alpha, beta, right, len(anchors.labels))
 
     def scores(self, mixture: Tensor, view: View) -> Tensor:
-        """The exponent of Eq. 14, divided by α so that α is applied in the same place as without labels. mixture: s, [B, C]."""
+        """s + β / α′ log q of Eq. 15. mixture: s, [B, C]."""
         return mixture + self.beta / self.alpha * self.classifier.log_probabilities(view)
 
     def state(self) -> dict[str, Tensor]:
@@ -112,14 +116,14 @@ class FewLabels:
             "labelled": torch.tensor(self.texts),
             "labelled_accuracy": torch.tensor(self.accuracy, dtype=torch.float64),
         }
-        return self.classifier.state() | {"inverse_temperature": self.alpha, "classifier_weight": self.beta} | counts
+        return self.classifier.state() | {"label_alpha": self.alpha, "label_beta": self.beta} | counts
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> FewLabels | None:
         """None for a fit without labelled texts."""
         if "labelled" not in state:
             return None
-        alpha, beta = (state[key].to(device) for key in ("inverse_temperature", "classifier_weight"))
+        alpha, beta = (state[key].to(device) for key in ("label_alpha", "label_beta"))
         classifier = LabelClassifier.of(state, device)
         return cls(classifier, alpha, beta, float(state["labelled_accuracy"]), int(state["labelled"]))
 

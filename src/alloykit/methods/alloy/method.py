@@ -82,12 +82,12 @@ class Alloy(Method):
         anchors = self._anchors(context, seen, state)
         mixture, halves = LabelMixture.fit(view, owners, anchors), cross_fit(view, owners)
         plain = mixture.scores(view, owners)
-        by_labels, right = {}, (0.0, 0.0)
-        if anchors is None:
-            scores, alpha = plain, fit_inverse_temperature(plain, halves.scores, owners)
-        else:
+        alpha = fit_inverse_temperature(plain, halves.scores, owners)
+        scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
+        if anchors is not None:
             few = FewLabels.fit(view, anchors, owners)
-            scores, alpha, by_labels = few.scores(plain, view), few.alpha, few.state()
+            scores, by_labels = few.scores(plain, view), few.state()
+            by_labels["label_confidence"] = torch.softmax(few.alpha * scores, -1).amax(-1).mean()
             right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
