@@ -5,9 +5,10 @@
     α′, β = argmax mean_x log ρ_{label(x)}(x) over the labelled texts, 0.02 ≤ α′ ≤ 1, 0 ≤ β ≤ 2
     r_c(x) ∝ exp(α [s_c(x) + β / α′ log q_c(x)])          α of Eq. 9                                                            (15)
 
-s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α and β both parts are cross-fitted: a labelled text
-is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the
-mixture and of themselves: with one text for every label β is near 0, with twenty for every label of many the classifier counts more.
+s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
+is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the mixture and of
+themselves. β is 0 unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text for every label
+it usually is 0; with twenty for every one of many labels the classifier counts more.
 
 ρ is calibrated: its mean confidence over the pool estimates how often r names the right label. Students learn better from the sharper r: a few
 labels decide the order of the labels, not how sure the routing is.
@@ -15,10 +16,9 @@ labels decide the order of the labels, not how sure the routing is.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-import numpy as np
 import torch
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
@@ -32,7 +32,7 @@ LEAST_ANSWER = -6.0
 ENERGY_SCALE = 2.0
 LEAST_PROBABILITY = 1e-4
 ALPHA, BETA = (0.02, 1.0), (0.0, 2.0)
-STARTS = ((0.1, 0.1), (0.1, 1.0))
+STARTS = ((0.1, 0.0), (0.1, 1.0))
 
 
 @dataclass(frozen=True)
@@ -94,15 +94,22 @@ class FewLabels:
                 scores[held] = LabelMixture.fit(view, owners, rest).scores(asked, owners)
                 logs[held] = LabelClassifier.fit(rest).log_probabilities(asked)
 
-        def loss(at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-            r = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
-            return -float(r.gather(1, anchors.labels.unsqueeze(1)).mean())
+        def likelihood(at: Sequence[float]) -> Tensor:
+            rho = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
+            return rho.gather(1, anchors.labels.unsqueeze(1)).squeeze(1)
 
-        found = min(
-            (minimize(loss, start, bounds=(ALPHA, BETA), method="L-BFGS-B") for start in STARTS),
-            key=lambda each: float(each.fun),
-        )
-        alpha, beta = (torch.tensor(float(value), dtype=torch.float64) for value in found.x)
+        def best(limits: tuple[float, float]) -> list[float]:
+            found = (
+                minimize(lambda at: -float(likelihood(at).mean()), start, bounds=(ALPHA, limits), method="L-BFGS-B")
+                for start in STARTS
+            )
+            return [float(value) for value in min(found, key=lambda each: float(each.fun)).x]
+
+        chosen, without = best(BETA), best((0.0, 0.0))
+        gained = likelihood(chosen) - likelihood(without)
+        if not float(gained.mean()) > float(gained.std()) / len(gained) ** 0.5:  # also where one text has no deviation
+            chosen = without
+        alpha, beta = (torch.tensor(value, dtype=torch.float64) for value in chosen)
         named = (alpha * scores + beta * logs).argmax(-1)
         right = float((named == anchors.labels).double().mean())
         return cls(LabelClassifier.fit(anchors), alpha, beta, right, len(anchors.labels))
