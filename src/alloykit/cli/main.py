@@ -34,7 +34,10 @@ from alloykit.cli.options import (
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
 from alloykit.interrupts import noted_interrupts
+from alloykit.processes import launched
 from alloykit.progress import set_quiet
+
+TRAIN_TOGETHER = ("amalgamate", "distill")  # commands that several processes may run together
 
 app = typer.Typer(
     name="alloykit",
@@ -53,6 +56,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
@@ -61,6 +65,12 @@ def options(
 ) -> None:
     """Distil fine-tuned text classifiers with different labels into one small student."""
     set_verbosity(verbose, quiet)
+    if (processes := launched()[1]) > 1 and context.invoked_subcommand not in TRAIN_TOGETHER:
+        raise AlloyError(
+            expected=f"one process for `alloykit {context.invoked_subcommand}`",
+            got=f"{processes}, from `torchrun` or `accelerate launch`",
+            hint=f"Several processes are for {' and '.join(f'`{name}`' for name in TRAIN_TOGETHER)}. Start this command alone.",
+        )
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -312,7 +322,9 @@ def schema(
 
 
 def _show(run: Any) -> None:
-    """Print the scores of a finished run, and where its files are."""
+    """Print the scores of a finished run, and where its files are. Of several processes, only process 0 prints."""
+    if launched()[0]:
+        return
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
@@ -337,7 +349,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     terminal.open_streams()
-    set_quiet(False)
+    set_quiet(launched()[0] > 0)
     with exit_codes(), noted_interrupts():
         code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
         if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself

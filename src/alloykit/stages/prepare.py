@@ -29,6 +29,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
 from alloykit.training.dataset import held_out_size
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
@@ -153,6 +154,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    more_arguments(recipe.training.arguments)
     try:
         texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
