@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -30,7 +31,9 @@ _telling = threading.Lock()
 
 
 class OtherProcessEnded(AlloyError):
-    """Another process of the same command has failed or was killed. It says itself why."""
+    """Another process of the same command has failed or was killed. `told`: it has said itself why."""
+
+    told = False
 
 
 class Group:
@@ -57,11 +60,13 @@ class Group:
                 break
             except DistStoreError:
                 continue
-            except RuntimeError as error:  # the connection ended
-                raise _ended(self.count) from error
+            except RuntimeError as lost:  # the connection ended
+                raise _ended(self.count) from lost
         value = self.store.get(stage).decode()
         if value == FAILED:
-            raise _ended(self.count)
+            error = _ended(self.count)
+            error.told = True
+            raise error
         return str(value)
 
 
@@ -97,13 +102,33 @@ def speaks() -> bool:
 _speaking = False
 
 
+def reports_loss() -> bool:
+    """Whether this is the process that says that another one was lost: process 0, or process 1 if that is the lost one."""
+    rank = launched()[0]
+    return rank == 0 or (rank == 1 and _first_is_gone())
+
+
+def _first_is_gone() -> bool:
+    host, process = _first
+    if host != socket.gethostname() or not process:
+        return False
+    try:
+        with open(f"/proc/{process}/stat", "rb") as file:
+            return file.read().rsplit(b")", 1)[1].split()[0] in (b"Z", b"X")  # ended, but not yet waited for
+    except OSError:
+        return not os.path.exists(f"/proc/{process}") and os.path.exists("/proc/self")
+
+
+_first = ("", 0)  # host and process number of process 0
+
+
 @contextmanager
 def joined(device: str) -> Iterator[Group | None]:
     """Be one of the launched processes while the block runs; None if there is one alone. device: the recipe's.
 
     If process 0 leaves with an error, the others get an OtherProcessEnded. If any process is killed, the others end within seconds.
     """
-    global _group, _joined
+    global _group, _joined, _first
     rank, processes = launched()
     if processes == 1 or _group is not None:
         yield _group
@@ -133,6 +158,10 @@ def joined(device: str) -> Iterator[Group | None]:
         ) from error
     _group = mine = Group(rank, processes, dist.PrefixStore(f"alloykit-stages-{_joined}", store))
     told = False
+    if mine.is_first:
+        mine.tell("process", f"{socket.gethostname()} {os.getpid()}")
+    host, process = mine.store.get("process").decode().split(" ")
+    _first = host, int(process)
     try:
         with _ends_at_once():
             yield mine
@@ -223,7 +252,7 @@ def _ends_at_once() -> Iterator[None]:
         while number := os.read(read, 1):
             if number[0] == signal.SIGTERM:
                 with _telling:
-                    if speaks() and launched()[0] <= 1:
+                    if reports_loss():
                         echo_error(f"error: {_ended(launched()[1])}")
                     os._exit(ENDED)
 

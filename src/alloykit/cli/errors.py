@@ -13,7 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.processes import OtherProcessEnded, launched, speaks
+from alloykit.processes import OtherProcessEnded, launched, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
@@ -57,7 +57,7 @@ def exit_codes() -> Iterator[None]:
             with guarded():
                 yield
         except OtherProcessEnded as error:
-            _end(INVALID_INPUT, f"error: {error}" if launched()[0] == 0 else "")
+            _end(INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else "")
         except AlloyError as error:
             _end(INVALID_INPUT, f"error: {error}" if speaks() else "")
         except (KeyboardInterrupt, typer.Abort):
