@@ -10,6 +10,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
+from alloykit.engines.choose import sweep_engine
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -134,6 +135,7 @@ class Prepared:
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
+            engine=sweep_engine(recipe.engine),
         )
 
 

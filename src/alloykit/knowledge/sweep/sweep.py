@@ -13,7 +13,7 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, say
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
@@ -47,25 +47,36 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
+    if options.engine is not None and sampler is None:
+        options.engine(store, infos, texts, shards, options)
+        return
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
         if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
             continue
-        teacher = Teacher.load(
-            info,
-            max_length=options.max_length,
-            dropout=options.dropout,
-            device=options.device,
-            compute_format=options.compute_format,
-        )
-        drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
-        _identify(store, teacher, options, drawing)
-        if sampler is None:
-            record_fingerprint(store, info, options)
+        teacher, drawing = open_teacher(store, info, options, sampler)
         with bar(f"teacher {info.name}", sum(shard.reads for shard in pending), "reads") as advance:
-            compute_shards(store, teacher, texts, pending, options, drawing, advance)
+            compute_shards(store, teacher, texts_from(texts), pending, options, drawing, advance)
         del teacher
         gc.collect()
+
+
+def open_teacher(
+    store: Store, info: TeacherInfo, options: SweepOptions, sampler: Sampler | None = None
+) -> tuple[Teacher, Sampler]:
+    """Load a teacher, choose its sampler, and compare both with what the store's outputs were made with. AlloyError."""
+    teacher = Teacher.load(
+        info,
+        max_length=options.max_length,
+        dropout=options.dropout,
+        device=options.device,
+        compute_format=options.compute_format,
+    )
+    drawing = sampler or (choose_sampler(teacher) if options.passes else StockDropout())
+    _identify(store, teacher, options, drawing)
+    if sampler is None:
+        record_fingerprint(store, info, options)
+    return teacher, drawing
 
 
 def _check_space(store: Store, needed: int) -> None:
