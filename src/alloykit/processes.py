@@ -135,17 +135,19 @@ def joined(device: str) -> Iterator[Group | None]:
         return
     import torch
     import torch.distributed as dist
+    from torch.distributed.distributed_c10d import PrefixStore
+    from torch.distributed.rendezvous import rendezvous
 
     on_gpu = device in ("auto", "cuda") and torch.cuda.is_available()
     if on_gpu:  # "cuda" then means this process's own
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     _joined += 1
     try:
-        store, _, _ = next(iter(dist.rendezvous("env://", timeout=JOINING)))
+        store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
         store.set_timeout(JOINING)
         dist.init_process_group(
             "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
-            store=dist.PrefixStore(f"alloykit-{_joined}", store),
+            store=PrefixStore(f"alloykit-{_joined}", store),
             rank=rank,
             world_size=processes,
             timeout=WAITING,
@@ -156,7 +158,7 @@ def joined(device: str) -> Iterator[Group | None]:
             got=f"'{str(error).splitlines()[0]}'",
             hint="Start them with `torchrun` or `accelerate launch`, all with the same recipe.",
         ) from error
-    _group = mine = Group(rank, processes, dist.PrefixStore(f"alloykit-stages-{_joined}", store))
+    _group = mine = Group(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
     told = False
     if mine.is_first:
         mine.tell("process", f"{socket.gethostname()} {os.getpid()}")

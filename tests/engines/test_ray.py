@@ -10,10 +10,6 @@ from pathlib import Path
 
 import pytest
 import tiny
-
-ray = pytest.importorskip("ray")
-sys.path.insert(0, str(Path(__file__).parents[1] / "knowledge"))
-
 from killed import Killed, jobs
 from knowing import arrays, info, swept
 
@@ -24,6 +20,7 @@ from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 
+ray = pytest.importorskip("ray")
 TEXTS = tiny.texts(60)
 OPTIONS = EngineOptions(name="ray", workers=2)
 

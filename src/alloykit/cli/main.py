@@ -17,6 +17,7 @@ from alloykit.cli.options import (
     AsJson,
     Cache,
     Command,
+    Engine,
     Folder,
     Group,
     LabelColumn,
@@ -29,6 +30,7 @@ from alloykit.cli.options import (
     Trust,
     Verbose,
     set_verbosity,
+    with_engine,
     with_verbosity,
 )
 from alloykit.errors import AlloyError
@@ -114,22 +116,33 @@ def init(
 
 @command
 def amalgamate(
-    recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    engine: Engine = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
 
-    _show(run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite))
+    _show(run_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, overwrite=overwrite))
 
 
 @command
-def distill(recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False) -> None:
+def distill(
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    engine: Engine = None,
+    overwrite: Overwrite = False,
+) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
 
-    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite))
+    checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
+    _show(distill_recipe(checked, cache=cache, overwrite=overwrite))
 
 
 @command
@@ -168,6 +181,7 @@ def sweep(
     recipe: RecipeFile,
     override: Overrides = None,
     cache: Cache = None,
+    engine: Engine = None,
     part: Annotated[
         str,
         typer.Option(
@@ -179,7 +193,7 @@ def sweep(
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
 
-    sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
+    sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
 
 
 @command
@@ -211,6 +225,7 @@ def evaluate(
     label: LabelColumn = "label",
     text_pair: PairColumn = None,
     cache: Cache = None,
+    engine: Engine = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -219,7 +234,7 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     result = job(
-        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
@@ -253,11 +268,36 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write one Parquet file here for each file of texts, in a stream. The same command again goes on where it stopped.",
+        ),
+    ] = None,
+    engine: Engine = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
+    if to is not None:
+        from alloykit.stages.predict_files import predict_files
+
+        if texts == "-" or output is not None:
+            raise AlloyError(
+                expected="a file or folder of texts, and no --output, with --to",
+                got="standard input" if texts == "-" else "--output",
+                hint="For instance `alloykit predict RUN texts/ --to answers/`.",
+            )
+        written = predict_files(
+            run, texts, to,
+            all_probabilities=every, text=text, text_pair=text_pair, engine=engine, trust_remote_code=trust,
+        )  # fmt: skip
+        terminal.echo(f"answers: {len(written)} files in {to}")
+        return
+    if engine is not None:
+        raise AlloyError(expected="--to FOLDER with --engine", got="none", hint="Only files are shared among workers.")
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file

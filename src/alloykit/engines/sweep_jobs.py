@@ -9,12 +9,13 @@ from typing import Any
 from alloykit.data import Texts
 from alloykit.engines.jobs import Engine, Job
 from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import compute_shards
 from alloykit.knowledge.sweep.sweep import open_teacher
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,8 @@ class _SweepWorker:
 
     def __init__(self, url: str, options: SweepOptions) -> None:
         self.options, self.store = options, Store.existing(url)
-        self.name, self.opened = "", None
+        self.name = ""
+        self.opened: tuple[Teacher, Sampler] | None = None
 
     def __call__(self, job: Job) -> None:
         info, sent = job.payload

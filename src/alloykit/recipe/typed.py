@@ -121,3 +121,13 @@ class ReportDict(TypedDict, total=False):
     """The `report:` block."""
 
     show_texts: bool
+
+
+class EngineDict(TypedDict, total=False):
+    """The `engine:` block."""
+
+    name: Literal["local", "ray"]
+    address: str | None
+    workers: int | None
+    gpus_per_worker: float
+    cpus_per_worker: int

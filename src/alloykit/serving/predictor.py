@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -66,11 +67,12 @@ class Predictor:
         name: str = "student",
         *,
         calibrated: bool = True,
+        progress: bool = True,
     ) -> Tensor:
         """softmax(logits / T), [n, C] float32 on the CPU, in the order of the texts. T: the temperature that was fitted for the
         student; 1 for other classifiers, and if `calibrated` is False. It changes no label.
 
-        pairs: the second text of each text, None for a text without one. name: in messages. AlloyError for values that are not texts.
+        pairs: the second text of each text, None for a text without one. name: in messages. progress: show a bar. AlloyError for values that are not texts.
         """
         for argument, values in (("texts", texts), ("pairs", pairs)):
             check_strings(values, argument, none_allowed=argument == "pairs")
@@ -86,7 +88,7 @@ class Predictor:
                 probabilities: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
             return probabilities
 
-        with bar(name, len(texts)) as advance:
+        with bar(name, len(texts)) if progress else nullcontext(lambda n: None) as advance:
             return forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,

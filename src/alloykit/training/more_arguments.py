@@ -12,10 +12,41 @@ from alloykit.errors import AlloyError
 from alloykit.names import nearest_name
 
 OURS = frozenset(
-    "output_dir per_device_train_batch_size per_device_eval_batch_size gradient_accumulation_steps max_steps num_train_epochs learning_rate "
-    "warmup_steps warmup_ratio weight_decay max_grad_norm lr_scheduler_type seed data_seed bf16 fp16 torch_compile use_cpu eval_strategy "
-    "eval_steps save_strategy save_steps save_total_limit logging_steps report_to remove_unused_columns disable_tqdm dataloader_pin_memory "
-    "label_names dataloader_num_workers auto_find_batch_size load_best_model_at_end ignore_data_skip".split()
+    [
+        "output_dir",
+        "per_device_train_batch_size",
+        "per_device_eval_batch_size",
+        "gradient_accumulation_steps",
+        "max_steps",
+        "num_train_epochs",
+        "learning_rate",
+        "warmup_steps",
+        "warmup_ratio",
+        "weight_decay",
+        "max_grad_norm",
+        "lr_scheduler_type",
+        "seed",
+        "data_seed",
+        "bf16",
+        "fp16",
+        "torch_compile",
+        "use_cpu",
+        "eval_strategy",
+        "eval_steps",
+        "save_strategy",
+        "save_steps",
+        "save_total_limit",
+        "logging_steps",
+        "report_to",
+        "remove_unused_columns",
+        "disable_tqdm",
+        "dataloader_pin_memory",
+        "label_names",
+        "dataloader_num_workers",
+        "auto_find_batch_size",
+        "load_best_model_at_end",
+        "ignore_data_skip",
+    ]
 )
 """Arguments that alloykit sets itself: from the recipe, or because a run must be resumable."""
 

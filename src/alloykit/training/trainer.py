@@ -27,8 +27,8 @@ from alloykit.progress import bar, say
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
-from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.more_arguments import more_arguments
+from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
 from alloykit.training.shares import share_of
