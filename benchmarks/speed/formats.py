@@ -12,7 +12,7 @@ from alloykit.data import load_texts
 from alloykit.knowledge.sweep.forward import Budget, plain_pass
 from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.models.compute_format import ComputeFormat
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stats.entropy import confidence
 from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
 from benchmarks.harness.profiles import SMALL
@@ -46,7 +46,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             }
             for name in list(each)[1:]
         }
-        say(f"{folder.name}: {found[folder.name]}")
+        log_line(f"{folder.name}: {found[folder.name]}")
     return {"texts": TEXTS, "teachers": found}
 
 

@@ -25,7 +25,7 @@ ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
 
-_group: Group | None = None
+_group: ProcessGroup | None = None
 _joined = 0  # groups that this process has joined
 _telling = threading.Lock()
 
@@ -36,7 +36,7 @@ class OtherProcessEnded(AlloyError):
     told = False
 
 
-class Group:
+class ProcessGroup:
     """The processes of this command. `rank`: which one this is, from 0. `count`: how many there are."""
 
     def __init__(self, rank: int, count: int, store: Any) -> None:
@@ -79,7 +79,7 @@ def launched() -> tuple[int, int]:
     return (rank, count) if 0 <= rank < count else (0, 1)
 
 
-def group() -> Group | None:
+def group() -> ProcessGroup | None:
     """The group that this process has joined; None where it works alone."""
     return _group
 
@@ -123,7 +123,7 @@ _first = ("", 0)  # host and process number of process 0
 
 
 @contextmanager
-def joined(device: str) -> Iterator[Group | None]:
+def joined(device: str) -> Iterator[ProcessGroup | None]:
     """Be one of the launched processes while the block runs; None if there is one alone. device: the recipe's.
 
     If process 0 leaves with an error, the others get an OtherProcessEnded. If any process is killed, the others end within seconds.
@@ -158,7 +158,7 @@ def joined(device: str) -> Iterator[Group | None]:
             got=f"'{str(error).splitlines()[0]}'",
             hint="Start them with `torchrun` or `accelerate launch`, all with the same recipe.",
         ) from error
-    _group = mine = Group(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
+    _group = mine = ProcessGroup(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
     told = False
     if mine.is_first:
         mine.tell("process", f"{socket.gethostname()} {os.getpid()}")

@@ -42,7 +42,7 @@ Trust = Annotated[
         "--trust-remote-code", help="Run code that comes with the models. Use it only if you have read the code."
     ),
 ]
-Engine = Annotated[
+EngineName = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Who computes: local (this process), or ray (workers of a Ray cluster)."),
 ]

@@ -32,6 +32,7 @@ def amalgamate(
     output: str | Path,
     evaluate: TextsLike | None = None,
     validation: TextsLike | None = None,
+    labelled: TextsLike | None = None,
     labels: Labels = None,
     training: Training = None,
     inference: Inference = None,
@@ -47,7 +48,7 @@ def amalgamate(
     teachers: folders or hub ids of classifiers, or dictionaries as in the recipe. texts: a file, a folder or a hub id, a list of
     strings or pairs, a `datasets.Dataset`, the recipe's `texts:` block, or "generate". student: the encoder that the student
     begins as; in a dictionary also its layers. method: a name, or a dictionary with its options. output: the run folder.
-    evaluate, validation: labelled texts of the same kinds as `texts`, or the recipe's blocks.
+    evaluate, validation, labelled: labelled texts of the same kinds as `texts`, or the recipe's blocks.
     labels, training, inference, generation, report, engine: the recipe's blocks of these names, as dictionaries or as the pydantic
     models. device: auto, cpu, cuda or mps. cache: where the teachers' outputs are kept, if not in the run folder.
     overwrite: replace the student of another recipe.
@@ -58,7 +59,7 @@ def amalgamate(
     recipe, tables = from_python(
         Recipe,
         teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+        validation=validation, labelled=labelled, labels=labels, training=training, inference=inference, generation=generation,
         report=report, engine=engine, device=device,
     )  # fmt: skip
     return Run(run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from alloykit.engines.engine_options import EngineOptions
-from alloykit.engines.jobs import Engine
+from alloykit.engines.jobs import JobEngine
 from alloykit.engines.local import LocalEngine
 from alloykit.engines.ray import RayEngine
 from alloykit.engines.sweep_jobs import SweepBy
@@ -27,7 +27,7 @@ def engine_options(given: object) -> EngineOptions:
         ) from error
 
 
-def engine_of(options: EngineOptions) -> Engine:
+def engine_of(options: EngineOptions) -> JobEngine:
     """Who does the jobs."""
     return RayEngine(options) if options.name == "ray" else LocalEngine()
 

@@ -22,7 +22,7 @@ Worker = Callable[[Job], Any]
 """Does a job and returns its result. It keeps what it has loaded for the next job of the same key."""
 
 
-class Engine(Protocol):
+class JobEngine(Protocol):
     """Who does the jobs."""
 
     def run(self, jobs: Sequence[Job], worker: Callable[[], Worker], what: str, unit: str) -> Iterator[tuple[int, Any]]:

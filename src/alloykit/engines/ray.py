@@ -17,7 +17,7 @@ from typing import Any
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.jobs import Job, Worker
 from alloykit.errors import AlloyError
-from alloykit.progress import bar, say, set_quiet
+from alloykit.progress import bar, log_line, set_quiet
 
 DEPTH = 2  # jobs of a worker: one at work, one that waits
 LOST = 4  # workers that one job may cost
@@ -118,7 +118,9 @@ class _Work:
             look()
             if not said and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
                 said = True
-                say("ray: no worker has started yet; has the cluster room for `cpus_per_worker` and `gpus_per_worker`?")
+                log_line(
+                    "ray: no worker has started yet; has the cluster room for `cpus_per_worker` and `gpus_per_worker`?"
+                )
 
     def _feed(self, actor: _Actor) -> None:
         while actor.started and len(actor.jobs) < DEPTH:
@@ -183,7 +185,7 @@ class _Work:
                 got=f"{LOST} that ended, at one and the same job; the last one: '{str(error).splitlines()[0]}'",
                 hint="Is their memory too small? Lower `inference: {tokens_per_batch: …}`, or start fewer workers.",
             ) from error
-        say(f"ray: a worker was lost; {len(again)} units of work go to others")
+        log_line(f"ray: a worker was lost; {len(again)} units of work go to others")
         self.actors.append(self._start())
 
     def end(self) -> None:

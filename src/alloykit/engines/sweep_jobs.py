@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from alloykit.data import Texts
-from alloykit.engines.jobs import Engine, Job
+from alloykit.engines.jobs import Job, JobEngine
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
@@ -22,7 +22,7 @@ from alloykit.teachers.hugging_face import Teacher, TeacherInfo
 class SweepBy:
     """Computes what is missing in a store with an engine. It replaces the loop over teachers of `sweep`."""
 
-    engine: Engine
+    engine: JobEngine
 
     def __call__(
         self, store: Store, infos: Sequence[TeacherInfo], texts: Texts, shards: Shards, options: SweepOptions

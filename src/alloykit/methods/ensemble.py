@@ -24,7 +24,7 @@ def ensemble_logits(rows: Rows, space: LabelSpace) -> Tensor:
         padded = space.scatter(i, z)
         total = padded if total is None else total + padded
     assert total is not None
-    return total / space.knows().sum(0).to(total)
+    return total / space.has_label().sum(0).to(total)
 
 
 def scale_warnings(context: Context) -> list[str]:

@@ -74,7 +74,8 @@ class Context:
     """What stays the same for all batches of a run.
 
     space: the union of the teachers' labels, and the maps between each teacher and the union. state: what `fit` returned.
-    student, teachers: the models' shapes. validation, generated: only for `fit`; None in every other call.
+    student, teachers: the models' shapes. validation, generated, labelled: only for `fit`; None in every other call.
+    labelled: the recipe's few labelled texts, if there are any; their rows have `labels`.
     """
 
     space: LabelSpace
@@ -83,6 +84,7 @@ class Context:
     teachers: tuple[ModelShape, ...] = ()
     validation: Source | None = None
     generated: Source | None = None
+    labelled: Source | None = None
 
     @property
     def generated_source(self) -> Source:

@@ -119,9 +119,9 @@ def hidden_loss(inputs: LossInputs) -> Tensor:
     if hidden is None:
         raise TypeError("mt_bert needs the student's hidden states")
     masks = [t.token_mask for t in inputs.rows.teachers for _ in hidden[1:]]
-    own = list(hidden[1:]) * len(inputs.rows.teachers)
+    student_states = list(hidden[1:]) * len(inputs.rows.teachers)
     total = []
-    for mask, states, (wide, theirs) in zip(masks, own, mapped(inputs.modules, inputs.rows), strict=True):
+    for mask, states, (wide, theirs) in zip(masks, student_states, mapped(inputs.modules, inputs.rows), strict=True):
         assert mask is not None
         dtype = wide.weight.dtype
         total.append(masked_mse(states.to(dtype), wide(theirs.to(dtype)), mask))

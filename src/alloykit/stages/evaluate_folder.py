@@ -36,7 +36,7 @@ def evaluate_run_folder(
     if engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
-        _refuse_code(recipe, run.folder / RECIPE)
+        refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
@@ -44,12 +44,12 @@ def evaluate_run_folder(
     run.check()
     if run.metrics is None:
         raise _unfinished(run.folder)
-    source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
-    if isinstance(source, (str, Path)):
-        source = texts_options(source, **columns)
-    test = read(salted(source, recipe), want_labels=True)
+    origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    if isinstance(origin, (str, Path)):
+        origin = texts_options(origin, **columns)
+    test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test)  # the training texts are not needed any more
-    state = _state(run.folder)
+    state = state_of(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
         expected=f"the teachers that {run.folder} was made with",
@@ -62,7 +62,7 @@ def evaluate_run_folder(
     return result
 
 
-def _state(folder: Path) -> dict[str, Tensor]:
+def state_of(folder: Path) -> dict[str, Tensor]:
     """The state of the run's fit. AlloyError if it is missing or damaged."""
     path = folder / STATE
     try:
@@ -103,7 +103,7 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
     }
 
 
-def _refuse_code(recipe: Recipe, path: Path) -> None:
+def refuse_code(recipe: Recipe, path: Path) -> None:
     """AlloyError if a model of the run has its own code."""
     specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
     if recipe.student is not None:

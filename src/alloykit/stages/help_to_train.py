@@ -7,7 +7,7 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.files import no_writing
-from alloykit.processes import Group, group, training_begins
+from alloykit.processes import ProcessGroup, group, training_begins
 from alloykit.recipe.models import Recipe
 from alloykit.stages.fit import fit
 from alloykit.stages.knowledge import gather
@@ -25,7 +25,9 @@ def call_helpers(prepared: Prepared, run: RunFolder) -> None:
         others.tell("training", NOTHING if run.has_student or not prepared.method.phases() else "")
 
 
-def help_to_train(mine: Group, recipe: Recipe, tables: Mapping[str, Texts], cache: str | Path | None) -> RunFolder:
+def help_to_train(
+    mine: ProcessGroup, recipe: Recipe, tables: Mapping[str, Texts], cache: str | Path | None
+) -> RunFolder:
     """The other processes: wait for process 0's stages, read their results, train with it, and wait for the end. They write nothing. AlloyError."""
     run = RunFolder(Path(recipe.output))
     if mine.wait("training") != NOTHING:
@@ -34,6 +36,6 @@ def help_to_train(mine: Group, recipe: Recipe, tables: Mapping[str, Texts], cach
             prepared = prepare_run(recipe, tables)
             outputs = gather(prepared, run, cache)
             fitted = fit(prepared, run, outputs)
-            train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
+            train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)
     mine.wait("end")
     return run

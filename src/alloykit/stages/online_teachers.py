@@ -10,7 +10,7 @@ from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.methods.protocol import Phase
 from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Source
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stages.prepare import Prepared
 from alloykit.teachers.hugging_face import Teacher
 
@@ -47,7 +47,7 @@ def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
     options, method = prepared.sweep_options(), prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
-    say(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
+    log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
     found = {
         info.name: Teacher.load(
             info, max_length=options.max_length, device=options.device, compute_format=options.compute_format

@@ -11,9 +11,9 @@ from alloykit.data import Texts
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.protocol import Context
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
-from alloykit.stages.prepare import SHARD_ROWS, Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare import SHARD_ROWS_BY_DEVICE, Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.stages.probe import ProbeResult, probe_student, probe_teacher
 from alloykit.training.schedule import Schedule
@@ -65,7 +65,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
             "reads": distinct * (1 + passes) if use_teachers else 0,
         }
         if probe and use_teachers:
-            say(f"measuring teacher {info.name}")
+            log_line(f"measuring teacher {info.name}")
             entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
         teachers.append(entry)
     trains = bool(prepared.method.phases()) and recipe.student is not None
@@ -74,7 +74,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
     seconds: dict[str, float] | None = None
     if probe:
         if trains:
-            say("measuring the student")
+            log_line("measuring the student")
         training = probe_student(prepared) if trains else 0.0
         if trains and needs.token_states:  # cached on a CPU; on a GPU every step computes the states of every teacher
             times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
@@ -121,7 +121,7 @@ UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shap
 def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Bytes of arrays, ids, headers and receipts."""
     classes = [len(t) for t in prepared.space.teachers]
-    shards = math.ceil(distinct / SHARD_ROWS[prepared.device])
+    shards = math.ceil(distinct / SHARD_ROWS_BY_DEVICE[prepared.device])
     widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
     units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
     return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES

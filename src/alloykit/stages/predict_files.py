@@ -17,7 +17,7 @@ from alloykit.engines.jobs import Job
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
 from alloykit.models.location import model_identity
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.run_folder import RunFolder, folder_of
 
@@ -74,7 +74,7 @@ def predict_files(
     ]
     left = [file for file in files if not _is_done(file)]
     if len(left) < len(files):
-        say(f"predict: {len(files) - len(left)} of {len(files)} files are finished already")
+        log_line(f"predict: {len(files) - len(left)} of {len(files)} files are finished already")
     jobs = [Job("student", file, 1) for file in left]
     for _ in engine_of(engine_options(engine)).run(jobs, _Maker(request), "predict", "files"):
         pass

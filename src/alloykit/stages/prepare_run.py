@@ -24,7 +24,7 @@ def prepare_run(
     *,
     overwrite: bool = False,
 ) -> Prepared:
-    """The recipe with its texts, validation texts, test texts and generated texts, each read once.
+    """The recipe with its texts, labelled texts, validation texts, test texts and generated texts, each read once.
 
     Texts of the `generation:` block are written first if they are missing; everything else is checked before that. AlloyError.
     """

@@ -23,7 +23,7 @@ from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_precision
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
@@ -32,6 +32,7 @@ from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Vali
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
 from alloykit.training.shares import share_of
+from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
 
 OTHER_MASKS = 1_000_003  # between the seeds of two processes
@@ -63,11 +64,13 @@ def train(
     validation: Validation | None = None,
     phase_data: PhaseDataMaker | None = None,
     device: str = "auto",
+    tracker: Tracker | None = None,
 ) -> TrainingResult:
     """Train `student` in place, phase by phase. At the end it has the selected weights.
 
     `dataset`, `checks`: token ids and `row` (dataset.py). `collator` and `check_collator` (by default the same one) add the teachers' outputs.
     `phase_data`: makes the data of each phase from the current student. `validation`: labelled texts for `Step.validation_accuracy`.
+    `tracker`: gets the losses.
     `folder`: checkpoints. After a crash, training resumes from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
@@ -78,7 +81,9 @@ def train(
         model = TrainingModule(student, method, modules, context, phase, compiled=options.compile)
         initial = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator
-        run = _PhaseRun(model, *parts, phase, folder / phase.name, device)
+        run = _PhaseRun(model, *parts, phase, folder / phase.name, device, tracker)
+        if tracker is not None:
+            tracker.begin_phase(result.steps)
         while True:
             try:
                 with processes.losses_named():
@@ -114,7 +119,9 @@ def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingO
             hint="Lower `training: {batch_size: …}` or `{max_length: …}`, take a smaller student, or free some memory.",
         )
     part = next(d for d in range(2, size + 1) if size % d == 0)
-    say(f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step")
+    log_line(
+        f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step"
+    )
     return options.model_copy(update={"batch_size": size // part, "accumulate": options.accumulate * part})
 
 
@@ -131,6 +138,7 @@ class _PhaseRun:
     phase: Phase
     folder: Path
     device: str
+    tracker: Tracker | None = None
 
     def train(self, options: TrainingOptions, result: TrainingResult) -> None:
         schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
@@ -145,7 +153,7 @@ class _PhaseRun:
             eval_dataset=self.checks,
             data_collator=self.collator,
             compute_metrics=check_metrics,
-            callbacks=[selection],
+            callbacks=[selection, *([self.tracker] if self.tracker is not None else [])],
         )
         trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
@@ -172,7 +180,7 @@ class _PhaseRun:
         """The checkpoint to go on from, in every process. Process 0 removes what is damaged, before the others read anything."""
         resumed = last_complete_checkpoint(self.folder) if processes.is_first() else None
         if processes.is_first() and not selection.resume(_step_of(resumed)):
-            say("training: files of earlier checks are damaged; training starts from the beginning")
+            log_line("training: files of earlier checks are damaged; training starts from the beginning")
             shutil.rmtree(self.folder)
             resumed = None
             selection.resume(0)
@@ -187,7 +195,7 @@ class _PhaseRun:
         if trainer.args.process_index and resumed is None:  # each process has dropout masks of its own
             torch.manual_seed(trainer.args.seed + OTHER_MASKS * trainer.args.process_index)
         if resumed:
-            say(f"training: going on from step {done} of {total}")
+            log_line(f"training: going on from step {done} of {total}")
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
         with bar(title, total - done, "steps") as advance:
             trainer.add_callback(TrainingProgress(advance, trainer))
@@ -224,7 +232,7 @@ class _PhaseRun:
             save_steps=schedule.every,
             save_total_limit=2,
             logging_steps=max(1, min(10, schedule.total // 20), schedule.total // 200),
-            report_to=options.report_to or "none",
+            report_to="none",  # tracker.py
             remove_unused_columns=False,
             disable_tqdm=True,
             dataloader_pin_memory=self.device != "cpu",

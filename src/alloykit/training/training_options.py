@@ -8,7 +8,7 @@ from pydantic import Field
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
 
-Tracker = Literal[
+TrackerName = Literal[
     "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
 ]
 
@@ -65,7 +65,7 @@ class TrainingOptions(Block):
     """Share of the texts that are held out of training to select the checkpoint; at least 50 texts (but never more than a fifth), at most 2,000."""
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; if not given, 100: fewer in a short training (at least 3 checks), more in a long one (at most 20 checks)."""
-    report_to: list[Tracker] = Field(default_factory=list)
-    """Trackers of transformers: tensorboard, wandb, mlflow, trackio, …"""
+    report_to: list[TrackerName] = Field(default_factory=list)
+    """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""
     arguments: dict[str, Any] = Field(default_factory=dict)
     """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: full_shard}` or `{optim: adamw_torch_fused}`."""

@@ -60,28 +60,40 @@ def text_states(
     }
 
     def compute() -> dict[str, Tensor]:
-        return {"states": _compute(encoder, texts, pooling, max_length, tokens_per_batch, device)}
+        loaded = TextEncoder(
+            encoder, pooling=pooling, max_length=max_length, tokens_per_batch=tokens_per_batch, device=device
+        )
+        return {"states": loaded.states(texts)}
 
     return cached_tensors(path, made_of, compute)["states"]
 
 
-def _compute(
-    spec: ModelSpec, texts: Texts, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
-) -> Tensor:
-    encoder, tokenizer = load_encoder(spec)
-    encoder.to(device)
-    length, width = usable_length(encoder, tokenizer, max_length), encoder.config.hidden_size
-    found, columns = [], ["text", "text_pair"] if texts.is_pair else ["text"]
-    budget = Budget(tokens_per_batch)
-    with bar(f"states of the texts by {spec.model}", len(texts)) as advance:
-        for shown in texts.table.batches(columns):
-            encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
-            states = forward_texts(
-                lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None], encodings, encoder, tokenizer,
-                device=encoder.device, width=width, budget=budget, name=f"'{spec.model}'", advance=advance,
-            )  # fmt: skip
-            found.append(states[0].to(torch.float16))
-    return torch.cat(found)
+class TextEncoder:
+    """A loaded encoder that gives one state of each text. AlloyError for a model that cannot be loaded."""
+
+    def __init__(
+        self, spec: ModelSpec, *, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
+    ) -> None:
+        self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
+        self.encoder, self.tokenizer = load_encoder(spec)
+        self.encoder.to(device)
+        self.length = usable_length(self.encoder, self.tokenizer, max_length)
+
+    def states(self, texts: Texts) -> Tensor:
+        """[n, d] float16, in the order of the texts."""
+        encoder, pooling = self.encoder, self.pooling
+        found, columns = [], ["text", "text_pair"] if texts.is_pair else ["text"]
+        budget = Budget(self.tokens_per_batch)
+        with bar(f"states of the texts by {self.name}", len(texts)) as advance:
+            for shown in texts.table.batches(columns):
+                encodings = encode(self.tokenizer, shown["text"], shown.get("text_pair"), self.length)
+                states = forward_texts(
+                    lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None],
+                    encodings, encoder, self.tokenizer, device=encoder.device, width=encoder.config.hidden_size,
+                    budget=budget, name=f"'{self.name}'", advance=advance,
+                )  # fmt: skip
+                found.append(states[0].to(torch.float16))
+        return torch.cat(found)
 
 
 def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:

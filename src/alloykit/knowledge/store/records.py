@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from alloykit.errors import AlloyError
 
 SHA256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Count = Annotated[StrictInt, Field(gt=0)]
+PositiveCount = Annotated[StrictInt, Field(gt=0)]
 
 
 class Record(BaseModel):
@@ -26,7 +26,7 @@ class Manifest(Record):
 
     format: StrictInt
     salt: SHA256 | None = None
-    shard_rows: Count
+    shard_rows: PositiveCount
 
 
 class Receipt(Record):
@@ -43,10 +43,10 @@ class TeacherRecord(Record):
 
     weights: SHA256
     tokenizer: SHA256
-    max_length: Count
+    max_length: PositiveCount
     compute_format: StrictStr
-    classes: Count
-    width: Count
+    classes: PositiveCount
+    width: PositiveCount
 
 
 class SamplingRecord(Record):
@@ -55,7 +55,7 @@ class SamplingRecord(Record):
     sampler: StrictStr
     dropout: float | None
     seed: StrictInt
-    tokens_per_batch: Count
+    tokens_per_batch: PositiveCount
 
 
 RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord}

@@ -19,9 +19,9 @@ from alloykit.knowledge.sweep.pending import PendingShard
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.models.forward import Advance, Budget
+from alloykit.models.tokens import Encodings
 from alloykit.teachers.hugging_face import Teacher
 
-Encodings = list[dict[str, list[int]]]
 ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
 
 

@@ -29,9 +29,10 @@ class EnergyGaussians:
     unknown_deviation: Tensor
 
     @classmethod
-    def fit(cls, energies: Tensor, known: Tensor) -> EnergyGaussians:
-        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label."""
-        return cls(*_gaussian(energies, known), *_gaussian(energies, 1 - known))
+    def fit(cls, energies: Tensor, known: Tensor, counts: Tensor) -> EnergyGaussians:
+        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label; counts [n]: how often each text counts."""
+        n = counts.unsqueeze(-1)
+        return cls(*_gaussian(energies, n * known), *_gaussian(energies, n * (1 - known)))
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> EnergyGaussians:

@@ -22,10 +22,11 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
-from alloykit.methods.alloy.mixture import LabelMixture, View, initial_responsibilities, initial_weights
-from alloykit.methods.alloy.options import STUDENT, AlloyOptions
+from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
+from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View, initial_responsibilities, initial_weights
+from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
-from alloykit.methods.alloy.routing import margin, teacher_weights
+from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import MOST_TEXTS, early_layers
@@ -55,7 +56,7 @@ class Alloy(Method):
     @property
     def needs(self) -> Needs:
         encoder = self.options.encoder
-        states = None if encoder is None else TextStates(None if encoder == STUDENT else encoder, "mean")
+        states = None if encoder is None else TextStates(None if encoder == STUDENT_ENCODER else encoder, "mean")
         return Needs(pooled_states=True, text_states=states)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
@@ -64,7 +65,7 @@ class Alloy(Method):
 
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
-        space, owners = context.space, context.space.knows()
+        space, owners = context.space, context.space.has_label()
         state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
@@ -78,33 +79,40 @@ class Alloy(Method):
         seen = StateSpace.fit(states, of_teachers, self.options.dimensions)
         parts = [self._view(rows, seen(s), state, space) for rows, s in zip(outputs, raw, strict=True)]
         view = View(*(torch.cat([getattr(part, name) for part in parts]) for name in ("z", "answers", "energies")))
-        mixture, halves = LabelMixture.fit(view, owners), cross_fit(view, owners)
-        scores = mixture.scores(view, owners)
-        alpha = fit_inverse_temperature(scores, halves.scores, owners)
+        anchors = self._anchors(context, seen, state)
+        mixture, halves = LabelMixture.fit(view, owners, anchors), cross_fit(view, owners)
+        plain = mixture.scores(view, owners)
+        alpha = fit_inverse_temperature(plain, halves.scores, owners)
+        scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
+        if anchors is not None:
+            few = FewLabels.fit(view, anchors, owners)
+            scores, by_labels = few.scores(plain, view), few.state()
+            by_labels["label_confidence"] = torch.softmax(few.alpha * scores, -1).amax(-1).mean()
+            right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
-        skill = label_skill(scores, halves.state_scores, view.answers, owners)
+        skill = label_skill(plain, halves.state_scores, view.answers, owners)
         answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
         state |= {
-            "outcome": torch.tensor(ACCEPTED if accepted(skill) else REJECTED),
+            "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
             "texts": torch.tensor(len(view)),
             "inverse_temperature": alpha,
             "clarity": clarity(answered, r, owners),
-            "agreement": torch.tensor(teacher_agreement(scores, halves.scores, owners), dtype=torch.float64),
+            "agreement": torch.tensor(teacher_agreement(plain, halves.scores, owners), dtype=torch.float64),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         state |= texts_that_moved(sampled.positions, initial_weights(view.energies), r, owners)
-        return state | vars(seen) | mixture.state()
+        return state | vars(seen) | mixture.state() | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
         r = self.responsibilities(rows, context)
-        owners = context.space.knows().to(r.device)
+        owners = context.space.has_label().to(r.device)
         clear = context.state["clarity"].to(r.device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear)
-        v = margin(r, owners) + FLOOR
+        v = routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners).float())
 
     def responsibilities(self, rows: Rows, context: Context) -> Tensor:
@@ -112,12 +120,26 @@ class Alloy(Method):
         states, device = context.state, rows.teachers[0].logits.device
         z = StateSpace.of(states, device)(raw_states(rows)[0])
         view = self._view(rows, z, states, context.space)
-        owners = context.space.knows().to(device)
+        owners = context.space.has_label().to(device)
         scores = LabelMixture.of(states, device).scores(view, owners)
+        if (few := FewLabels.of(states, device)) is not None:
+            scores = few.scores(scores, view)
         return torch.softmax(states["inverse_temperature"].to(device) * scores, -1)
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
+
+    def _anchors(self, context: Context, seen: StateSpace, state: State) -> Anchors | None:
+        """The labelled texts as the mixture sees them; None without any."""
+        if context.labelled is None:
+            return None
+        views, labels = [], []
+        for rows in chunks(context.labelled):
+            assert rows.labels is not None
+            views.append(self._view(rows, seen(raw_states(rows)[0]), state, context.space))
+            labels.append(rows.labels)
+        joined = View(*(torch.cat([getattr(view, name) for view in views]) for name in ("z", "answers", "energies")))
+        return Anchors(joined, torch.cat(labels))
 
     def _view(self, rows: Rows, z: Tensor, state: State, space: LabelSpace) -> View:
         answers = log_answers(space, [t.probabilities() for t in rows.teachers])
@@ -128,6 +150,6 @@ class Alloy(Method):
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor]) -> Tensor:
     """log a_c of Eqs. 3 and 4: the mean over the teachers that know c of log p_i(c | x). [B, C] float64"""
-    known = space.knows().to(probabilities[0].device)
+    known = space.has_label().to(probabilities[0].device)
     logs = [space.scatter(i, p.double().clamp(min=1e-12).log()) for i, p in enumerate(probabilities)]
     return torch.stack(logs).sum(0) / known.sum(0)

@@ -8,6 +8,8 @@
 μ and Σ are the means of the labels and their common covariance under r; Σ is shrunk by half towards a multiple of the identity. ℓ is fitted
 to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
+A text whose label is given (an anchor) has r = 1 for it in every iteration, and counts as three texts.
+
 A teacher's answer a_c says which of its own labels a text would have. Whether the text has one of them is said by the states, in which
 texts of one label lie together, and by the energies. √ keeps the labels of a small teacher from losing their texts.
 """
@@ -24,6 +26,7 @@ from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
 
 ITERATIONS = 12
+ANCHOR = 3.0  # a labelled text counts as often
 SHRINKAGE = 0.5
 LEAST_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
@@ -45,6 +48,17 @@ class View:
 
 
 @dataclass(frozen=True)
+class Anchors:
+    """m labelled texts: their views, and their labels as positions in the union, [m] int64."""
+
+    view: View
+    labels: Tensor
+
+    def part(self, at: Tensor) -> Anchors:
+        return Anchors(self.view.part(at), self.labels[at])
+
+
+@dataclass(frozen=True)
 class LabelMixture:
     """Fitted. means [C, D], factor [D, D] (Cholesky of Σ), log_prior [C]: log π̃; all float64. history [iterations + 1, N]: the share of each
     teacher at the start and after every iteration."""
@@ -56,18 +70,24 @@ class LabelMixture:
     history: Tensor
 
     @classmethod
-    def fit(cls, view: View, owners: Tensor) -> LabelMixture:
-        """owners [N, C] bool: which teacher knows which label."""
+    def fit(cls, view: View, owners: Tensor, anchors: Anchors | None = None) -> LabelMixture:
+        """owners [N, C] bool: which teacher knows which label. anchors: their r is their label in every iteration, and each counts as
+        three texts."""
         r = initial_responsibilities(view, owners)
         history = [shares(r, owners)]
+        z, reactions, known = view.z, view.energies, r[:0]
+        if anchors is not None:
+            z, reactions = torch.cat([z, anchors.view.z]), torch.cat([reactions, anchors.view.energies])
+            known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
+        counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
         for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(view.z, r)
+            means, factor, log_prior = _maximised(z, torch.cat([r, ANCHOR * known]))
             by_states = torch.softmax(_state_scores(view, means, factor, log_prior), -1)
-            energies = EnergyGaussians.fit(view.energies, knows_label(by_states, owners))
+            energies = EnergyGaussians.fit(reactions, knows_label(torch.cat([by_states, known]), owners), counts)
             fitted = cls(means, factor, log_prior, energies, torch.stack(history))
             r = torch.softmax(fitted.scores(view, owners), -1)
             history.append(shares(r, owners))
-        means, factor, log_prior = _maximised(view.z, r)
+        means, factor, log_prior = _maximised(z, torch.cat([r, ANCHOR * known]))
         return cls(means, factor, log_prior, energies, torch.stack(history))
 
     def state_scores(self, view: View) -> Tensor:
@@ -79,14 +99,14 @@ class LabelMixture:
         return self.state_scores(view) + self.energies.log_ratios(view.energies) @ owners.double()
 
     def state(self) -> dict[str, Tensor]:
-        own = {name: value for name, value in vars(self).items() if name != "energies"}
-        return own | vars(self.energies)
+        arrays = {name: value for name, value in vars(self).items() if name != "energies"}
+        return arrays | vars(self.energies)
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> LabelMixture:
         names = ("means", "factor", "log_prior", "history")
-        own = {name: state[name].to(device) for name in names}
-        return cls(energies=EnergyGaussians.of(state, device), **own)
+        arrays = {name: state[name].to(device) for name in names}
+        return cls(energies=EnergyGaussians.of(state, device), **arrays)
 
 
 def initial_weights(energies: Tensor) -> Tensor:

@@ -142,8 +142,8 @@ class StrataNet(Method):
         for b, part in enumerate(parts):
             h = [s[:, b] for s in states]
             merged = part(h, c[..., b])
-            own = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
-            inter.append(normalised_distance(merged.detach(), own))
+            projected = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
+            inter.append(normalised_distance(merged.detach(), projected))
             learns.append(part.reconstruction_loss(merged, h, c[..., b], inputs.target.targets.to(dtype)))
         groups = context.space.components().to(student.logits.device)
         out = grouped_kl(inputs.target.targets, student.logits, groups, o.temperature)
