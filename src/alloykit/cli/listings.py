@@ -122,6 +122,11 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
             line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
         lines.append(line)
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
+    if plan["text_states"]:
+        about = f", about {duration(plan['seconds']['text_states'])}" if plan["seconds"] else ""
+        lines.append(
+            f"states of the texts: {plan['text_states']['reads']:,} reads{about}, {plan['text_states']['bytes'] / 1e6:,.1f} MB"
+        )
     if plan["cache_bytes"]:
         lines.append(f"teachers' outputs: at most {plan['cache_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:

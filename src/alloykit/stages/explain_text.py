@@ -8,6 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+import torch
+
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.online.encoder_states import TextEncoder, WithTextStates
@@ -129,7 +131,7 @@ class TextExplainer:
     def _explained(self, origin: Origin, source: Source, texts: Texts) -> Explanation:
         space, method = self.prepared.space, self.prepared.method.as_classifier()
         if self._encoder is not None:
-            source = WithTextStates(source, self._encoder.states(texts))
+            source = WithTextStates(source, torch.cat(list(self._encoder.states(texts))))
         rows = source.rows([0])
         found = None if method is None else supervised(method, rows, self.context, 1)
         shares = None if found is None or found.teacher_weights is None else found.teacher_weights[0].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import signal
 import socket
 import threading
@@ -46,7 +47,13 @@ def run_server(app: Any, place: socket.socket, options: ServeOptions) -> None:
         app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=30,
         timeout_graceful_shutdown=int(options.timeout) + MORE_THAN_THE_TIMEOUT_S,
     )  # fmt: skip
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
     Server(config).run(sockets=[place])
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """A second SIGINT cancels what still runs. uvicorn logs that with a traceback, which helps nobody."""
+    return "CancelledError" not in record.getMessage()
 
 
 class Server(uvicorn.Server):

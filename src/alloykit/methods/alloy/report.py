@@ -41,7 +41,15 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
     used = outcome == ACCEPTED
-    return {
+    by_labels = {}
+    if "labelled" in state:
+        by_labels = {
+            "labelled": int(state["labelled"]),
+            "labelled_accuracy": float(state["labelled_accuracy"]),
+            "estimated_accuracy": float(state["label_confidence"]),
+            "classifier_weight": float(state["label_beta"]),
+        }
+    return by_labels | {
         "texts": texts,
         "used": used,
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
@@ -143,6 +151,14 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             percent=True,
         ),
     ]  # fmt: skip
+    if "labelled" in found:
+        parts.append(
+            Text(
+                text=f"{found['labelled']:,} labelled texts are anchors of the mixture. A routing that was fitted without them names the label of "
+                f"{100 * found['labelled_accuracy']:.1f} % of them. Estimated from them, it names the right label of {100 * found['estimated_accuracy']:.1f} % of the pool's texts. "
+                f"The classifier that they train has a weight of {found['classifier_weight']:.2f} (0: only the mixture counts)."
+            )
+        )
     if used and found["examples"]:
         examples = found["examples"]
         parts.append(
