@@ -53,10 +53,12 @@ def test_texts_of_a_step_that_cannot_be_shared_are_refused() -> None:
 
 
 def test_two_processes_are_one(quiet_encoder: Path, tmp_path: Path) -> None:
-    """46 texts in steps of 16 + 16 + 14, with checks on six, in float64; the norms of the gradient too, since Adam forgives a wrong scale."""
+    """46 texts, nine of them with given labels, in steps of 16 + 16 + 14, with checks on six, in float64; the norms of the gradient too,
+    since Adam forgives a wrong scale."""
     given = {
         "n": 52,
         "checks": 6,
+        "labelled": 9,
         "double": True,
         "batch_size": 4,
         "accumulate": 4,
