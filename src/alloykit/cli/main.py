@@ -17,6 +17,7 @@ from alloykit.cli.options import (
     AsJson,
     Cache,
     Command,
+    EngineName,
     Folder,
     Group,
     LabelColumn,
@@ -29,12 +30,16 @@ from alloykit.cli.options import (
     Trust,
     Verbose,
     set_verbosity,
+    with_engine,
     with_verbosity,
 )
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
 from alloykit.interrupts import noted_interrupts
+from alloykit.processes import launched
 from alloykit.progress import set_quiet
+
+TRAIN_TOGETHER = ("amalgamate", "distill")  # commands that several processes may run together
 
 app = typer.Typer(
     name="alloykit",
@@ -53,6 +58,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
@@ -61,6 +67,12 @@ def options(
 ) -> None:
     """Distil fine-tuned text classifiers with different labels into one small student."""
     set_verbosity(verbose, quiet)
+    if (processes := launched()[1]) > 1 and context.invoked_subcommand not in TRAIN_TOGETHER:
+        raise AlloyError(
+            expected=f"one process for `alloykit {context.invoked_subcommand}`",
+            got=f"{processes}, from `torchrun` or `accelerate launch`",
+            hint=f"Several processes are for {' and '.join(f'`{name}`' for name in TRAIN_TOGETHER)}. Start this command alone.",
+        )
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -104,22 +116,33 @@ def init(
 
 @command
 def amalgamate(
-    recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    engine: EngineName = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
 
-    _show(run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite))
+    _show(run_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, overwrite=overwrite))
 
 
 @command
-def distill(recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False) -> None:
+def distill(
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    engine: EngineName = None,
+    overwrite: Overwrite = False,
+) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
 
-    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite))
+    checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
+    _show(distill_recipe(checked, cache=cache, overwrite=overwrite))
 
 
 @command
@@ -158,6 +181,7 @@ def sweep(
     recipe: RecipeFile,
     override: Overrides = None,
     cache: Cache = None,
+    engine: EngineName = None,
     part: Annotated[
         str,
         typer.Option(
@@ -169,7 +193,7 @@ def sweep(
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
 
-    sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
+    sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
 
 
 @command
@@ -224,6 +248,7 @@ def evaluate(
     label: LabelColumn = "label",
     text_pair: PairColumn = None,
     cache: Cache = None,
+    engine: EngineName = None,
     trust: Trust = False,
     as_json: AsJson = False,
 ) -> None:
@@ -232,7 +257,7 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     result = job(
-        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
@@ -312,12 +337,37 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write one Parquet file here for each file of texts, in a stream. The same command again goes on where it stopped.",
+        ),
+    ] = None,
+    engine: EngineName = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
     onnx: Annotated[bool, typer.Option("--onnx", help="Use the ONNX graph that `export` wrote.")] = False,
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
+    if to is not None:
+        from alloykit.stages.predict_files import predict_files
+
+        if texts == "-" or output is not None:
+            raise AlloyError(
+                expected="a file or folder of texts, and no --output, with --to",
+                got="standard input" if texts == "-" else "--output",
+                hint="For instance `alloykit predict RUN texts/ --to answers/`.",
+            )
+        written = predict_files(
+            run, texts, to,
+            all_probabilities=every, text=text, text_pair=text_pair, engine=engine, trust_remote_code=trust,
+        )  # fmt: skip
+        terminal.echo(f"answers: {len(written)} files in {to}")
+        return
+    if engine is not None:
+        raise AlloyError(expected="--to FOLDER with --engine", got="none", hint="Only files are shared among workers.")
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
@@ -469,7 +519,9 @@ def schema(
 
 
 def _show(run: Any) -> None:
-    """Print the scores of a finished run, and where its files are."""
+    """Print the scores of a finished run, and where its files are. Of several processes, only process 0 prints."""
+    if launched()[0]:
+        return
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
@@ -494,7 +546,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     terminal.open_streams()
-    set_quiet(False)
+    set_quiet(launched()[0] > 0)
     with exit_codes(), noted_interrupts():
         code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
         if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself

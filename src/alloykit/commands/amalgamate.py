@@ -8,6 +8,7 @@ from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -37,6 +38,7 @@ def amalgamate(
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     overwrite: bool = False,
@@ -47,7 +49,7 @@ def amalgamate(
     strings or pairs, a `datasets.Dataset`, the recipe's `texts:` block, or "generate". student: the encoder that the student
     begins as; in a dictionary also its layers. method: a name, or a dictionary with its options. output: the run folder.
     evaluate, validation, labelled: labelled texts of the same kinds as `texts`, or the recipe's blocks.
-    labels, training, inference, generation, report: the recipe's blocks of these names, as dictionaries or as the pydantic
+    labels, training, inference, generation, report, engine: the recipe's blocks of these names, as dictionaries or as the pydantic
     models. device: auto, cpu, cuda or mps. cache: where the teachers' outputs are kept, if not in the run folder.
     overwrite: replace the student of another recipe.
 
@@ -58,6 +60,6 @@ def amalgamate(
         Recipe,
         teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
         validation=validation, labelled=labelled, labels=labels, training=training, inference=inference, generation=generation,
-        report=report, device=device,
+        report=report, engine=engine, device=device,
     )  # fmt: skip
     return Run(run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

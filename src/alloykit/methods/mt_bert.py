@@ -94,6 +94,10 @@ class MTBert(Method):
             terms["ce"] = label_loss(inputs)
         return terms
 
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
+
     def after_step(self, step: Step) -> None:
         """Note the mean square of the mapped states: were it to fall towards zero, both sides of Eq. 1 would be shrinking."""
         if step.logs and self.options.hidden:

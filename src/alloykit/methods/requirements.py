@@ -26,6 +26,16 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
         )
 
 
+def require_several(method: Method, processes: int) -> None:
+    """AlloyError if several processes cannot train this method's student together."""
+    if processes > 1 and method.phases() and not method.several_processes:
+        raise AlloyError(
+            expected=f"a method whose student {processes} processes can train together",
+            got=f"'{method.name}', whose step depends on all of its texts at once",
+            hint="Start one process, without `torchrun` or `accelerate launch`, or take another method.",
+        )
+
+
 def require_few_labels(method: Method) -> None:
     """AlloyError if the method cannot use the recipe's `labelled:`."""
     needs = method.needs

@@ -11,6 +11,7 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, fiel
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
@@ -147,10 +148,17 @@ class Recipe(Block):
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
+    engine: EngineOptions = EngineOptions()
+    """Who computes the teachers' outputs."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _name_of_engine(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check_generation(self) -> Recipe:

@@ -8,11 +8,13 @@ from typing import Any, TypeAlias
 
 from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
 from alloykit.recipe.typed import (
+    EngineDict,
     GenerationDict,
     InferenceDict,
     LabelsDict,
@@ -37,10 +39,13 @@ Labels: TypeAlias = LabelOptions | LabelsDict | None
 Training: TypeAlias = TrainingOptions | TrainingDict | None
 Inference: TypeAlias = InferenceOptions | InferenceDict | None
 Generation: TypeAlias = GenerationOptions | GenerationDict | None
+Engine: TypeAlias = str | EngineOptions | EngineDict | None
+"""local or ray, or the recipe's `engine:` block."""
 Report: TypeAlias = ReportOptions | ReportDict | None
 
 __all__ = [
     "Device",
+    "Engine",
     "Generation",
     "Inference",
     "Labels",

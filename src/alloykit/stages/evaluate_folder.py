@@ -11,6 +11,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts, texts_options
+from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
@@ -28,10 +29,12 @@ from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
 ) -> dict[str, Any]:
     """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
     recipe = run.recipe
+    if engine is not None:
+        recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
+from alloykit.engines.choose import sweep_engine
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -29,6 +30,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
 from alloykit.training.dataset import held_out_size
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
@@ -136,6 +138,7 @@ class Prepared:
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
+            engine=sweep_engine(recipe.engine),
         )
 
 
@@ -156,6 +159,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    more_arguments(recipe.training.arguments)
     try:
         texts = texts if texts is not None else read(origin_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:

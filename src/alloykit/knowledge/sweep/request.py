@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from alloykit.models.compute_format import ComputeFormat
@@ -10,7 +10,8 @@ from alloykit.models.compute_format import ComputeFormat
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th."""
+    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th.
+    `engine`: (store, teachers, texts, shards, these options) computes what is missing instead of this process, as SweepBy of engines/ does."""
 
     passes: int = 0
     dropout: float | None = None
@@ -21,3 +22,4 @@ class SweepOptions:
     part: tuple[int, int] = (0, 1)
     compute_format: ComputeFormat = field(default_factory=ComputeFormat)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    engine: Callable[..., None] | None = None

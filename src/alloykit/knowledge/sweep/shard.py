@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import torch
@@ -21,22 +22,32 @@ from alloykit.models.forward import Advance, Budget
 from alloykit.models.tokens import Encodings
 from alloykit.teachers.hugging_face import Teacher
 
+ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
+
+
+def texts_from(texts: Texts) -> ReadTexts:
+    """Reads a shard's texts from a table."""
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    return lambda shard: texts.table.take(shard.texts, columns)
+
 
 def compute_shards(
     store: Store,
     teacher: Teacher,
-    texts: Texts,
+    read_texts: ReadTexts,
     pending: list[PendingShard],
     options: SweepOptions,
     sampler: Sampler,
     advance: Advance,
 ) -> None:
-    """Compute the missing units of all shards. Meanwhile the next shard is tokenised and the files of the last one are written."""
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    """Compute the missing units of all shards. Meanwhile the next shard is tokenised and the files of the last one are written.
+
+    read_texts: the columns `text` and, for pairs, `text_pair` of a shard's texts.
+    """
     budget = Budget(options.tokens_per_batch)
 
     def read(shard: PendingShard) -> tuple[PendingShard, Encodings]:
-        rows = texts.table.take(shard.texts, columns)
+        rows = read_texts(shard)
         return shard, teacher.encode(rows["text"], rows.get("text_pair"))
 
     with WriteBehind() as write_behind:

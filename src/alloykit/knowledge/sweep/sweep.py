@@ -14,7 +14,7 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, log_line
 from alloykit.teachers.hugging_face import Teacher, TeacherInfo
@@ -30,7 +30,7 @@ def sweep(
     loaded: Mapping[str, Teacher] | None = None,
 ) -> dict[str, float]:
     """Compute all missing outputs for these texts. A killed sweep continues where it stopped. Returns the reads per second of each teacher
-    that has read something now.
+    that has read something in this process; nothing if an engine computes.
 
     loaded: teachers that are in memory already, by name; they stay there.
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
@@ -51,19 +51,18 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
+    if options.engine is not None and sampler is None and loaded is None:
+        options.engine(store, infos, texts, shards, options)
+        return {}
     speed: dict[str, float] = {}
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
         if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
             continue
-        teacher = (loaded or {}).get(info.name) or load_teacher(info, options)
-        drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
-        _identify(store, teacher, options, drawing)
-        if sampler is None and loaded is None:
-            record_fingerprint(store, info, options)
+        teacher, drawing = open_teacher(store, info, options, sampler, (loaded or {}).get(info.name))
         reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
         with bar(f"teacher {info.name}", reads, "reads") as advance:
-            compute_shards(store, teacher, texts, pending, options, drawing, advance)
+            compute_shards(store, teacher, texts_from(texts), pending, options, drawing, advance)
         if reads:
             speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher
@@ -80,6 +79,25 @@ def load_teacher(info: TeacherInfo, options: SweepOptions) -> Teacher:
         device=options.device,
         compute_format=options.compute_format,
     )
+
+
+def open_teacher(
+    store: Store,
+    info: TeacherInfo,
+    options: SweepOptions,
+    sampler: Sampler | None = None,
+    loaded: Teacher | None = None,
+) -> tuple[Teacher, Sampler]:
+    """Load a teacher, choose its sampler, and compare both with what the store's outputs were made with. AlloyError.
+
+    loaded: the teacher, if it is in memory already.
+    """
+    teacher = load_teacher(info, options) if loaded is None else loaded
+    drawing = sampler or (choose_sampler(teacher) if options.passes else StockDropout())
+    _identify(store, teacher, options, drawing)
+    if sampler is None and loaded is None:
+        record_fingerprint(store, info, options)
+    return teacher, drawing
 
 
 def _check_space(store: Store, needed: int) -> None:

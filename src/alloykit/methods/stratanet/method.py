@@ -153,6 +153,10 @@ class StrataNet(Method):
             "amalgam": o.auxiliary * torch.stack(learns).mean(0),
         }
 
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
+
     def after_step(self, step: Step) -> None:
         """Log the similarity and the effective rank of the A^b of different texts in the worst block, to detect a collapse."""
         if not step.logs:

@@ -1,0 +1,87 @@
+"""A sweep by several workers: a job is what one teacher still has to read of one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alloykit.data import Texts
+from alloykit.engines.jobs import Job, JobEngine
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.mc_dropout import Sampler
+from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.sweep import open_teacher
+from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
+from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+
+
+@dataclass(frozen=True)
+class SweepBy:
+    """Computes what is missing in a store with an engine. It replaces the loop over teachers of `sweep`."""
+
+    engine: JobEngine
+
+    def __call__(
+        self, store: Store, infos: Sequence[TeacherInfo], texts: Texts, shards: Shards, options: SweepOptions
+    ) -> None:
+        """AlloyError as `sweep`, and if a worker does not see the store."""
+        jobs = []
+        for info in infos:
+            pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
+            jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
+            if not pending and not has_fingerprint(store, info, options):
+                jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
+        worker = _Maker(store.storage.url, replace(options, engine=None))
+        for _ in self.engine.run(jobs, worker, "sweep", "reads"):
+            pass
+
+
+class _At:
+    """A shard and where its texts are. Pickled, it holds the texts themselves, so that a worker needs no other file."""
+
+    def __init__(self, texts: Texts, shard: PendingShard) -> None:
+        self.texts, self.shard = texts, shard
+
+    def __reduce__(self) -> Any:
+        columns = ["text", "text_pair"] if self.texts.is_pair else ["text"]
+        return _Sent, (self.shard, self.texts.table.take(self.shard.texts, columns))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    shard: PendingShard
+    rows: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a worker. Pickled to each process of the cluster."""
+
+    url: str
+    options: SweepOptions
+
+    def __call__(self) -> _SweepWorker:
+        return _SweepWorker(self.url, self.options)
+
+
+class _SweepWorker:
+    """One teacher in memory at a time."""
+
+    def __init__(self, url: str, options: SweepOptions) -> None:
+        self.options, self.store = options, Store.existing(url)
+        self.name = ""
+        self.opened: tuple[Teacher, Sampler] | None = None
+
+    def __call__(self, job: Job) -> None:
+        info, sent = job.payload
+        if self.name != info.name:
+            self.opened = None  # its memory is needed
+            self.opened, self.name = open_teacher(self.store, info, self.options), info.name
+        if sent is None:
+            return
+        assert self.opened is not None
+        teacher, sampler = self.opened
+        compute_shards(self.store, teacher, lambda _: sent.rows, [sent.shard], self.options, sampler, lambda _: None)
