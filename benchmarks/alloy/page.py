@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, overview, students, targets
+from benchmarks.alloy import details, few, overview, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
+from benchmarks.alloy.few_page import few_labels
 from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
@@ -31,17 +32,24 @@ WORDS = {
 
 
 def write() -> None:
-    taught, read = cells_of(students.TABLE), cells_of(targets.TABLE)
+    taught, read, labelled = (cells_of(module.TABLE) for module in (students, targets, few))
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     found = [
         *_short(of_students, of_targets),
         *_students(taught, of_students),
         *_targets(read, of_targets),
+        *few_labels(labelled),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]
-    missing = ["## Not run yet", "", *not_run(students.TABLE, taught), *not_run(targets.TABLE, read)]
+    missing = [
+        "## Not run yet",
+        "",
+        *not_run(students.TABLE, taught),
+        *not_run(targets.TABLE, read),
+        *not_run(few.TABLE, labelled),
+    ]
     lines = [*_head(), *short, *how_to_read(found), *rest, *missing]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
 
