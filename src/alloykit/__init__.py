@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from alloykit.commands.predict import predict as predict
     from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
+    from alloykit.commands.suggest import suggest as suggest
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
     from alloykit.data import load_texts as load_texts
@@ -47,6 +48,7 @@ _HOMES = {
     "predict": "commands.predict",
     "push": "commands.push",
     "report": "commands.report",
+    "suggest": "commands.suggest",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
 }

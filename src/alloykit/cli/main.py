@@ -257,6 +257,22 @@ def report(
 
 
 @command
+def suggest(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.", metavar="RUN")],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="How many texts.")] = 100,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write.")] = Path("to-label.csv"),
+    cache: Cache = None,
+    trust: Trust = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """Write the texts whose labels would help most, as CSV to fill in. `update --labelled` learns from it."""
+    from alloykit.commands.suggest import suggest as job
+
+    found = job(run, n, output=output, cache=cache, trust_remote_code=trust, overwrite=overwrite)
+    terminal.echo(f"texts to label: {output} ({len(found)} texts; fill in the column `label`)")
+
+
+@command
 def push(
     run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
