@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from alloykit.commands.suggest import suggest as suggest
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
+    from alloykit.commands.update import update as update
+    from alloykit.commands.watch import watch as watch
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
@@ -51,6 +53,8 @@ _HOMES = {
     "suggest": "commands.suggest",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
+    "update": "commands.update",
+    "watch": "commands.watch",
 }
 __all__ = [*_HOMES, "__version__"]
 

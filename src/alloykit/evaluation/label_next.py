@@ -64,7 +64,7 @@ def choose_texts(score: Tensor, labels: Tensor, states: Tensor, n: int) -> list[
 
     score: u, [N]. labels: the student's answer, [N] int64. states: [N, d]. The same input gives the same positions.
     """
-    by_label = {int(c): torch.nonzero(labels == c).squeeze(1).numpy() for c in labels.unique()}
+    by_label = {int(c): torch.nonzero(labels == c).squeeze(1).numpy() for c in sorted(set(labels.tolist()))}
     u, z = score.numpy(), torch.nn.functional.normalize(states.float(), dim=-1).numpy()
     chosen: list[int] = []
     for label, share in shares({c: len(at) for c, at in by_label.items()}, n).items():

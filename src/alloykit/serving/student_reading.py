@@ -20,11 +20,13 @@ class StudentReading:
     `probabilities`: softmax(logits / T), [n, C] float32, T the student's temperature. `energy`: log Σ_c exp(logits_c), [n] float32: large
     where a logit is large, as for texts like those of the training (Liu et al., 2020, without their minus sign). `states`: the mean of the
     last layer's states over the tokens of each text, [n, d] float32; None if it was not asked for.
+    `foreign`: whether none of the labels fits, [n] bool; None for a student without a score for that.
     """
 
     probabilities: Tensor
     energy: Tensor
     states: Tensor | None = None
+    foreign: Tensor | None = None
 
 
 def read_by_student(

@@ -33,11 +33,13 @@ def run_recipe(
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
     report: bool = True,
+    begin: Callable[[RunFolder], None] | None = None,
 ) -> RunFolder:
     """Run a recipe. Finished parts in the output folder are reused.
 
     tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
-    folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
+    folder. check: extra validation before anything is written. report: False leaves out what only the report shows. begin: called with the
+    new folder before the teachers' outputs are computed. AlloyError.
     """
     from alloykit.training.tracker import tracking
 
@@ -46,6 +48,8 @@ def run_recipe(
         begun = time.perf_counter()
         prepared = prepare_run(recipe, tables or {}, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
+        if begin is not None:
+            begin(run)
         log_line(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )
