@@ -22,8 +22,11 @@ if TYPE_CHECKING:
     from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
     from alloykit.commands.serve import serve as serve
+    from alloykit.commands.suggest import suggest as suggest
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
+    from alloykit.commands.update import update as update
+    from alloykit.commands.watch import watch as watch
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
@@ -51,8 +54,11 @@ _HOMES = {
     "push": "commands.push",
     "report": "commands.report",
     "serve": "commands.serve",
+    "suggest": "commands.suggest",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
+    "update": "commands.update",
+    "watch": "commands.watch",
 }
 __all__ = [*_HOMES, "__version__"]
 

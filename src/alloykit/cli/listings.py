@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
@@ -177,3 +178,19 @@ def _type(annotation: Any) -> str:
     if isinstance(annotation, type) and not inside:
         return annotation.__name__
     return str(annotation).replace("typing.", "")
+
+
+def changes_lines(found: Mapping[str, Any]) -> list[str]:
+    """What an update changed, as lines."""
+    from alloykit.reporting.changes import summary_of_changes
+
+    summary = summary_of_changes(found)
+    return [summary.headline, *(f"- {point}" for point in summary.points)]
+
+
+def watch_lines(found: Mapping[str, Any]) -> list[str]:
+    """How new texts differ from the pool, as lines."""
+    from alloykit.reporting.drift_page import summary_of_drift
+
+    summary = summary_of_drift(found)
+    return [summary.headline, *(f"- {point}" for point in summary.points)]

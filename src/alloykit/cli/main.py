@@ -282,6 +282,112 @@ def report(
 
 
 @command
+def suggest(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.", metavar="RUN")],
+    n: Annotated[int, typer.Option("--n", metavar="N", help="How many texts.")] = 100,
+    output: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write.")] = Path("to-label.csv"),
+    cache: Cache = None,
+    trust: Trust = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+) -> None:
+    """Write the texts whose labels would help most, as CSV to fill in. `update --labelled` learns from it."""
+    from alloykit.commands.suggest import suggest as job
+
+    found = job(run, n, output=output, cache=cache, trust_remote_code=trust, overwrite=overwrite)
+    terminal.echo(f"texts to label: {output} ({len(found)} texts; fill in the column `label`)")
+
+
+@command
+def update(
+    run: Annotated[Path, typer.Argument(help="A finished run folder. It stays as it is.", metavar="RUN")],
+    add_teacher: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--add-teacher", metavar="MODEL", help="A further teacher: a folder or a hub id. You can repeat it."
+        ),
+    ] = None,
+    remove_teacher: Annotated[
+        list[str] | None,
+        typer.Option("--remove-teacher", metavar="NAME", help="A teacher to leave out. You can repeat it."),
+    ] = None,
+    replace_teacher: Annotated[
+        list[str] | None,
+        typer.Option("--replace-teacher", metavar="NAME=MODEL", help="A new model for a teacher. You can repeat it."),
+    ] = None,
+    add_texts: Annotated[
+        list[str] | None,
+        typer.Option("--add-texts", metavar="FILE", help="Further texts, with the same columns. You can repeat it."),
+    ] = None,
+    labelled: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--labelled",
+            metavar="FILE",
+            help="Labelled texts: CSV with the columns text and label, such as `suggest` writes. You can repeat it.",
+        ),
+    ] = None,
+    override: Overrides = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="The new run folder. Default: RUN-2, RUN-3 after it.")
+    ] = None,
+    cache: Cache = None,
+    overwrite: Overwrite = False,
+    trust: Trust = False,
+) -> None:
+    """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
+    from alloykit.stages.run_folder import RunFolder
+    from alloykit.stages.update_recipe import Changes
+    from alloykit.stages.update_run import CHANGES_PAGE, update_run
+
+    replaced = dict(_name_and_model(text) for text in replace_teacher or ())
+    changes = Changes(
+        add_teacher or (), remove_teacher or (), replaced, add_texts or (), labelled or (), override or ()
+    )  # fmt: skip
+    new, found = update_run(
+        RunFolder(run), changes, output=output, cache=cache, overwrite=overwrite, trust_remote_code=trust
+    )  # fmt: skip
+    _show(new)
+    if found:
+        from alloykit.cli.listings import changes_lines
+
+        terminal.echo_lines(changes_lines(found))
+        terminal.echo(f"changes: {new.folder / CHANGES_PAGE}")
+
+
+@command
+def watch(
+    run: Annotated[Path, typer.Argument(help="A finished run folder.", metavar="RUN")],
+    texts: Annotated[str, typer.Argument(help="The new texts: a file, a folder or a hub id.", metavar="TEXTS")],
+    text: TextColumn = "text",
+    text_pair: PairColumn = None,
+    output: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where to write the page. Default: watch.html in the run folder."),
+    ] = None,
+    fail_over: Annotated[
+        float | None,
+        typer.Option(
+            "--fail-over", metavar="X", help="End with 1 if a population stability index is above X, such as 0.25."
+        ),
+    ] = None,
+    trust: Trust = False,
+    as_json: AsJson = False,
+) -> None:
+    """Compare new texts with the pool, by the student's answers: labels, confidence, energy."""
+    from alloykit.cli.listings import watch_lines
+    from alloykit.commands.watch import watch as job
+
+    found = job(run, texts, text=text, text_pair=text_pair, output=output, trust_remote_code=trust)
+    if as_json:
+        terminal.echo_json(found)
+    else:
+        terminal.echo_lines(watch_lines(found))
+        terminal.echo(f"page: {found['page']}")
+    if fail_over is not None and found["psi"] > fail_over:
+        raise typer.Exit(1)
+
+
+@command
 def push(
     run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
@@ -528,6 +634,13 @@ def _show(run: Any) -> None:
         terminal.echo_rich(score_table(run.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report_page}")
+
+
+def _name_and_model(text: str) -> tuple[str, str]:
+    name, sign, model = text.partition("=")
+    if not (name and sign and model):
+        raise AlloyError(expected="--replace-teacher like billing=teachers/billing-2", got=repr(text), hint="")
+    return name, model
 
 
 def _part(text: str) -> tuple[int, int]:

@@ -15,7 +15,13 @@ KINDS: dict[str, type[Block]] = {
     "together": TogetherRecipe,
     "generate": GenerateRecipe,
 }
-SHORT = ("TeacherSpec", "StudentSpec", "LanguageModel", "TextsOptions")  # blocks that may be given as a single string
+SHORT = (
+    "TeacherSpec",
+    "StudentSpec",
+    "LanguageModel",
+    "TextsOptions",
+    "TextsPlace",
+)  # blocks that may be given as a single string
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 

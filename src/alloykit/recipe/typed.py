@@ -28,10 +28,11 @@ class StudentDict(TypedDict, total=False):
     keep: Literal["first", "last", "even"]
     head: Literal["plain", "pooled"]
     dropout: float | None
+    continues: str | None
 
 
-class TextsDict(TypedDict, total=False):
-    """The `texts:` block, and `data:` of labelled texts."""
+class TextsPlaceDict(TypedDict, total=False):
+    """One entry of `more:` in a block of texts."""
 
     text: str
     text_pair: str | None
@@ -45,6 +46,12 @@ class TextsDict(TypedDict, total=False):
     config: str | None
     split: str
     revision: str | None
+
+
+class TextsDict(TextsPlaceDict, total=False):
+    """The `texts:` block, and `data:` of labelled texts."""
+
+    more: list[TextsPlaceDict] | None
 
 
 class LabelsDict(TypedDict, total=False):

@@ -21,8 +21,11 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
         if block is not None:
             block["model"] = model_name(block["model"])
     for data in (values["texts"], *((values[key] or {}).get("data") for key in ("validation", "labelled", "evaluate"))):
-        if isinstance(data, dict) and data.get("path") is not None:
-            data["path"] = last_part(data["path"])
+        for place in (data, *(data.get("more") or ())) if isinstance(data, dict) else ():
+            if place.get("path") is not None:
+                place["path"] = last_part(place["path"])
+    if (values["student"] or {}).get("continues") is not None:
+        values["student"]["continues"] = last_part(values["student"]["continues"])
     if (values["evaluate"] or {}).get("reference") is not None:
         values["evaluate"]["reference"] = last_part(values["evaluate"]["reference"])
     values["method"] = {key: _without_folders(value) for key, value in values["method"].items()}

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from alloykit.evaluation.significance import ALPHA as ALPHA
 from alloykit.reporting.figures import percent
 
-ALPHA = 0.05  # significance level, after Holm's correction
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
 WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so many
 NEGLIGIBLE = 0.01  # a loss of accuracy that is not worth a sentence

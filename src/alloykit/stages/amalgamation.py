@@ -38,12 +38,14 @@ def run_recipe(
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
     report: bool = True,
+    begin: Callable[[RunFolder], None] | None = None,
 ) -> RunFolder:
     """Run a recipe. Finished parts in the output folder are reused.
 
     tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
     folder. check: extra validation before anything is written. report: False leaves out what only the report shows. Several processes of
-    one launcher train the student together; all return when the run is finished. AlloyError.
+    one launcher train the student together; all return when the run is finished. begin: called with the new folder before the teachers'
+    outputs are computed. AlloyError.
     """
     check_run_folder(Path(recipe.output))
     require_several(create(recipe.method), launched()[1])
@@ -51,7 +53,7 @@ def run_recipe(
     with joined(recipe.device) as group:
         if group is not None and not group.is_first:
             return help_to_train(group, recipe, tables or {}, cache)
-        run = _run(recipe, tables or {}, cache, overwrite, check, report)
+        run = _run(recipe, tables or {}, cache, overwrite, check, report, begin)
         if group is not None:
             group.tell("end")
         return run
@@ -64,6 +66,7 @@ def _run(
     overwrite: bool,
     check: Callable[[Prepared], None] | None,
     report: bool,
+    begin: Callable[[RunFolder], None] | None,
 ) -> RunFolder:
     from alloykit.training.tracker import tracking
 
@@ -71,6 +74,8 @@ def _run(
         begun = time.perf_counter()
         prepared = prepare_run(recipe, tables, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
+        if begin is not None:
+            begin(run)
         log_line(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )

@@ -20,7 +20,7 @@ from alloykit.knowledge.sweep.sweep import load_teacher, sweep
 from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source
 from alloykit.run_files import CACHE, INPUTS, RECIPE
-from alloykit.stages.evaluate_folder import refuse_code, state_of
+from alloykit.stages.finished_run import fitted_state, refuse_code
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare_for_texts_to_come, stored
 from alloykit.stages.run_folder import RunFolder
@@ -68,7 +68,7 @@ class TextExplainer:
         self.prepared = prepare_for_texts_to_come(recipe)
         if not self.prepared.method.needs.teachers:
             raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'")
-        self.context = replace(self.prepared.context, state=state_of(run.folder))
+        self.context = replace(self.prepared.context, state=fitted_state(run.folder))
         refuse(
             what_differs(run.folder / INPUTS, {"teachers": teachers_of(self.prepared)}),
             expected=f"the teachers that {run.folder} was made with",

@@ -21,7 +21,10 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     validation, generated, labelled = prepared.validation, prepared.generated, prepared.labelled
     student = recipe.student if method.phases() else None
     encoder = prepared.text_encoder
-    return {
+    earlier = (
+        {} if student is None or student.continues is None else {"continues": model_identity(student.continues, None)}
+    )
+    return earlier | {
         "texts": prepared.texts.fingerprint(),
         "teachers": teachers_of(prepared),
         "student": None if student is None else model_identity(student.model, student.revision),

@@ -15,6 +15,7 @@ from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.run_folder import check_run
 from alloykit.stages.texts import GENERATED, generated
+from alloykit.training.continued_student import check_earlier_student
 
 
 def prepare_run(
@@ -36,6 +37,8 @@ def prepare_run(
     written = _generated_texts(recipe, pick_device(recipe.device))
     texts = written if recipe.texts == GENERATE else tables.get("texts")
     prepared = with_labelled_texts(prepare(recipe, texts), tables)
+    if recipe.student is not None and prepared.student_shape is not None:
+        check_earlier_student(recipe.student, prepared.student_shape.layers)
     if check is not None:
         check(prepared)
     return replace(prepared, generated=written)

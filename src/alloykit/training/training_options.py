@@ -27,6 +27,8 @@ class StudentSpec(ModelSpec):
     attentive pooling (models/heads.py), which only alloykit loads."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Sets every dropout rate of the encoder and its head; the rates of its configuration if not given."""
+    continues: PathText | None = None
+    """The folder of an earlier student of the same encoder and layers: training starts from its weights. Labels that it does not know start anew."""
 
 
 class TrainingOptions(Block):
