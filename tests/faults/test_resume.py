@@ -70,11 +70,6 @@ def test_half_a_checkpoint_is_removed_and_does_not_count(
     assert f"going on from step {step} of" in capsys.readouterr().err
 
 
-def test_training_begins_anew_without_any_checkpoint(run: Path, reference: Reference) -> None:
-    shutil.rmtree(run / "training")
-    assert resume(run) == reference.result
-
-
 def test_a_half_saved_student_does_not_count(run: Path, reference: Reference) -> None:
     (run / ".student.tmp").mkdir()
     (run / ".student.tmp" / "config.json").write_text("{}")

@@ -35,6 +35,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def drawn(folder: Path) -> Any:
+    return made(folder)
+
+
 def made(folder: Path, names: tuple[str, str] = ("one", "two"), **options: Any) -> Any:
     teachers = [Teacher.load(read_teacher_info(TeacherSpec(model=str(folder / n)), n), max_length=32) for n in names]
     space = LabelSpace.union(GROUPS)
@@ -43,8 +48,8 @@ def made(folder: Path, names: tuple[str, str] = ("one", "two"), **options: Any) 
     return craft(teachers, space, student, predict, AsDfdOptions(**OPTIONS | options), seed=0), teachers, space
 
 
-def test_teachers_answer_the_class_that_was_drawn(folder: Path) -> None:
-    crafted, teachers, space = made(folder)
+def test_teachers_answer_the_class_that_was_drawn(folder: Path, drawn: Any) -> None:
+    crafted, teachers, space = drawn
     assert crafted.embeddings.shape == (5 * 12, 8, 32)
     assert crafted.labels.bincount().tolist() == [12] * 5
     for i, (names, teacher) in enumerate(zip(GROUPS, teachers, strict=True)):
@@ -61,13 +66,13 @@ def test_teachers_answer_the_class_that_was_drawn(folder: Path) -> None:
 
 def test_what_the_student_cannot_predict_is_sought(folder: Path) -> None:
     """The embeddings grow away from what a student predicts, the more the larger γ."""
-    plain, _, _ = made(folder, adversarial=0.0)
-    sought, _, _ = made(folder, adversarial=5.0)
+    plain, _, _ = made(folder, adversarial=0.0, steps=8)
+    sought, _, _ = made(folder, adversarial=5.0, steps=8)
     assert float(sought.embeddings.square().mean()) > float(plain.embeddings.square().mean())
 
 
-def test_the_collator_hides_positions_but_never_the_ends(folder: Path) -> None:
-    crafted, _, _ = made(folder)
+def test_the_collator_hides_positions_but_never_the_ends(drawn: Any) -> None:
+    crafted, _, _ = drawn
     torch.manual_seed(0)
     batch = CraftedCollator(crafted, 0.5)([{"row": i} for i in range(60)])
     hidden = batch["rows"]["hidden"]

@@ -11,7 +11,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Method, StudentOutput
 from alloykit.methods.registry import create, methods
 from alloykit.methods.requirements import require
-from alloykit.testing import RULES, check_rule
+from alloykit.testing import check_method
 
 every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
 
@@ -23,10 +23,8 @@ def every_fit_of_alloy_is_accepted(monkeypatch):
 
 
 @every_method
-@pytest.mark.parametrize("rule", RULES)
-def test_every_method_keeps_to_every_rule(spec, rule):
-    options = {key: value for key, value in spec.items() if key != "name"}
-    check_rule(methods()[spec["name"]], rule, options)
+def test_every_method_keeps_to_every_rule(spec):
+    check_method(methods()[spec["name"]], {key: value for key, value in spec.items() if key != "name"})
 
 
 # Some terms hold a part of themselves by definition: CFL the width of its kernels, adaptive_ensemble the student's feature. Their

@@ -102,7 +102,7 @@ PIECES = st.one_of(
     st.text(st.characters(exclude_categories=["Cs"]), max_size=6),
 )  # fmt: skip
 TEXT = st.builds(
-    lambda pieces, times: "".join(pieces) * times, st.lists(PIECES, min_size=1, max_size=12), st.integers(1, 12)
+    lambda pieces, times: "".join(pieces) * times, st.lists(PIECES, min_size=1, max_size=8), st.integers(1, 5)
 )
 
 

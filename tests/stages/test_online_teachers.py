@@ -37,13 +37,19 @@ def recipe(teachers: list[Path], models: dict[str, Path], output: Path, method: 
     }
 
 
+@pytest.fixture(scope="module")
+def whole(teachers: list[Path], models: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """A run of DFA that was never interrupted."""
+    return alloykit.amalgamate(**recipe(teachers, models, tmp_path_factory.mktemp("dfa") / "run", "dfa"))
+
+
 @pytest.mark.parametrize(
     "method", ["dfa", "cfl", {"name": "cfl", "features": "tokens"}, {"name": "dfa", "frozen_blocks": True}], ids=str
 )
 def test_a_student_comes_out_and_its_blocks_stay_behind(
-    method: Any, teachers: list[Path], models: dict[str, Path], tmp_path: Path
+    method: Any, whole: Any, teachers: list[Path], models: dict[str, Path], tmp_path: Path
 ) -> None:
-    run = alloykit.amalgamate(**recipe(teachers, models, tmp_path / "run", method))
+    run = whole if method == "dfa" else alloykit.amalgamate(**recipe(teachers, models, tmp_path / "run", method))
     assert run.metrics["labels"] == ["refund", "charge", "track", "late", "lost"]
     losses = [entry["loss"] for entry in run.training["history"] if "loss" in entry]
     assert losses
@@ -61,9 +67,8 @@ def test_a_student_comes_out_and_its_blocks_stay_behind(
 
 
 def test_killed_and_started_again_dfa_gives_the_same_student(
-    teachers: list[Path], models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    whole: Any, teachers: list[Path], models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = alloykit.amalgamate(**recipe(teachers, models, tmp_path / "whole", "dfa"))
     from alloykit.training.phase_trainer import PhaseTrainer
 
     real, steps = PhaseTrainer.training_step, []
