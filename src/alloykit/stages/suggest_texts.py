@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
 
 import numpy as np
 import torch
@@ -28,10 +27,10 @@ from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared, prepare
 from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.texts import read, salted
+from alloykit.training.dataset import Positions
 
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
 BATCH = 1_000
-Positions: TypeAlias = "np.ndarray[Any, Any]"
 
 
 @dataclass(frozen=True)
