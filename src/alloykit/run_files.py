@@ -75,8 +75,8 @@ class Health(TypedDict):
     excess: Number
     pass_variance: OptionalNumber
     predicted: dict[str, Count]
-    unknown_tokens: Share | None
-    truncated_texts: Share
+    unknown_tokens: NotRequired[Share | None]
+    truncated_texts: NotRequired[Share]
 
 
 class SureTeachers(TypedDict):

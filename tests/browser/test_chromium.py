@@ -53,7 +53,9 @@ def measured(pages: dict[str, Path], tmp_path_factory: pytest.TempPathFactory) -
         for width in (PHONE, DESK)
     ]
     script = f"<script>window.addEventListener('load', () => {{{MEASURE}}});</script>"
-    (folder / "frames.html").write_text(f'<!DOCTYPE html><meta charset="utf-8"><body>{"".join(frames)}{script}', encoding="utf-8")
+    (folder / "frames.html").write_text(
+        f'<!DOCTYPE html><meta charset="utf-8"><body>{"".join(frames)}{script}', encoding="utf-8"
+    )
     seen = browse(folder / "profile", "--virtual-time-budget=10000", "--dump-dom", (folder / "frames.html").as_uri())
     told = re.search(r'<pre id="told">(.*?)</pre>', seen.out, flags=re.DOTALL)
     assert told is not None, seen

@@ -27,6 +27,7 @@ from alloykit.cli.options import (
     RecipeFile,
     TextColumn,
     Trust,
+    TrustPython,
     Verbose,
     set_verbosity,
     with_verbosity,
@@ -104,22 +105,38 @@ def init(
 
 @command
 def amalgamate(
-    recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    overwrite: Overwrite = False,
+    trust_python: TrustPython = False,
 ) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    _show(run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite))
+    with python_trusted(trust_python):
+        run = run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite)
+    _show(run)
 
 
 @command
-def distill(recipe: RecipeFile, override: Overrides = None, cache: Cache = None, overwrite: Overwrite = False) -> None:
+def distill(
+    recipe: RecipeFile,
+    override: Overrides = None,
+    cache: Cache = None,
+    overwrite: Overwrite = False,
+    trust_python: TrustPython = False,
+) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    _show(distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite))
+    with python_trusted(trust_python):
+        run = distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite)
+    _show(run)
 
 
 @command
@@ -145,12 +162,14 @@ def teach(
 
 
 @command
-def generate(recipe: RecipeFile, override: Overrides = None) -> None:
+def generate(recipe: RecipeFile, override: Overrides = None, trust_python: TrustPython = False) -> None:
     """Let a language model write texts for every label of every teacher."""
     from alloykit.recipe.models import GenerateRecipe, read_recipe
     from alloykit.stages.generated_texts import generate_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
+    with python_trusted(trust_python):
+        terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
 
 
 @command
@@ -164,12 +183,15 @@ def sweep(
             metavar="I/N", help="Compute only one of N parts, such as 1/4, to spread the work over several machines."
         ),
     ] = "1/1",
+    trust_python: TrustPython = False,
 ) -> None:
     """Compute only the teachers' outputs, and keep them for later runs."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
+    with python_trusted(trust_python):
+        sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
 
 
 @command
@@ -177,14 +199,17 @@ def plan(
     recipe: RecipeFile,
     override: Overrides = None,
     probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space, time. Writes nothing."""
     from alloykit.cli.listings import plan_lines
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.planning import plan_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
+    with python_trusted(trust_python):
+        found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
     if as_json:
         terminal.echo_json(found)
     else:
@@ -202,6 +227,7 @@ def evaluate(
     text_pair: PairColumn = None,
     cache: Cache = None,
     trust: Trust = False,
+    trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -209,7 +235,8 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     result = job(
-        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust,
+        trust_python=trust_python,
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)

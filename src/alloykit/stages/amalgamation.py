@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from alloykit.data import Texts
-from alloykit.methods.protocol import Context
 from alloykit.progress import logged_to, say
 from alloykit.recipe.models import Recipe
 from alloykit.run_files import LOG, RECIPE
@@ -44,7 +43,7 @@ def run_recipe(
         prepared = prepare_run(recipe, tables or {}, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
         say(f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})")
-        findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
+        findings = Findings.of_inputs(prepared, prepared.method.warnings(prepared.context))
         outputs = gather(prepared, run, cache)
         fitted = fit(prepared, run, outputs)
         findings.add_pool(prepared, outputs, fitted)

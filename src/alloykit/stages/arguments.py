@@ -13,20 +13,24 @@ from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import InferenceOptions, Kind, LabelOptions, ReportOptions, parse
 from alloykit.recipe.typed import (
+    AnswersDict,
     GenerationDict,
     InferenceDict,
     LabelsDict,
+    PythonDict,
     ReportDict,
+    SklearnDict,
     StudentDict,
     TeacherDict,
     TextsDict,
     TrainingDict,
 )
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.from_python import held_teacher
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
-Teachers: TypeAlias = Sequence[str | Path | TeacherSpec | TeacherDict]
-"""Folders or hub ids, or dictionaries with `model`, `name` and `labels`."""
+Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | Any]
+"""Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
+`alloykit.Teacher`, a fitted classifier of scikit-learn."""
 Student: TypeAlias = str | Path | StudentSpec | StudentDict
 """A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more."""
 TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
@@ -62,7 +66,7 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
     tables: dict[str, Texts] = {}
     values = {key: value for key, value in arguments.items() if value is not None}
     if "teachers" in arguments:
-        values["teachers"] = _models("a list of teachers", arguments["teachers"])
+        values["teachers"] = teacher_entries(arguments["teachers"])
     if "models" in arguments:
         values["models"] = _models("a list of models", arguments["models"])
     for key in ("student", "model"):
@@ -92,6 +96,17 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
                 continue
             values[name] = {"data": texts(name, True)}
     return parse(values, kind, "the arguments"), tables
+
+
+def teacher_entries(given: Any) -> list[Any]:
+    """The entries of `teachers:`; those of teachers in memory hold their fingerprints. AlloyError for anything that is no teacher."""
+    if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
+        raise _no_model("a list of teachers", given)
+    entries = []
+    for one in given:
+        held = held_teacher(one)
+        entries.append(str(one) if isinstance(one, Path) else one if held is None else held.spec)
+    return entries
 
 
 def _models(expected: str, given: Any) -> list[Any]:

@@ -9,7 +9,6 @@ from typing import Any
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts, texts_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
@@ -45,7 +44,7 @@ def evaluate_run_folder(
     if isinstance(source, (str, Path)):
         source = texts_options(source, **columns)
     test = read(salted(source, recipe), want_labels=True)
-    prepared = prepare(recipe, test)  # the training texts are not needed any more
+    prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
     state = _state(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
@@ -102,10 +101,14 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
 
 def _refuse_code(recipe: Recipe, path: Path) -> None:
     """AlloyError if a model of the run has its own code."""
-    specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
-    if recipe.student is not None:
-        specs["student"] = recipe.student
-    if trusted := [f"`{where}` ('{spec.model}')" for where, spec in specs.items() if spec.trust_remote_code]:
+    trusted = [
+        f"`teachers.{i}` ('{spec.source}')"
+        for i, spec in enumerate(recipe.teachers)
+        if spec.code is not None and spec.flag == "--trust-remote-code"
+    ]
+    if recipe.student is not None and recipe.student.trust_remote_code:
+        trusted.append(f"`student` ('{recipe.student.model}')")
+    if trusted:
         raise AlloyError(
             expected="a run whose models need no code of their own",
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",

@@ -38,9 +38,9 @@ def write_report(run: RunFolder) -> Path:
         teachers = [
             {
                 "name": teacher,
-                "model": spec.model,
-                "revision": spec.revision,
-                "licence": card.licence(spec.model),
+                "model": spec.source,
+                "revision": getattr(spec, "revision", None),
+                "licence": card.UNKNOWN if spec.model_name is None else card.licence(spec.model_name),
                 "labels": labels,
             }
             for (teacher, labels), spec in zip(view["metrics"]["teachers"].items(), specs, strict=True)

@@ -10,13 +10,14 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK
-from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
+from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.shard import compute_shards
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, say
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.mc_dropout import Sampler
+from alloykit.teachers.protocol import Answerer, TeacherInfo
 
 
 def sweep(
@@ -37,7 +38,9 @@ def sweep(
     del ids
     passes = -(-options.passes // CHUNK) * CHUNK
     needed = sum(
-        unit_bytes(unit, len(shard.texts), len(info.labels), width=info.config.hidden_size)
+        unit_bytes(
+            unit, len(shard.texts), len(info.labels), width=info.gives.states.hidden_size if info.gives.states else 0
+        )
         for info in infos
         for shard in pending_of(store, info.name, shards, options)
         for unit in shard.units
@@ -49,21 +52,19 @@ def sweep(
     )
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
-        if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
+        finished = not any(shard.units for shard in pending)
+        if finished and sampler is None and not info.probed and has_fingerprint(store, info, options):
             continue
-        teacher = Teacher.load(
-            info,
-            max_length=options.max_length,
-            dropout=options.dropout,
-            device=options.device,
-            compute_format=options.compute_format,
-        )
-        drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
-        _identify(store, teacher, options, drawing)
-        if sampler is None:
+        if finished and info.probed and info.name in store.probed:
+            continue
+        teacher = info.load(options.reading(folder=store.folder_of(info.name), sampler=sampler))
+        _identify(store, teacher, options)
+        if info.probed:
+            check_probe(store, teacher)
+        elif sampler is None:
             record_fingerprint(store, info, options)
         with bar(f"teacher {info.name}", sum(shard.reads for shard in pending), "reads") as advance:
-            compute_shards(store, teacher, texts, pending, options, drawing, advance)
+            compute_shards(store, teacher, texts, pending, options, advance)
         del teacher
         gc.collect()
 
@@ -80,17 +81,11 @@ def _check_space(store: Store, needed: int) -> None:
         )
 
 
-def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sampler) -> None:
-    reading = teacher.fingerprint | {
-        "max_length": teacher.max_length,
-        "compute_format": teacher.compute_format.name,
-        "classes": len(teacher.info.labels),
-        "width": int(teacher.info.config.hidden_size),
-    }
-    store.identify(teacher.info.name, "teacher", reading)
+def _identify(store: Store, teacher: Answerer, options: SweepOptions) -> None:
+    store.identify(teacher.info.name, "teacher", teacher.made_of)
     if options.passes:
         sampling = {
-            "sampler": sampler.name,
+            "sampler": teacher.sampler,
             "dropout": options.dropout,
             "seed": options.seed,
             "tokens_per_batch": options.tokens_per_batch,

@@ -87,7 +87,7 @@ class AsDfd(Method):
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))
         knows = context.space.knows().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
-        shares = knows / knows.sum(-1, keepdim=True)
+        shares = rows.weighed(knows / knows.sum(-1, keepdim=True))
         padded = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)], 1)
         targets = (shares.unsqueeze(-1) * padded).sum(1)
         return Supervision(targets, uniform_weights(targets), shares)
