@@ -78,6 +78,11 @@ class Rows:
         total = kept.sum(-1, keepdim=True)
         return torch.where(total > 0, kept / total.clamp(min=1e-12), weights)
 
+    def equal_weights(self) -> Tensor:
+        """The same weight for every teacher that has an answer to the text; rows sum to one. [B, N] float32"""
+        logits = self.teachers[0].logits
+        return self.weighed(logits.new_full((len(logits), len(self.teachers)), 1 / len(self.teachers)))
+
     def to_batch(self) -> dict[str, Any]:
         """Nested dicts and lists of tensors, which loaders and `accelerate` can move between devices."""
         teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]

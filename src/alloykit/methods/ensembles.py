@@ -189,7 +189,7 @@ def fitted_weights(likelihood: Tensor) -> Tensor:
 
 def uniform_mean(rows: Rows, context: Context, temperature: float) -> Tensor:
     """The mean of all teachers' answers, softened. [B, C]"""
-    return mixture(rows.weighed(_equal(rows)), rows, context.space, temperature)
+    return mixture(rows.equal_weights(), rows, context.space, temperature)
 
 
 def _equal(rows: Rows) -> Tensor:

@@ -26,7 +26,8 @@ class AnswersDict(TypedDict, total=False):
     labels: list[str] | None
     values: Literal["probabilities", "logits"]
     label: str | None
-    confidence: str | float | None
+    confidence: str | None
+    certainty: float | None
     top: str | None
     by: Literal["text", "row"]
     text: str

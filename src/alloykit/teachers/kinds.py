@@ -24,7 +24,7 @@ KINDS: tuple[type[TeacherSpec], ...] = (
     SklearnSpec,
     InMemoryTeacherSpec,
 )
-NO_TEACHER = f"give a folder, a hub id, or a block with one of the keys {', '.join(kind.key for kind in KINDS[:-1])}"
+NO_TEACHER = f"give a folder, a hub id or a block with one of the keys {', '.join(kind.key for kind in KINDS[:-1])}"
 
 
 def _kind_of(value: Any) -> str | None:

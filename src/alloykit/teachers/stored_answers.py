@@ -21,7 +21,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 import torch
-from pydantic import model_validator
+from pydantic import Field, model_validator
 
 from alloykit.blocks import PathText
 from alloykit.data import Texts, text_id
@@ -50,8 +50,10 @@ class AnswersSpec(TeacherSpec):
     """What is in the columns of the labels, where every label has a column."""
     label: str | None = None
     """The column of the answered label, where it is one label a text."""
-    confidence: str | float | None = None
-    """With `label`: the column of its probability, or one number for all texts."""
+    confidence: str | None = None
+    """With `label`: the column of its probability."""
+    certainty: float | None = Field(None, gt=0, le=1)
+    """With `label`, where the file has no confidence: the probability of every answered label."""
     top: str | None = None
     """The column of the best labels with log-probabilities: {label: log-probability}, or a list of {label, logprob}; in csv as JSON."""
     by: Literal["text", "row"] = "text"
@@ -65,10 +67,10 @@ class AnswersSpec(TeacherSpec):
     def _one_form(self) -> AnswersSpec:
         if self.label is not None and self.top is not None:
             raise ValueError("give either `label` or `top`, not both")
-        if (self.label is None) != (self.confidence is None):
-            raise ValueError("`label` and `confidence` go together: confidence is a column, or a number such as 0.9")
-        if isinstance(self.confidence, float) and not 0 < self.confidence <= 1:
-            raise ValueError("confidence: give a number above 0 and up to 1, or a column")
+        if (self.label is None) + (self.confidence is None) + (self.certainty is None) not in (1, 3) or (
+            self.label is None and (self.confidence or self.certainty)
+        ):
+            raise ValueError("`label` goes with either `confidence`, a column, or `certainty`, a number such as 0.9")
         if self.values == "logits" and (self.label or self.top):
             raise ValueError("values: logits is for files with a column for every label")
         return self
@@ -82,7 +84,7 @@ class AnswersSpec(TeacherSpec):
         files = answer_files(Path(self.answers).expanduser())
         columns = answer_columns(files[0])
         wanted = [*self.of_text, *([self.label] if self.label else []), *([self.top] if self.top else [])]
-        wanted += [self.confidence] if isinstance(self.confidence, str) else []
+        wanted += [self.confidence] if self.confidence else []
         for column in wanted:
             if column not in columns:
                 raise unknown_name(f"a column of '{self.answers}' for teacher '{name}'", column, columns)
@@ -210,7 +212,7 @@ def _value_columns(spec: AnswersSpec, labels: Sequence[str]) -> list[str]:
     if spec.top:
         return [spec.top]
     if spec.label:
-        return [spec.label, *([spec.confidence] if isinstance(spec.confidence, str) else [])]
+        return [spec.label, *([spec.confidence] if spec.confidence else [])]
     return list(labels)
 
 
@@ -234,7 +236,7 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         label = str(cells[0]).strip()
         if label not in labels:
             raise unknown_name(f"a label of {where}", label, labels)
-        sure = spec.confidence if isinstance(spec.confidence, float) else _number(cells[1], where)
+        sure = spec.certainty if spec.certainty is not None else _number(cells[1], where)
         if not 0 <= sure <= 1:
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
         return _spread({label: sure}, labels)
