@@ -13,11 +13,11 @@ from knowing import SENTENCES, direct, read, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep import forward as compute
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.models.forward import Budget
 from alloykit.out_of_memory import is_out_of_memory
+from alloykit.teachers import forward as compute
 from alloykit.teachers.forward import plain_pass
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 

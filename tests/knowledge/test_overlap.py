@@ -11,8 +11,8 @@ from knowing import OPTIONS, SENTENCES, direct, files, read, swept, table, untou
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep import shard as filling
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers import hugging_face
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 OLD, NEW = SENTENCES[:24], SENTENCES[20:]  # four in common, half of the old ones' second shard
@@ -75,7 +75,7 @@ def test_killed_meanwhile_no_text_gets_a_third_row(
 ) -> None:
     swept(tmp_path, [billing], OLD, passes=0)
     with monkeypatch.context() as broken:
-        broken.setattr(filling, "plain_and_pooled", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        broken.setattr(hugging_face, "plain_and_pooled", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             swept(tmp_path, [billing], NEW, layers=LAYERS)
     store = swept(tmp_path, [billing], NEW, layers=LAYERS)
