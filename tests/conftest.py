@@ -27,7 +27,9 @@ from alloykit.reporting import compare, page
 
 torch.set_num_threads(1)
 os.fsync = lambda _: None  # the tests stop processes, never the machine: they need not wait for the disk
-page.environment = compare.environment = functools.cache(page.environment)  # templates are compiled once
+page.template_environment = compare.template_environment = functools.cache(
+    page.template_environment
+)  # templates are compiled once
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")

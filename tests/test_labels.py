@@ -48,7 +48,7 @@ def test_the_set_of_names_ignores_teacher_order_and_names_are_unique(teachers):
 @given(label_sets)
 def test_knows_shared_and_components_agree_with_the_definition(teachers):
     space = LabelSpace.union(teachers)
-    knows = space.knows()
+    knows = space.has_label()
     assert knows.dtype == torch.bool
     assert knows.tolist() == [[name in labels for name in space.names] for labels in teachers]
     assert space.overlapping == bool(space.shared())

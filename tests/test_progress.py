@@ -8,7 +8,7 @@ import pytest
 
 from alloykit import progress
 from alloykit.errors import AlloyError
-from alloykit.progress import bar, logged_to, say, set_quiet
+from alloykit.progress import bar, log_line, logged_to, set_quiet
 
 
 class Clock:
@@ -55,14 +55,14 @@ def test_the_log_gets_the_lines_also_in_silence(
     set_quiet(True)
     try:
         with pytest.raises(AlloyError), logged_to(tmp_path / "run.log", "recipe.yaml"):
-            say("before the folder is a run's")
+            log_line("before the folder is a run's")
             assert not (tmp_path / "run.log").exists()
             (tmp_path / "recipe.yaml").touch()
             work()
             raise AlloyError(expected="more", got="less")
     finally:
         set_quiet(False)
-    say("outside")
+    log_line("outside")
     lines = (tmp_path / "run.log").read_text().splitlines()
     assert capsys.readouterr().err == "outside\n"
     assert lines[0] == "2026-01-01 00:00:00 before the folder is a run's"

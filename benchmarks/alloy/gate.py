@@ -33,7 +33,7 @@ class Gate:
         labelled = stages.texts_of(stages.pool(pool), want_labels=True)
         test = stages.texts_of(stages.test(pool), want_labels=True)
         (z, y, answers), (tested, truth, answered) = (self._read(stages, pool, texts) for texts in (labelled, test))
-        knows = stages.setting.space.knows()
+        knows = stages.setting.space.has_label()
         components = min(self.dimensions, len(z) // 2, z.shape[1])
         pca = PCA(components, whiten=True, svd_solver="randomized", random_state=0).fit(z.numpy())
         z, tested = torch.from_numpy(pca.transform(z.numpy())), torch.from_numpy(pca.transform(tested.numpy()))

@@ -67,5 +67,5 @@ def _teachers(stages: Stages, pool: str) -> tuple[Tensor, list[float]]:
         [space.scatter(i, t.probabilities()).argmax(-1) for i, t in enumerate(rows.teachers)] for rows in chunks(source)
     ]
     right = [torch.cat(parts) == labels for parts in zip(*said, strict=True)]
-    knows = space.knows()[:, labels]
+    knows = space.has_label()[:, labels]
     return labels, [float(r[k].double().mean()) for r, k in zip(right, knows, strict=True) if bool(k.any())]

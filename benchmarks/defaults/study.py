@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from alloykit.progress import say
+from alloykit.progress import log_line
 from benchmarks.defaults.students import student
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST, Set, World
 from benchmarks.harness.results import Record, commit
@@ -78,9 +78,9 @@ class Study:
             if done is not None and not (retry and done["status"] == "failed"):
                 continue
             if self.dropped(cell, record.cells()):
-                say(f"[{n}/{len(cells)}] {cell.key} is left out: too far below the best with the first seed")
+                log_line(f"[{n}/{len(cells)}] {cell.key} is left out: too far below the best with the first seed")
                 continue
-            say(f"[{n}/{len(cells)}] {cell.key}")
+            log_line(f"[{n}/{len(cells)}] {cell.key}")
             try:
                 found = student(worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch)
                 found = {"status": "done", "commit": commit(), **found}
@@ -88,7 +88,7 @@ class Study:
                 traceback.print_exc()
                 found = {"status": "failed", "error": f"{type(error).__name__}: {str(error).replace(f'{work}/', '')}"}
             record.add(cell.key, found | {"environment": machine()})
-            say(
+            log_line(
                 f"{cell.key}: {found.get('balanced_accuracy')} of {found.get('balanced_routing')}, {found.get('seconds')} s"
             )
 

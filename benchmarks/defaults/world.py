@@ -15,7 +15,7 @@ from torch import Tensor
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.knowledge import knowledge_of
 from alloykit.stages.prepare import Prepared, prepare, stored
@@ -134,7 +134,7 @@ class World:
             store = prepared.store(self.folder / "knowledge")
             source = knowledge_of(prepared, store, prepared.texts)
             context = replace(prepared.context, state=prepared.method.fit(source, prepared.context))
-            say(f"{self.about.name}: fitted to {len(prepared.texts):,} texts")
+            log_line(f"{self.about.name}: fitted to {len(prepared.texts):,} texts")
             self._known[size] = prepared, source, context
         return self._known[size]
 

@@ -28,7 +28,7 @@ from alloykit.methods.rl_kd.method import RLKD
 from alloykit.methods.rl_kd.policy import Policy, features
 from alloykit.outputs import Rows, Source, TeacherRows
 from alloykit.precision import choose_precision
-from alloykit.progress import say, set_quiet
+from alloykit.progress import log_line, set_quiet
 from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.student import build_student
 from alloykit.training.trainer import train
@@ -84,7 +84,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             set_quiet(True)
             found.setdefault(reward, []).append(once(reward, seed))
             set_quiet(False)
-            say(f"{reward}, seed {seed}: {found[reward][-1]}")
+            log_line(f"{reward}, seed {seed}: {found[reward][-1]}")
     return {"texts": TEXTS, "options": OPTIONS, "training": TRAINING, "rewards": found}
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from alloykit.files import read_json, write_json
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teach_recipes import teach_recipe
@@ -38,7 +38,7 @@ class EncoderRun:
         if retry or not (folder / "config.json").exists():
             shutil.rmtree(folder, ignore_errors=True)
             unfinished = folder.with_name(folder.name + ".part")
-            say(f"encoder {self.plan.name}: {self.title}")
+            log_line(f"encoder {self.plan.name}: {self.title}")
             trained = train(self.plan, data, unfinished)
             write_json(unfinished / "trained.json", {"commit": commit(), "machine": machine(), **trained})
             unfinished.rename(folder)

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.files import write_json
-from alloykit.progress import say
+from alloykit.progress import log_line
 from benchmarks.faults.steps import GROWTH_MB, Outcome, Step
 from benchmarks.faults.stock import Stock, source_digest
 from benchmarks.faults.worker import Worker
@@ -137,7 +137,7 @@ class Kind:
                 for n in range(self.seeds)
                 if n not in done or (done[n]["faults"] and (retry or done[n]["code"] != code))
             ]
-            say(f"faults {self.name}: {len(todo)} of {self.seeds} cases to try")
+            log_line(f"faults {self.name}: {len(todo)} of {self.seeds} cases to try")
             for n in todo:
                 done[n] = self.attempt(n, stock, work / self.name / str(n)) | {"code": code, "commit": at}
                 if done[n]["faults"]:
@@ -169,7 +169,7 @@ class Kind:
 
     def _tell(self, tried: dict[str, Any]) -> None:
         faults = "; ".join(f"{kind}: {what}" for kind, what in tried["faults"]) or "nothing wrong"
-        say(f"{self.name} {tried['seed']} ({tried['about']}) {tried['codes']} {tried['seconds']} s: {faults}")
+        log_line(f"{self.name} {tried['seed']} ({tried['about']}) {tried['codes']} {tried['seconds']} s: {faults}")
 
     def _record(self, done: dict[int, dict[str, Any]]) -> None:
         tried = [done[n] for n in sorted(done) if n < self.seeds]

@@ -35,7 +35,7 @@ def run_cell(
     """
     begun, spec = time.perf_counter(), stages.per_class(spec)
     analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
-    method = {k: v for k, v in spec.items() if k not in ("training", "student")}
+    method = {k: v for k, v in spec.items() if k not in ("training", "student", "few")}
     knowledge = stages.ready(pool, dropout=analysis is not None or create(method).needs.passes > 0)
     swept = time.perf_counter()
     found = analysis(stages, pool) if analysis else _method(stages, pool, spec, knowledge)
@@ -47,7 +47,8 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     name = "-".join([pool, *_flat(spec)]).replace("/", "-")
     spec = dict(spec)
     training, student = spec.pop("training", {}), spec.pop("student", None)
-    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, **training)
+    few = spec.pop("few", None)
+    recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, few, **training)
     run = run_recipe(recipe, cache=knowledge, report=False)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING
@@ -90,7 +91,7 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     about = {}
     for i, name in enumerate(prepared.names):
         sure = torch.cat([rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)]).double()
-        own = space.knows()[i, answers.labels]
+        own = space.has_label()[i, answers.labels]
         about[name] = {
             "labels": list(space.teachers[i]),
             "accuracy": scores[f"teacher {name}"]["accuracy"],

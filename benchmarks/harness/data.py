@@ -125,6 +125,14 @@ class Files:
         rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), size))
         return self._part("validation", rows, "validation")
 
+    def few(self, n: int) -> Path:
+        """n labelled texts for every label, or as many as there are, that are in no other part: the first ones of the seed's order, so that
+        more texts include the fewer."""
+        answers = list(read(self.data / self.dataset.name / "validation.parquet")["label"])
+        order = random.Random(f"few {self.seed}").sample(range(len(answers)), len(answers))
+        rows = [row for label in sorted(set(answers)) for row in [k for k in order if answers[k] == label][:n]]
+        return self._part(f"few{n}", rows, "validation")
+
     def _halved(self, pool: str) -> bool:
         return self.profile.texts is None and (
             pool in ("disjoint", NATURAL) or pool in UNSEEN_FOREIGN or pool in SKEWED

@@ -124,15 +124,25 @@ class Stages:
         return teach_together_recipe(parse(recipe, TogetherRecipe))
 
     def recipe(
-        self, pool: str, method: dict[str, Any], output: Path, student: str | None = None, **training: Any
+        self,
+        pool: str,
+        method: dict[str, Any],
+        output: Path,
+        student: str | None = None,
+        few: int | None = None,
+        **training: Any,
     ) -> Recipe:
+        """few: so many labelled texts for every label, as `labelled:`; a method that learns from labels gets these and no others."""
         texts, role = self.pool(pool), student or self.setting.student
         learning = (
             self.profile.student | self.profile.of_sets(self.setting.datasets, "student") | self.profile.rate(role)
         )
+        learns_labels = create(method).needs.labels
+        if few is not None and learns_labels:
+            texts = self.few(few)
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
-            "texts": self.labelled(texts) if create(method).needs.labels else self.unlabelled(texts),
+            "texts": self.labelled(texts) if learns_labels else self.unlabelled(texts),
             "labels": {"keep_apart": self.setting.keep_apart},
             "student": self.encoder(role, student=True),
             "method": method,
@@ -141,6 +151,8 @@ class Stages:
             "evaluate": {"data": self.labelled(self.test(pool))},
             "output": str(output),
         }
+        if few is not None and not learns_labels:
+            values["labelled"] = {"data": self.labelled(self.few(few))}
         if values["training"].get("select") == "labelled" or create(method).needs.validation:
             values["validation"] = {"data": self.labelled(self.validation())}
         if create(method).needs.generated_texts:  # written already, for all cells
@@ -214,17 +226,20 @@ class Stages:
             found |= {p.lstrip("Ġ▁") for p in pieces if p.lstrip("Ġ▁").isalpha() and not p.startswith("##")}
         return sorted(found)
 
+    def few(self, n: int) -> Path:
+        return self._joined(f"few{n}", {name: files.few(n) for name, files in self.files.items()})
+
     def validation(self) -> Path:
         return self._joined("validation", {name: files.validation() for name, files in self.files.items()})
 
-    def oracle(self, pool: str) -> Path:
+    def reference(self, pool: str) -> Path:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
         plan = replace(self.setting.teachers[0], encoder=self.setting.student)
         recipe: dict[str, Any] = {
             "model": self.encoder(plan.encoder, student=True),
             "data": self.labelled(self.pool(pool)),
             "training": self.training(self._teaching(plan, barely=False), self.seed),
-            "output": str(self.folder / f"oracle-{pool}"),
+            "output": str(self.folder / f"reference-{pool}"),
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.validation())}

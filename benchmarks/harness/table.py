@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.precision import Precision
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stages.run_folder import environment
 from benchmarks.harness.cells import Analysis, run_cell
 from benchmarks.harness.profiles import SMALL, Profile
@@ -136,7 +136,7 @@ class Table:
             done = record.cells().get(cell.key)
             if done is not None and not (retry and done["status"] == "failed"):
                 continue
-            say(f"[{n}/{len(cells)}] {cell.key}")
+            log_line(f"[{n}/{len(cells)}] {cell.key}")
             try:
                 part = (cell.setting, cell.seed)
                 if part not in stages:

@@ -29,7 +29,7 @@ def uncertainty(stages: Stages, pool: str) -> dict[str, Any]:
     for name, path in _parts(stages, pool).items():
         prepared, source = stages.outputs(pool, stages.texts_of(path, want_labels=True))
         labels = prepared.labels(prepared.texts)
-        right = prepared.space.knows()[:, labels].T.numpy()
+        right = prepared.space.has_label()[:, labels].T.numpy()
         found[name] = {kind: _told_apart(u.numpy(), right) for kind, u in _entropies(source).items()}
     return {"status": "done", "parts": found}
 
@@ -55,14 +55,14 @@ def _told_apart(u: np.ndarray[Any, Any], right: np.ndarray[Any, Any]) -> dict[st
 
 
 def supervision(stages: Stages, pool: str) -> dict[str, Any]:
-    """Fig. 4: KL(oracle ‖ supervision), for v ≥ 0.5 and below."""
-    oracle = Predictor.load(stages.oracle(pool), stages.profile.max_length)
+    """Fig. 4: KL(reference ‖ supervision), for v ≥ 0.5 and below."""
+    reference = Predictor.load(stages.reference(pool), stages.profile.max_length)
     found = {}
     for name, path in _parts(stages, pool).items():
         texts = stages.texts_of(path, want_labels=True)
         soft, v = _targets(stages, pool, texts, SOFT)
         vanilla, _ = _targets(stages, pool, texts, {"name": "vanilla_kd"})
-        golden = _golden(oracle, texts, stages.setting.space.names)
+        golden = _golden(reference, texts, stages.setting.space.names)
         kl = {"muka-soft": _kl(golden, soft), "vanilla_kd": _kl(golden, vanilla)}
         groups = {"all": v >= 0, f"v >= {SPLIT}": v >= SPLIT, f"v < {SPLIT}": v < SPLIT}
         found[name] = {
@@ -73,8 +73,8 @@ def supervision(stages: Stages, pool: str) -> dict[str, Any]:
 
 
 def errors(stages: Stages, pool: str) -> dict[str, Any]:
-    """Fig. 5: labels of the texts whose most certain teacher does not know them, v(x) there, and the oracle's confusion."""
-    oracle = Predictor.load(stages.oracle(pool), stages.profile.max_length)
+    """Fig. 5: labels of the texts whose most certain teacher does not know them, v(x) there, and the reference's confusion."""
+    reference = Predictor.load(stages.reference(pool), stages.profile.max_length)
     names, found = stages.setting.space.names, {}
     for part, path in _parts(stages, pool).items():
         texts = stages.texts_of(path, want_labels=True)
@@ -83,7 +83,7 @@ def errors(stages: Stages, pool: str) -> dict[str, Any]:
         supervised = [prepared.method.supervise(rows, Context(space)) for rows in chunks(source)]
         v = torch.cat([s.weights for s in supervised]).double()
         owner = torch.cat([s.teacher_weights for s in supervised if s.teacher_weights is not None]).argmax(-1)
-        wrong = ~space.knows()[owner, labels]
+        wrong = ~space.has_label()[owner, labels]
         found[part] = {
             "texts": torch.bincount(labels, minlength=len(names)).tolist(),
             "wrong": torch.bincount(labels[wrong], minlength=len(names)).tolist(),
@@ -91,18 +91,18 @@ def errors(stages: Stages, pool: str) -> dict[str, Any]:
             "v_where_right": float(v[~wrong].mean()),
         }
         if part == "test":
-            predicted = _golden(oracle, texts, names).argmax(-1)
+            predicted = _golden(reference, texts, names).argmax(-1)
             confusion = confusion_matrix(labels, predicted, labels=range(len(names)))
             found[part] |= {
                 "confusion": confusion.tolist(),
-                "oracle_accuracy": float((predicted == labels).double().mean()),
+                "reference_accuracy": float((predicted == labels).double().mean()),
             }
     return {"status": "done", "labels": list(names), "owners": _owners(stages), "parts": found}
 
 
 def _owners(stages: Stages) -> list[list[int]]:
     """By label, the teachers that know it."""
-    return [torch.nonzero(column).flatten().tolist() for column in stages.setting.space.knows().T]
+    return [torch.nonzero(column).flatten().tolist() for column in stages.setting.space.has_label().T]
 
 
 def _targets(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> tuple[Tensor, Tensor]:
@@ -113,9 +113,9 @@ def _targets(stages: Stages, pool: str, texts: Texts, spec: dict[str, Any]) -> t
     return torch.cat([s.targets for s in found]).double(), torch.cat([s.weights for s in found]).double()
 
 
-def _golden(oracle: Predictor, texts: Texts, names: tuple[str, ...]) -> Tensor:
-    predicted = oracle.probabilities(list(texts.table["text"]))
-    return predicted[:, [oracle.labels.index(name) for name in names]].double()
+def _golden(reference: Predictor, texts: Texts, names: tuple[str, ...]) -> Tensor:
+    predicted = reference.probabilities(list(texts.table["text"]))
+    return predicted[:, [reference.labels.index(name) for name in names]].double()
 
 
 def _kl(golden: Tensor, target: Tensor) -> Tensor:

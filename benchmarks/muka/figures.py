@@ -103,7 +103,7 @@ def _fig4(table: Table, cells: Cells) -> list[str]:
             color=[THIRD, "#56b4e9", RIGHT, WRONG][b],
         )
     axis.set_xticks(range(len(done)), [s.title for s, _ in done])
-    axis.set_ylabel("KL(oracle ‖ supervision), nats")
+    axis.set_ylabel("KL(reference ‖ supervision), nats")
     axis.legend(frameon=False, fontsize=8)
     for setting, part in done:
         for where in PARTS:
@@ -115,7 +115,7 @@ def _fig4(table: Table, cells: Cells) -> list[str]:
                     kl = _per_seed(part, "supervision", lambda c, w=where, g=group, m=method: c["parts"][w][g][m])
                     row.append(f"{np.mean(kl):.2f} ± {np.std(kl, ddof=1):.2f}" if len(kl) > 1 else "–")
                 body.append(row)
-    return save(table, figure, "KL divergence of the supervision from an oracle's answers") + rows(
+    return save(table, figure, "KL divergence of the supervision from a reference's answers") + rows(
         ["", "texts", "group", "share", "Vanilla KD, nats", "MUKA-Soft, nats"], body
     )
 
@@ -135,7 +135,7 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
     shown = right.imshow(confusion / confusion.sum(1, keepdims=True), cmap="Blues", vmin=0, vmax=1)
     right.set_xticks(range(len(labels)), labels, rotation=90)
     right.set_yticks(range(len(labels)), labels)
-    right.set(xlabel="the oracle says", ylabel="label")
+    right.set(xlabel="the reference says", ylabel="label")
     figure.colorbar(shown, ax=right)
     figure.suptitle(setting.title)
     body = []
@@ -159,11 +159,13 @@ def _fig5(table: Table, cells: Cells) -> list[str]:
             by_label.append([one.title, label, f"{100 * wrong[i] / texts[i]:.0f} %", f"{100 * confused[i, i] / texts[i]:.0f} %",
                              f"{most[1]} ({100 * most[0] / texts[i]:.0f} %)"])  # fmt: skip
     return [
-        *save(table, figure, "Wrongly routed texts by label, and the oracle's confusion"),
+        *save(table, figure, "Wrongly routed texts by label, and the reference's confusion"),
         *rows(["", "texts", "wrongly routed, %", "mean v, wrongly routed", "mean v, correctly routed"], body),
         "By label, on test texts of all seeds:",
         "",
-        *rows(["", "label", "wrongly routed", "recall of the oracle", "the oracle's most frequent error"], by_label),
+        *rows(
+            ["", "label", "wrongly routed", "recall of the reference", "the reference's most frequent error"], by_label
+        ),
     ]
 
 

@@ -140,7 +140,7 @@ def _routing(table: Table, cells: Cells) -> list[str]:
         "### Routing",
         "",
         "Routing accuracy: how often the teacher with the largest weight knows the text's label. Effective share: (Σv)²/Σv² divided by the number of "
-        "texts, the part of the pool that the weights v(x) keep. Foreign texts have no right teacher and are not counted; they are "
+        "texts, the part of the pool that the weights v(x) keep. Foreign texts have no correct teacher and are not counted; they are "
         f"{FOREIGN_SHARE:.0%} of their pool, and the last column is their share of Σv.",
         "",
     ]

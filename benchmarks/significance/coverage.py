@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.stats import binom, norm, t
 
-from alloykit.progress import say
+from alloykit.progress import log_line
 from benchmarks.significance.candidates import CANDIDATES, CHOSEN, Moments, bootstraps_exclude
 from benchmarks.speed.measure import Measurement
 
@@ -45,7 +45,7 @@ Gains = NDArray[np.int8]
 def run(data: Path, work: Path) -> dict[str, Any]:
     rates: dict[tuple[int, int, str, int, int], dict[str, float]] = {}
     for kind, s, n in itertools.product(KINDS, SEEDS, TEXTS):
-        say(f"{kind}: {s} seeds, {n} texts")
+        log_line(f"{kind}: {s} seeds, {n} texts")
         rates |= {(s, n, kind, spread, true): found for spread, true, found in _rates(kind, s, n)}
     names = list(next(rates[key] for key in rates if key[1] in BOOTSTRAP_TEXTS and key[-1] == 0))
     return {

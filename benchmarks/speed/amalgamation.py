@@ -13,7 +13,7 @@ import torch
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
-from alloykit.progress import say, set_quiet
+from alloykit.progress import log_line, set_quiet
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
@@ -49,7 +49,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "alloykit, K = 16": lambda s=seed: _ours(data, folder, teachers, s, 16),
         }.items():
             ways.setdefault(name, []).append(do())
-            say(f"{name}, seed {seed}: {ways[name][-1]}")
+            log_line(f"{name}, seed {seed}: {ways[name][-1]}")
     first = {name: found[0]["seconds"] for name, found in ways.items()}
     slow, better = (name for name in first if name.startswith("by hand"))
     ours = ["alloykit, K = 16", "alloykit, K = 16, float32"]

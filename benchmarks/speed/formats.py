@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.models.compute_format import ComputeFormat
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stats.entropy import confidence
 from alloykit.teachers.forward import Budget, plain_pass
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
@@ -46,7 +46,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             }
             for name in list(each)[1:]
         }
-        say(f"{folder.name}: {found[folder.name]}")
+        log_line(f"{folder.name}: {found[folder.name]}")
     return {"texts": TEXTS, "teachers": found}
 
 

@@ -15,7 +15,7 @@ import torch
 
 from alloykit.files import write_json
 from alloykit.precision import Precision
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stages.run_folder import environment
 from benchmarks.harness.results import RESULTS, commit
 
@@ -39,9 +39,9 @@ class Measurement:
     def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Measure, unless figures are there already (with `retry` again)."""
         if self.path.exists() and not retry:
-            say(f"{self.paper} {self.name}: measured already")
+            log_line(f"{self.paper} {self.name}: measured already")
             return
-        say(f"{self.paper} {self.name}: {self.title}")
+        log_line(f"{self.paper} {self.name}: {self.title}")
         begun = time.perf_counter()
         figures = self.run(data, work / self.paper)
         write_json(

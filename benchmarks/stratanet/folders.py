@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.files import read_json, write_atomic
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import dump
 from alloykit.stages.texts import GENERATED
 from benchmarks.harness.data import read
@@ -48,7 +48,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "accuracy": scores["student"]["accuracy"],
             "ensemble": scores["ensemble"]["accuracy"],
         }
-        say(f"{texts}, {method}: {found[f'{texts}, {method}']}")
+        log_line(f"{texts}, {method}: {found[f'{texts}, {method}']}")
     written = base / f"{ALONE}-stratanet" / "generated" / GENERATED
     same = read(written)["text"] == read(stages.pool("generated"))["text"]
     return {"ways": found, "same_texts_as_table_3": same}

@@ -11,7 +11,7 @@ import torch
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import Writer
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
@@ -54,7 +54,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "seconds_per_text": round(seconds / len(texts), 3),
             "reads_per_text": round(writer.reads / len(texts)),
         }
-        say(f"{name}: {found[name]}")
+        log_line(f"{name}: {found[name]}")
     return {
         "generation": GENERATION,
         "settings": found,

@@ -39,7 +39,7 @@ def owners(stages: Stages, pool: str) -> dict[str, Any]:
         method = StrataNet(prepared.method.options)
         context = replace(context, state=dict(method.fit(known, context)))
         odds = torch.cat([method.log_odds(rows, context) for rows in chunks(asked)])
-        knows = prepared.space.knows()[:, prepared.labels(test)]
+        knows = prepared.space.has_label()[:, prepared.labels(test)]
         found[name] = [_balanced(odds[..., b].argmax(-1), knows) for b in range(odds.shape[-1])]
     return found
 

@@ -13,11 +13,15 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from alloykit.commands.amalgamate import amalgamate as amalgamate
     from alloykit.commands.distill import distill as distill
+    from alloykit.commands.doctor import doctor as doctor
     from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.export import export as export
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
+    from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
+    from alloykit.commands.serve import serve as serve
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
     from alloykit.data import load_texts as load_texts
@@ -40,13 +44,17 @@ _HOMES = {
     "Teacher": "teachers.function_in_memory",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
+    "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",
+    "export": "commands.export",
     "from_sklearn": "teachers.scikit_learn",
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",
     "predict": "commands.predict",
+    "push": "commands.push",
     "report": "commands.report",
+    "serve": "commands.serve",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
 }

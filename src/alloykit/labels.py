@@ -154,7 +154,7 @@ class LabelSpace:
             raise AlloyError(expected=wanted, got=f"shape {list(values.shape)}")
         return self._index_on(teacher, values.device)
 
-    def knows(self) -> Tensor:
+    def has_label(self) -> Tensor:
         """Whether teacher i has label c: bool [N, C]."""
         return torch.tensor([[name in labels for name in self.names] for labels in map(set, self.teachers)])
 

@@ -50,12 +50,14 @@ class Rows:
     """B texts: every teacher's outputs, and the true labels if there are any.
 
     `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
+    `given`: [B] int64, the label that a text of the recipe's `labelled:` has, as a position in the union; −1 for all other texts.
     `embeddings`: [B, L, d], made instead of texts (AS-DFD). `hidden`: [B, L] bool, the positions that the student does not read.
     """
 
     teachers: tuple[TeacherRows, ...]
     labels: Tensor | None = None
     text_states: Tensor | None = None
+    given: Tensor | None = None
     embeddings: Tensor | None = None
     hidden: Tensor | None = None
 

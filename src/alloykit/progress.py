@@ -40,7 +40,7 @@ class RunLog:
 
 @contextmanager
 def logged_to(path: Path, marker: str) -> Iterator[None]:
-    """While the block runs, write the lines of `say` and `bar` to a log file as well, also with `set_quiet`.
+    """While the block runs, write the lines of `log_line` and `bar` to a log file as well, also with `set_quiet`.
 
     Nothing is written before the folder holds the file `marker`, so that a refused command leaves no file. If an error ends the block,
     it is the last line of the log. A block inside another block writes only to its own file.
@@ -69,12 +69,23 @@ def console() -> Console:
 
 
 def set_quiet(quiet: bool) -> None:
-    """Set whether `say` and `bar` print nothing."""
+    """Set whether `log_line` and `bar` print nothing."""
     global _quiet
     _quiet = quiet
 
 
-def say(text: str) -> None:
+@contextmanager
+def hushed() -> Iterator[None]:
+    """`log_line` and `bar` print and log nothing inside the block."""
+    global _quiet, _log
+    before, _quiet, _log = (_quiet, _log), True, None
+    try:
+        yield
+    finally:
+        _quiet, _log = before
+
+
+def log_line(text: str) -> None:
     """Print one line. It may hold foreign text, so control characters are written out."""
     if _log is not None:
         _log.write(visible(text))
@@ -119,13 +130,13 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
         yield advance
     seconds = time.perf_counter() - start
     if done:
-        say(f"{what}: {done:,} {unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)")
+        log_line(f"{what}: {done:,} {unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)")
 
 
 def _line(text: str, *, shown: bool) -> None:
-    """`say`, but only to the log if a bar shows the same."""
+    """`log_line`, but only to the log if a bar shows the same."""
     if shown:
-        say(text)
+        log_line(text)
     elif _log is not None:
         _log.write(visible(text))
 

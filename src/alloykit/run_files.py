@@ -23,6 +23,7 @@ from alloykit.recipe.models import Recipe, read_recipe
 METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "environment.json", "inputs.json"
 RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
 SUMMARY, LOG = "generation.json", "run.log"
+EXPORT = "export/onnx"  # the folder of the ONNX export
 CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
@@ -212,7 +213,7 @@ class Routed(TypedDict):
     to: dict[str, Share]
 
 
-class OracleDistance(TypedDict):
+class ReferenceDistance(TypedDict):
     __pydantic_config__ = _OPEN  # type: ignore[misc]
     mean: dict[str, float]
     routing_clear: NotRequired[float | None]
@@ -232,7 +233,7 @@ class Evaluation(TypedDict):
     significance: dict[str, Comparison]
     confidence: RightAndWrong
     routing: dict[str, Routed] | None
-    oracle: NotRequired[OracleDistance]
+    reference: NotRequired[ReferenceDistance]
 
 
 class Metrics(TypedDict):
@@ -393,10 +394,10 @@ def _read(path: Path) -> Any:
     return read_checked(path, kind, hint)
 
 
-Kind = TypeVar("Kind")
+Content = TypeVar("Content")
 
 
-def read_checked(path: Path, kind: TypeAdapter[Kind], hint: str) -> Kind | None:
+def read_checked(path: Path, kind: TypeAdapter[Content], hint: str) -> Content | None:
     """The content of a JSON file, checked against `kind`; None if there is no such file. The AlloyError names the file, the keys and what
     was expected there."""
     if not path.exists():

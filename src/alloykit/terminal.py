@@ -69,9 +69,11 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
-def echo(text: object) -> None:
-    """Print one line."""
+def echo(text: object, *, now: bool = False) -> None:
+    """Print one line. now: also to a pipe or file, before more is printed."""
     write(f"{visible(text)}\n")
+    if now and sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def echo_lines(lines: list[str]) -> None:
@@ -82,7 +84,7 @@ def echo_json(value: Any, indent: int | None = 2) -> None:
     write(f"{to_json(value, indent)}\n")
 
 
-def show(renderable: Any, *, soft_wrap: bool = False) -> None:
+def echo_rich(renderable: Any, *, soft_wrap: bool = False) -> None:
     """Print an object of rich. Foreign text in it must be `plain`, because rich reads [tags] in strings."""
     from rich.console import Console
 

@@ -16,6 +16,7 @@ from commandline import files_of
 
 import alloykit
 import alloykit.data
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.generation.generation_options import GenerationOptions, LanguageModel
 from alloykit.recipe import models as models_
 from alloykit.recipe import typed
@@ -187,6 +188,7 @@ def test_typed_dictionaries_have_the_keys_and_types_of_the_recipe() -> None:
         typed.LabelsDict: models_.LabelOptions, typed.TrainingDict: TrainingOptions,
         typed.InferenceDict: models_.InferenceOptions, typed.GenerationDict: GenerationOptions,
         typed.LanguageModelDict: LanguageModel, typed.ReportDict: models_.ReportOptions,
+        typed.EngineDict: EngineOptions,
     }  # fmt: skip
     for typed_dict, model in pairs.items():
         hints = get_type_hints(typed_dict)

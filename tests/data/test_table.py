@@ -43,11 +43,11 @@ def test_only_the_first_bad_rows_are_listed():
 
 
 @pytest.mark.parametrize(
-    ("source", "message"), [([], "got no rows"), (["", None], r"unusable were 2 of 2 rows.*empty text")]
+    ("origin", "message"), [([], "got no rows"), (["", None], r"unusable were 2 of 2 rows.*empty text")]
 )
-def test_no_usable_text_is_an_error(source, message):
+def test_no_usable_text_is_an_error(origin, message):
     with pytest.raises(AlloyError, match=f"at least one usable text.*{message}"):
-        load_texts(source)
+        load_texts(origin)
 
 
 def test_lines_without_text_keep_their_numbers(tmp_path):

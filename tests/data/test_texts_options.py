@@ -16,7 +16,7 @@ RECIPE = {"teachers": ["a", "b"], "texts": "texts.csv", "output": "run"}
 TEACH = {"model": "encoder", "data": "texts.csv", "output": "teacher"}
 
 
-def test_options_need_one_source_and_can_be_overridden(tmp_path):
+def test_options_need_one_origin_and_can_be_overridden(tmp_path):
     with pytest.raises(ValidationError, match=r"either `path` .* or `dataset` .*got neither"):
         TextsOptions()
     path = write(tmp_path / "a.csv", b"text,body\nx,y\n")

@@ -72,7 +72,7 @@ def test_csv_is_written_the_same_twice(tmp_path: Path) -> None:
 def test_explanation_says_which_way_it_went(student: float, says: str) -> None:
     accuracy = {"teacher a": 0.3, "teacher b": 0.4, "ensemble": 0.6, "routing": 0.65, "student": student}
     text = explanation({name: {"accuracy": a} for name, a in accuracy.items()})
-    assert "best single teacher b: 40.0%" in text
+    assert "best single teacher b: 40.0 %" in text
     assert says in text
 
 

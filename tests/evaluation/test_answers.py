@@ -179,14 +179,17 @@ def test_the_student_is_compared_with_everybody_and_tempered(found):
     p, y = by_hand().probabilities["student"], by_hand().labels
     assert found["reliability"]["student"] == reliability(p, y)
     assert found["reliability"]["student, tempered"] == reliability(tempered(p, 2.0), y)
-    assert found["oracle"]["is"] == "the teachers that know the true label"
-    assert (list(found["oracle"]["mean"]), found["oracle"]["clear_texts"]) == (["student", "routing", "ensemble"], 3)
+    assert found["reference"]["is"] == "the teachers that know the true label"
+    assert (list(found["reference"]["mean"]), found["reference"]["clear_texts"]) == (
+        ["student", "routing", "ensemble"],
+        3,
+    )
 
 
 def test_without_a_student_the_routing_is_judged():
     answers = by_hand(student=False)
     answers.teacher_weights = None
-    result = assess(answers, SPACE, TEACHERS, oracle=answers.probabilities["routing"], temperature=2.0)
+    result = assess(answers, SPACE, TEACHERS, reference=answers.probabilities["routing"], temperature=2.0)
     assert result["judged"] == "routing"
     assert list(result["significance"]) == ["teacher two", "teacher one", "teacher three", "ensemble"]
     assert result["significance"]["ensemble"]["difference"] == pytest.approx(-2 / 6)
@@ -194,8 +197,8 @@ def test_without_a_student_the_routing_is_judged():
     assert result["confusion"][1] == [0, 0, 1, 0, 0, 0]  # the b is taken for a c
     assert result["routing"] is None
     assert "right_teacher" not in result["scores"]["routing"]
-    assert result["oracle"]["is"] == "a model trained on all labels"
-    assert result["oracle"]["mean"]["routing"] < 1e-3 < result["oracle"]["mean"]["ensemble"]
+    assert result["reference"]["is"] == "a model trained on all labels"
+    assert result["reference"]["mean"]["routing"] < 1e-3 < result["reference"]["mean"]["ensemble"]
 
 
 def test_a_student_without_teachers():
@@ -204,4 +207,4 @@ def test_a_student_without_teachers():
     assert list(result["scores"]) == ["student"]
     assert (result["scores"]["student"]["accuracy"], result["scores"]["student"]["groups"]) == (0.75, {})
     assert result["confusion"] == [[2, 0, 0], [0, 1, 0], [0, 1, 0]]
-    assert (result["significance"], result["routing"], result.get("oracle")) == ({}, None, None)
+    assert (result["significance"], result["routing"], result.get("reference")) == ({}, None, None)

@@ -144,15 +144,15 @@ FINE = {
 @pytest.mark.parametrize(
     ("below", "above", "sentence"),
     [
-        ({"saturated_texts": 0.99}, {"saturated_texts": 0.991}, "on 99.1% of the texts: its outputs are saturated"),
+        ({"saturated_texts": 0.99}, {"saturated_texts": 0.991}, "on 99.1 % of the texts: its outputs are saturated"),
         (
             {"pass_variance": 1e-6},
             {"pass_variance": 9.9e-7},
             "almost the same probabilities in all Monte-Carlo passes (variance 9.9e-07)",
         ),
         ({"pass_variance": None}, {"pass_variance": 0.0}, "passes (variance 0.0e+00)"),
-        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "does not know 6% of the tokens ([UNK])"),
-        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "does not know 100% of the tokens ([UNK])"),
+        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "does not know 6 % of the tokens ([UNK])"),
+        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "does not know 100 % of the tokens ([UNK])"),
         (
             {"pieces_per_character": 0.9},
             {"spelled_out": True, "pieces_per_character": 0.9},
@@ -161,11 +161,11 @@ FINE = {
         (
             {"truncated_texts": 0.5},
             {"truncated_texts": 0.51, "lost_tokens": 0.3},
-            "only the beginning of 51% of the texts and misses 30% of all tokens",
+            "only the beginning of 51 % of the texts and misses 30 % of all tokens",
         ),
         ({"pass_variance": None, "dropout": 0.1}, {"pass_variance": None, "dropout": 0.0}, "with dropout rates of 0"),
         ({"dropout": 0.0}, {"pass_variance": 0.0, "dropout": 0.0}, "almost the same probabilities"),
-        ({"predicted": {"a": 5, "b": 95}}, {"predicted": {"a": 4, "b": 96}}, "predicts 'b' on 96% of the texts"),
+        ({"predicted": {"a": 5, "b": 95}}, {"predicted": {"a": 4, "b": 96}}, "predicts 'b' on 96 % of the texts"),
     ],
 )
 def test_a_warning_appears_beyond_its_threshold(below, above, sentence):

@@ -29,7 +29,7 @@ def test_a_loss_that_still_falls_at_the_end() -> None:
     fall = late_fall(history(2.2, (47, 2.1), (94, 1.89), (141, 1.821)), 141)
     assert fall == pytest.approx(0.069 / 0.379)
     [line] = training_warnings(GOOD, fall, PAPER)
-    assert "18% of the decrease of its loss on held-out texts came in the last third" in line
+    assert "18 % of the decrease of its loss on held-out texts came in the last third" in line
     assert "Set `training: {learning_rate: 0.0005, epochs: 10}`" in line
 
 
@@ -61,7 +61,7 @@ def test_a_student_much_flatter_than_its_targets() -> None:
 
 def test_a_student_that_does_not_answer_like_its_targets() -> None:
     [line] = training_warnings(GOOD | {"same_as_supervision_seen": 0.74}, 0.0, PAPER)
-    assert "for only 74% of the weight" in line
+    assert "for only 74 % of the weight" in line
     assert "epochs: 10" in line
 
 

@@ -35,7 +35,7 @@ class Pool:
         states = (apart * torch.eye(kinds + 1, width))[self.labels] + torch.randn(n, width, generator=g)
         self.widths, teachers = widths or (width,) * len(groups), []
         for i, names in enumerate(groups):
-            own = torch.tensor([*self.space.knows()[i].tolist(), False])[self.labels]
+            own = torch.tensor([*self.space.has_label()[i].tolist(), False])[self.labels]
             place = torch.tensor([names.index(y) if y in names else 0 for y in (*self.space.names, "")])[self.labels]
             elsewhere = torch.randint(len(names), (n,), generator=g)
             if constant and i == 0:
@@ -74,7 +74,7 @@ def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict
 
 def right(owner: Tensor, pool: Pool) -> float:
     """Of the texts that somebody knows, how many go to a teacher that does; the mean over the teachers' own."""
-    knows = pool.space.knows()
+    knows = pool.space.has_label()
     said = knows[owner[pool.known], pool.labels[pool.known]].double()
     each = [said[knows[i][pool.labels[pool.known]]] for i in range(len(knows))]
     return float(torch.stack([e.mean() for e in each if len(e)]).mean())

@@ -14,14 +14,14 @@ from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature,
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
-from alloykit.methods.alloy.routing import knows_label, margin, shares, teacher_weights
+from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import early_layers
 from alloykit.outputs import Rows, TeacherRows
 
 OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
-OWNERS = OVERLAPPING.knows()
+OWNERS = OVERLAPPING.has_label()
 
 
 def drawn(n: int = 40, seed: int = 0) -> tuple[View, list[torch.Tensor]]:
@@ -122,7 +122,7 @@ def test_energies_are_judged_by_the_states_alone() -> None:
     answers = torch.where(torch.arange(4) % 2 == (labels % 2)[:, None], 0.95, 0.05).double().log()
     split = (torch.arange(n) // 4) % 2  # half of every label
     energies = torch.stack([3.0 * split, torch.zeros(n)], -1).double() + 0.1 * torch.randn(n, 2, generator=g).double()
-    fitted = LabelMixture.fit(View(z, answers, (energies - energies.mean(0)) / energies.std(0)), space.knows())
+    fitted = LabelMixture.fit(View(z, answers, (energies - energies.mean(0)) / energies.std(0)), space.has_label())
     assert fitted.energies.separation().abs().max() < 0.2
 
 
@@ -130,7 +130,7 @@ def test_energy_gaussians() -> None:
     """Eq. 5, teacher by teacher."""
     view, _ = drawn()
     known = torch.rand(40, 2, generator=torch.Generator().manual_seed(1)).double()
-    fitted = EnergyGaussians.fit(view.energies, known)
+    fitted = EnergyGaussians.fit(view.energies, known, torch.ones(len(known), dtype=torch.float64))
     ratios = fitted.log_ratios(view.energies)
     for i in range(2):
         e, parts = view.energies[:, i].numpy(), []
@@ -225,18 +225,18 @@ def test_the_margin_and_who_knows() -> None:
     """Eq. 8: a shared label counts for both of its owners, and for neither against the other."""
     space = LabelSpace.union([["a", "b", "c"], ["c", "d"], ["d", "e"]])
     drawn = torch.rand(30, 5, generator=torch.Generator().manual_seed(0)).double() ** 4
-    r, owners = drawn / drawn.sum(-1, keepdim=True), space.knows()
-    k, found = knows_label(r, owners), margin(r, owners)
+    r, owners = drawn / drawn.sum(-1, keepdim=True), space.has_label()
+    k, found = knows_label(r, owners), routing_margin(r, owners)
     for x in range(30):
         known = [sum(float(r[x, c]) for c in range(5) if owners[i, c]) for i in range(3)]
         best = max(range(3), key=lambda i: known[i])
         rival = max(sum(float(r[x, c]) for c in range(5) if owners[j, c] and not owners[best, c]) for j in range(3))
         assert k[x].tolist() == pytest.approx(known)
         assert float(found[x]) == pytest.approx(max(0.0, known[best] - rival))
-    assert float(margin(torch.tensor([[0, 0, 1, 0, 0]]).double(), owners)) == pytest.approx(1)
-    disjoint = LabelSpace.union([["a", "b"], ["c", "d", "e"]]).knows()
+    assert float(routing_margin(torch.tensor([[0, 0, 1, 0, 0]]).double(), owners)) == pytest.approx(1)
+    disjoint = LabelSpace.union([["a", "b"], ["c", "d", "e"]]).has_label()
     first, second = knows_label(r, disjoint).T
-    torch.testing.assert_close(margin(r, disjoint), (first - second).abs())
+    torch.testing.assert_close(routing_margin(r, disjoint), (first - second).abs())
 
 
 def test_clarity_and_target() -> None:

@@ -59,7 +59,7 @@ def test_a_teacher_without_texts_is_warned_of() -> None:
     state = dict(method.fit(pool, Context(pool.space, teachers=(ModelShape(6, 3),) * 2)))
     state["history"] = torch.tensor([[0.5, 0.5], [0.999, 0.001]])
     [warning] = method.fit_report(Context(pool.space, state), ["one", "two"]).warnings
-    assert warning == "teacher 'two' gets only 0.1% of the pool: check that the pool has texts of its labels"
+    assert warning == "teacher 'two' gets only 0.1 % of the pool: check that the pool has texts of its labels"
 
 
 def test_a_label_that_lost_its_texts_is_warned_of() -> None:

@@ -45,7 +45,7 @@ def test_differences_of_runs(page_of: Pages, runs: Runs) -> None:
     keys = {f"method.{key}" for key in {**soft, **vanilla} if soft.get(key, "–") != vanilla.get(key, "–")} | {
         "report.show_texts"
     }
-    keys |= {"evaluate"} | {f"evaluate.data.{key}" for key in recipes[0]["evaluate"]["data"]} | {"evaluate.oracle"}
+    keys |= {"evaluate"} | {f"evaluate.data.{key}" for key in recipes[0]["evaluate"]["data"]} | {"evaluate.reference"}
     head, *body = rows(table_in(page_of("comparison"), "Differences of the recipes"))
     assert head == ["key", "soft", "vanilla", "untested"]
     assert {row[0] for row in body} == keys

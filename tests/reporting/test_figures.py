@@ -98,7 +98,7 @@ def test_many_labels_have_a_wide_drawing_without_numbers(labels: int, numbers: b
 
 
 def test_pieces_lie_end_to_end() -> None:
-    figure = figures.shares(
+    figure = figures.stacked_bars(
         "s", {"x": {"a": 0.7, "b": 0.3}, "y": {"a": 0.0, "b": 1.0}}, ["a", "b"], "Caption.", "texts (%)"
     )
     first, second = (([span(bar) for bar in shapes(figure, "fill", f"series-{n}", "x")]) for n in (0, 1))
@@ -112,7 +112,7 @@ def test_reliability_is_accuracy_over_mean_confidence() -> None:
     found = {
         "student": {"bins": [{"low": 0, "high": 1, "texts": n, "confidence": c, "accuracy": a} for c, a, n in bins]}
     }
-    figure = figures.reliability(found, ["student"], "Caption.")
+    figure = figures.reliability_diagram(found, ["student"], "Caption.")
     (line,) = (points for points in shapes(figure, "stroke", "series-0") if len(points) > 1)  # dots are circles
     assert line == [pytest.approx((30, 20)), pytest.approx((55, 90)), pytest.approx((80, 60))], (
         "of next to no texts there is only a dot"

@@ -82,7 +82,7 @@ def test_a_label_is_drawn_as_it_is_written(label: str) -> None:
 def test_a_legend_names_every_teacher(teacher: str) -> None:
     """Matplotlib leaves a name that begins with _ out of its legends."""
     table = {"refund": {teacher: 0.7, "delivery": 0.3}, "charge": {teacher: 0.0, "delivery": 1.0}}
-    figure = figures.shares("routing", table, [teacher, "delivery"], "Some caption.", "texts (%)")
+    figure = figures.stacked_bars("routing", table, [teacher, "delivery"], "Some caption.", "texts (%)")
     name = teacher if len(teacher) <= 22 else teacher[:21] + "…"
     assert [t.words for t in parse(figure.svg).all("text") if t.words in (name, "delivery")] == [name, "delivery"]
     assert figure.rows == [["refund", "70\u00a0%", "30\u00a0%"], ["charge", "0\u00a0%", "100\u00a0%"]]

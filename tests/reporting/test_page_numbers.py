@@ -125,19 +125,19 @@ def test_the_verdict_and_what_to_do_come_first(page_of: Pages, runs: Runs, name:
     assert [step.text for step in steps.all("li")] == [step.replace("`", "") for step in next_steps(metrics)]
 
 
-def test_the_distance_from_the_oracle(page_of: Pages, runs: Runs) -> None:
+def test_the_distance_from_the_reference(page_of: Pages, runs: Runs) -> None:
     for name in ("soft", "vanilla"):
-        oracle = read(runs.root / name)["evaluation"]["oracle"]
-        assert f"Oracle: {oracle['is']}." in said_under(page_of(name), "Routing")
-        (table,) = (t for t in page_of(name).all("table") if t.one("caption").words == "Distance from the oracle")
-        assert rows(table)[1:4] == [[way, "60", f"{kl:.2f}"] for way, kl in oracle["mean"].items()]
-        parts = [oracle[key] for key in ("routing_clear", "routing_unclear") if oracle[key] is not None]
+        reference = read(runs.root / name)["evaluation"]["reference"]
+        assert f"Reference: {reference['is']}." in said_under(page_of(name), "Routing")
+        (table,) = (t for t in page_of(name).all("table") if t.one("caption").words == "Distance from the reference")
+        assert rows(table)[1:4] == [[way, "60", f"{kl:.2f}"] for way, kl in reference["mean"].items()]
+        parts = [reference[key] for key in ("routing_clear", "routing_unclear") if reference[key] is not None]
         assert [row[2] for row in rows(table)[4:]] == [f"{kl:.2f}" for kl in parts]
 
 
 def test_numbers_that_not_every_run_has(runs: Runs) -> None:
     run = page.load(runs.soft)
-    run["metrics"]["evaluation"]["oracle"] |= {"routing_clear": 0.126, "clear_texts": 13, "routing_unclear": 1.5}
+    run["metrics"]["evaluation"]["reference"] |= {"routing_clear": 0.126, "clear_texts": 13, "routing_unclear": 1.5}
     run["metrics"]["evaluation"]["significance"]["ensemble"] |= {"difference": -0.0123, "p_holm": 0.0009}
     run["metrics"]["texts"] = {"used": 12345, "duplicates": 0, "empty": 2000, "too long": 1}
     run["metrics"]["seconds"] = {"sweep": {"billing": 100.0, "delivery": 0.0}, "training": 7200.0, "this call": 1.0}
@@ -148,8 +148,8 @@ def test_numbers_that_not_every_run_has(runs: Runs) -> None:
     ways = run["metrics"]["evaluation"]["scores"]
     run["metrics"]["evaluation"]["scores"] = {"student": ways["student"], **ways}
     whole = parse(page.render(run))
-    (oracle,) = (t for t in whole.all("table") if t.one("caption").words == "Distance from the oracle")
-    assert rows(oracle)[-2:] == [["routing, v(x) ≥ 0.5", "13", "0.13"], ["routing, v(x) < 0.5", "47", "1.50"]]
+    (reference,) = (t for t in whole.all("table") if t.one("caption").words == "Distance from the reference")
+    assert rows(reference)[-2:] == [["routing, v(x) ≥ 0.5", "13", "0.13"], ["routing, v(x) < 0.5", "47", "1.50"]]
     (ensemble,) = (row for row in table_of(whole, "Accuracy") if row[0] == "ensemble")
     assert ensemble[-2:] == ["−1.2 points", "< 0.001"]
     assert said_under(whole, "Data").startswith(

@@ -42,9 +42,9 @@ def test_every_colour_is_a_variable_of_the_style_sheet(drawing: str) -> None:
 
 
 def test_the_style_sheet_has_every_colour_in_light_dark_and_print() -> None:
-    from alloykit.reporting.page import environment
+    from alloykit.reporting.page import template_environment
 
-    sheet = str(environment().globals["style"])
+    sheet = str(template_environment().globals["style"])
     wanted = {f"--series-{n}" for n in range(8)} | {"--ink", "--faint", "--heat"}
     blocks = re.findall(r":root \{(.*?)\}", sheet, flags=re.DOTALL)
     assert len(blocks) == 3
@@ -115,4 +115,4 @@ def test_percentages_have_a_space_that_does_not_break() -> None:
 
 @pytest.mark.parametrize(("name", "room", "shown"), [("abcdef", 6, "abcdef"), ("abcdefg", 6, "abcde…"), ("", 6, "")])
 def test_long_names_are_cut(name: str, room: int, shown: str) -> None:
-    assert figures.short(name, room) == shown
+    assert figures.abbreviated(name, room) == shown

@@ -62,7 +62,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     "ragged csv": (text_file("ragged.csv", "text\nhello, world\n"), ("well-formed csv", "line 2", "quotes")),
     "broken jsonl": (text_file("bad.jsonl", '{"text": "hi"}\n{"text": \n'), ("JSON object", "line 2")),
     "unknown ending": (text_file("texts.docx", "hi"), (".csv", "texts.docx")),
-    "no source of texts": (put(texts={"text": "body"}), ("`path`", "`dataset`", "neither")),
+    "no origin of texts": (put(texts={"text": "body"}), ("`path`", "`dataset`", "neither")),
     "texts without a value": (put(texts=None), ("texts",)),
     "salt is not set": (put(texts={"path": "texts.csv", "salt_env": "NO_SUCH_SALT"}), ("NO_SUCH_SALT", "salt")),
     # Recipe

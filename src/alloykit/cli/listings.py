@@ -10,19 +10,38 @@ from typing import Any
 from rich.table import Table
 
 from alloykit.errors import AlloyError
+from alloykit.methods.protocol import Needs
 from alloykit.methods.registry import create, methods
 from alloykit.names import nearest_name, shown
 from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
 
+GROUPS = (
+    "amalgamation without labels",
+    "amalgamation without texts",
+    "distillation with labels",
+    "baselines without teachers",
+)
+
 
 def method_table() -> list[dict[str, str]]:
-    """Name, title, reference and needs of every method."""
-    return [
-        {"name": name, "title": m.title, "reference": m.reference, "needs": create(name).needs.describe()}
-        for name, m in methods().items()
-    ]
+    """Group, name, title, reference and needs of every method, group by group."""
+    rows = []
+    for name, m in methods().items():
+        needs = create(name).needs
+        row = {"name": name, "title": m.title, "reference": m.reference, "needs": needs.describe()}
+        rows.append(row | {"group": group_of(needs)})
+    return sorted(rows, key=lambda row: GROUPS.index(row["group"]))
+
+
+def group_of(needs: Needs) -> str:
+    """The group of GROUPS in which a method is listed. It follows from what the method needs, so methods of other packages have one too."""
+    if not needs.teachers:
+        return GROUPS[3]
+    if needs.generated_texts or needs.phase_data:
+        return GROUPS[1]
+    return GROUPS[2] if needs.labels else GROUPS[0]
 
 
 def method_details(name: str) -> dict[str, Any]:
@@ -71,7 +90,10 @@ def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
         out = Table(title=f"The default is {default}. `alloykit methods NAME` shows the options of a method.")
         for heading in ("name", "what it is", "reference", "needs"):
             out.add_column(heading, no_wrap=heading == "name")
-        for row in shown:
+        for before, row in zip([None, *shown], shown, strict=False):
+            if before is None or before["group"] != row["group"]:
+                out.add_section()
+                out.add_row("", f"[bold]{row['group']}[/]")
             out.add_row(*(plain(row[key]) for key in ("name", "title", "reference", "needs")))
         return out
     out = Table(title=plain(f"{shown['title']} ({shown['reference']}). Needs: {shown['needs']}"))
@@ -105,6 +127,11 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     if plan["methods"] is not None:
         lines.append(f"methods for these teachers: {', '.join(plan['methods'])}")
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
+    if plan["text_states"]:
+        about = f", about {duration(plan['seconds']['text_states'])}" if plan["seconds"] else ""
+        lines.append(
+            f"states of the texts: {plan['text_states']['reads']:,} reads{about}, {plan['text_states']['bytes'] / 1e6:,.1f} MB"
+        )
     if plan["cache_bytes"]:
         lines.append(f"teachers' outputs: at most {plan['cache_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
@@ -118,6 +145,20 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
     lines += [f"warning: {warning}" for warning in plan["warnings"]]
     return [*lines, f"output: {plan['output']}"]
+
+
+def doctor_lines(found: dict[str, Any]) -> list[str]:
+    """What `alloykit doctor` found, as lines of text. What to do is in a line of its own."""
+    lines = []
+    for check in found["checks"]:
+        sign = "" if check["level"] == "ok" else f"{check['level']}: "
+        lines.append(f"{sign}{check['name']}: {check['found']}")
+        lines += [f"  {check['hint']}"] if check["hint"] else []
+    errors = sum(check["level"] == "error" for check in found["checks"])
+    if errors:
+        return [*lines, f"cannot run: {errors} error{'s' if errors > 1 else ''}"]
+    about = f" in about {duration(found['seconds'])}" if found["seconds"] is not None else ""
+    return [*lines, f"can run{about}"]
 
 
 def _generation_lines(generation: dict[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from alloykit.cli.options import (
     AsJson,
     Cache,
     Command,
+    EngineName,
     Folder,
     Group,
     LabelColumn,
@@ -30,12 +31,16 @@ from alloykit.cli.options import (
     TrustPython,
     Verbose,
     set_verbosity,
+    with_engine,
     with_verbosity,
 )
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
 from alloykit.interrupts import noted_interrupts
+from alloykit.processes import launched
 from alloykit.progress import set_quiet
+
+TRAIN_TOGETHER = ("amalgamate", "distill")  # commands that several processes may run together
 
 app = typer.Typer(
     name="alloykit",
@@ -54,6 +59,7 @@ def _print_version(wanted: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version and exit.", is_eager=True, callback=_print_version)
     ] = False,
@@ -62,6 +68,12 @@ def options(
 ) -> None:
     """Distil fine-tuned text classifiers with different labels into one small student."""
     set_verbosity(verbose, quiet)
+    if (processes := launched()[1]) > 1 and context.invoked_subcommand not in TRAIN_TOGETHER:
+        raise AlloyError(
+            expected=f"one process for `alloykit {context.invoked_subcommand}`",
+            got=f"{processes}, from `torchrun` or `accelerate launch`",
+            hint=f"Several processes are for {' and '.join(f'`{name}`' for name in TRAIN_TOGETHER)}. Start this command alone.",
+        )
 
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
@@ -108,6 +120,7 @@ def amalgamate(
     recipe: RecipeFile,
     override: Overrides = None,
     cache: Cache = None,
+    engine: EngineName = None,
     overwrite: Overwrite = False,
     trust_python: TrustPython = False,
 ) -> None:
@@ -117,7 +130,8 @@ def amalgamate(
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        run = run_recipe(read_recipe(recipe, Recipe, override), cache=cache, overwrite=overwrite)
+        checked = read_recipe(recipe, Recipe, with_engine(override, engine))
+        run = run_recipe(checked, cache=cache, overwrite=overwrite)
     _show(run)
 
 
@@ -126,6 +140,7 @@ def distill(
     recipe: RecipeFile,
     override: Overrides = None,
     cache: Cache = None,
+    engine: EngineName = None,
     overwrite: Overwrite = False,
     trust_python: TrustPython = False,
 ) -> None:
@@ -135,7 +150,8 @@ def distill(
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        run = distill_recipe(read_recipe(recipe, DistillRecipe, override), cache=cache, overwrite=overwrite)
+        checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
+        run = distill_recipe(checked, cache=cache, overwrite=overwrite)
     _show(run)
 
 
@@ -177,6 +193,7 @@ def sweep(
     recipe: RecipeFile,
     override: Overrides = None,
     cache: Cache = None,
+    engine: EngineName = None,
     part: Annotated[
         str,
         typer.Option(
@@ -191,7 +208,7 @@ def sweep(
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        sweep_recipe(read_recipe(recipe, Recipe, override), cache=cache, part=_part(part))
+        sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
 
 
 @command
@@ -217,6 +234,32 @@ def plan(
 
 
 @command
+def doctor(
+    recipe: Annotated[
+        Path | None, typer.Argument(help="A recipe: a YAML file. Without it, only the machine is looked at.")
+    ] = None,
+    override: Overrides = None,
+    cache: Cache = None,
+    probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    trust_python: TrustPython = False,
+    as_json: AsJson = False,
+) -> None:
+    """Look at this machine, the teachers and the texts, and say what to do. Ends with 2 if the recipe cannot run. Writes nothing."""
+    from alloykit.cli.listings import doctor_lines
+    from alloykit.stages.examine import examine
+    from alloykit.teachers.trust import python_trusted
+
+    with python_trusted(trust_python):
+        found = examine(recipe, override, cache=cache, probe=probe)
+    if as_json:
+        terminal.echo_json(found)
+    else:
+        terminal.echo_lines(doctor_lines(found))
+    if not found["can_run"]:
+        raise typer.Exit(2)
+
+
+@command
 def evaluate(
     run: Folder,
     data: Annotated[
@@ -226,6 +269,7 @@ def evaluate(
     label: LabelColumn = "label",
     text_pair: PairColumn = None,
     cache: Cache = None,
+    engine: EngineName = None,
     trust: Trust = False,
     trust_python: TrustPython = False,
     as_json: AsJson = False,
@@ -235,13 +279,13 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     result = job(
-        run, data, text=text, label=label, text_pair=text_pair, cache=cache, trust_remote_code=trust,
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust,
         trust_python=trust_python,
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
     else:
-        terminal.show(score_table(result))
+        terminal.echo_rich(score_table(result))
 
 
 @command
@@ -261,6 +305,52 @@ def report(
 
 
 @command
+def push(
+    run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
+    repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
+    private: Annotated[
+        bool, typer.Option("--private", help="Create a private repository. An existing public one is refused.")
+    ] = False,
+    branch: Annotated[
+        str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license", metavar="ID", help="The model's licence. Default: the one that all teachers' cards state."
+        ),
+    ] = None,
+    language: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--language",
+            metavar="CODE",
+            help="A language of the texts, such as en. You can repeat it. Default: those that the teachers' cards state.",
+        ),
+    ] = None,
+    with_cache: Annotated[
+        bool, typer.Option("--with-cache", help="Also upload the teachers' outputs, for others who train on the texts.")
+    ] = False,
+    with_texts: Annotated[
+        bool, typer.Option("--with-texts", help="Also upload the texts. Make sure that you may publish them.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files that would be uploaded.")] = False,
+) -> None:
+    """Upload the student, its card, and its ONNX files if there are any, to the hub."""
+    from alloykit.commands.push import push as job
+
+    found = job(
+        run, repository, private=private or None, branch=branch, licence=licence, languages=language or (),
+        with_cache=with_cache, with_texts=with_texts, dry_run=dry_run,
+    )  # fmt: skip
+    if dry_run:
+        terminal.echo_lines([f"{file['path']}: {file['bytes']:,} bytes" for file in found["files"]])
+        terminal.echo(f"would push {len(found['files'])} files, {found['bytes'] / 1e6:,.1f} MB, to {repository}")
+    else:
+        terminal.echo(f"pushed: {found['url']}")
+
+
+@command
 def predict(
     run: Folder,
     texts: Annotated[
@@ -270,22 +360,48 @@ def predict(
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
+    to: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Write one Parquet file here for each file of texts, in a stream. The same command again goes on where it stopped.",
+        ),
+    ] = None,
+    engine: EngineName = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Use the ONNX graph that `export` wrote.")] = False,
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
+    if to is not None:
+        from alloykit.stages.predict_files import predict_files
+
+        if texts == "-" or output is not None:
+            raise AlloyError(
+                expected="a file or folder of texts, and no --output, with --to",
+                got="standard input" if texts == "-" else "--output",
+                hint="For instance `alloykit predict RUN texts/ --to answers/`.",
+            )
+        written = predict_files(
+            run, texts, to,
+            all_probabilities=every, text=text, text_pair=text_pair, engine=engine, trust_remote_code=trust,
+        )  # fmt: skip
+        terminal.echo(f"answers: {len(written)} files in {to}")
+        return
+    if engine is not None:
+        raise AlloyError(expected="--to FOLDER with --engine", got="none", hint="Only files are shared among workers.")
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
 
-    source = texts if texts != "-" else sys.stdin
-    if source is None:
+    origin = texts if texts != "-" else sys.stdin
+    if origin is None:
         raise AlloyError(expected="texts on standard input", got="a closed one", hint="Pipe texts, or name a file.")
     if output is not None:
         check_file(output)
     answers = job(
-        run, source, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust
+        run, origin, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
@@ -293,6 +409,94 @@ def predict(
     else:
         for line in lines:
             terminal.write(line)
+
+
+@command
+def export(
+    run: Folder,
+    onnx: Annotated[bool, typer.Option("--onnx", help="Write the student as ONNX.")] = False,
+    int8: Annotated[
+        bool, typer.Option("--int8", help="Add a graph in 8-bit integers, calibrated on the texts.")
+    ] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Add a graph in float16, for GPUs and browsers.")] = False,
+    texts: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="Texts to calibrate and to compare the answers on. Default: those of the run's recipe."
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Where to write. Default: export/onnx in the run folder.")
+    ] = None,
+    text: TextColumn = "text",
+    text_pair: PairColumn = None,
+) -> None:
+    """Write the student as ONNX for other runtimes, and compare its answers with PyTorch's."""
+    from alloykit.commands.export import export as job
+
+    if not onnx:
+        raise AlloyError(expected="a format to export to", got="none", hint="Add --onnx.")
+    place = job(run, int8=int8, fp16=fp16, texts=texts, output=output, text=text, text_pair=text_pair)
+    terminal.echo(f"export: {place}")
+
+
+@command
+def serve(
+    run: Folder,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Use the ONNX file that `alloykit export RUN --onnx` made.")
+    ] = False,
+    host: Annotated[
+        str,
+        typer.Option(
+            metavar="ADDRESS",
+            help="Where to listen. 127.0.0.1: this machine alone. 0.0.0.0: everybody who reaches the port, without password and encryption.",
+        ),
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(metavar="N", help="The port; 0: a free one, which is printed.")] = 8000,
+    batch: Annotated[int, typer.Option(metavar="N", help="Texts that the student reads at once.")] = 32,
+    wait_ms: Annotated[
+        float, typer.Option(metavar="MS", help="How long the first text of a batch waits for others, in milliseconds.")
+    ] = 2.0,
+    queue: Annotated[
+        int,
+        typer.Option(metavar="N", help="Texts that may wait. A request for which there is no place gets status 503."),
+    ] = 512,
+    texts_per_request: Annotated[int, typer.Option(metavar="N", help="Texts that one request may have.")] = 32,
+    characters: Annotated[int, typer.Option(metavar="N", help="Characters that one text may have.")] = 20_000,
+    timeout: Annotated[
+        float, typer.Option(metavar="S", help="Seconds after which a request is given up, with status 503.")
+    ] = 30.0,
+    threads: Annotated[
+        int | None, typer.Option(metavar="N", help="Threads of the computation. Default: as many as torch chooses.")
+    ] = None,
+    truncate: Annotated[
+        bool, typer.Option(help="Whether long texts are cut if a request does not say. If not, they are errors.")
+    ] = True,
+    allowed_hosts: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="A further name by which a server on 127.0.0.1 may be called, for a proxy. You can repeat it.",
+        ),
+    ] = None,
+    teachers: Annotated[
+        bool,
+        typer.Option("--teachers", help="Keep the teachers in memory, so that the page can ask them about any text."),
+    ] = False,
+    cache: Cache = None,
+    trust: Trust = False,
+    trust_python: TrustPython = False,
+) -> None:
+    """Serve a student over HTTP: /predict as in text-embeddings-inference, and a page to try it."""
+    from alloykit.commands.serve import serve as job
+
+    job(
+        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust, trust_python=trust_python,
+        ready=lambda address: terminal.echo(f"serving at {address}", now=True),
+        host=host, port=port, batch=batch, wait_ms=wait_ms, queue=queue, texts_per_request=texts_per_request,
+        characters=characters, timeout=timeout, threads=threads, truncate=truncate, allowed_hosts=tuple(allowed_hosts or ()),
+    )  # fmt: skip
 
 
 @command
@@ -309,7 +513,7 @@ def methods(
     if as_json:
         terminal.echo_json(shown)
     else:
-        terminal.show(method_view(shown))
+        terminal.echo_rich(method_view(shown))
 
 
 class RecipeKind(StrEnum):
@@ -339,11 +543,13 @@ def schema(
 
 
 def _show(run: Any) -> None:
-    """Print the scores of a finished run, and where its files are."""
+    """Print the scores of a finished run, and where its files are. Of several processes, only process 0 prints."""
+    if launched()[0]:
+        return
     from alloykit.evaluation.score_table import score_table
 
     if "evaluation" in run.metrics:
-        terminal.show(score_table(run.metrics["evaluation"]))
+        terminal.echo_rich(score_table(run.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report_page}")
 
@@ -364,7 +570,7 @@ def main() -> None:
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     terminal.open_streams()
-    set_quiet(False)
+    set_quiet(launched()[0] > 0)
     with exit_codes(), noted_interrupts():
         code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
         if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself

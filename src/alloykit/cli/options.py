@@ -49,6 +49,10 @@ TrustPython = Annotated[
         help="Import the Python functions that the recipe names as teachers. Only for code that you trust.",
     ),
 ]
+EngineName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="Who computes: local (this process), or ray (workers of a Ray cluster)."),
+]
 Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace the student of another recipe. The teachers' outputs are kept.")
 ]
@@ -111,3 +115,8 @@ def with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
     command.__annotations__ = {name: p.annotation for name, p in command.__signature__.parameters.items()}  # type: ignore[attr-defined]
     return command
+
+
+def with_engine(overrides: list[str] | None, engine: str | None) -> list[str]:
+    """The overrides with that of `--engine`."""
+    return [*(overrides or []), *([] if engine is None else [f"engine.name={engine}"])]

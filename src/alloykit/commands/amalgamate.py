@@ -8,6 +8,7 @@ from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -32,11 +33,13 @@ def amalgamate(
     output: str | Path,
     evaluate: TextsLike | None = None,
     validation: TextsLike | None = None,
+    labelled: TextsLike | None = None,
     labels: Labels = None,
     training: Training = None,
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     overwrite: bool = False,
@@ -48,8 +51,8 @@ def amalgamate(
     transformers, an `alloykit.Teacher`, a fitted classifier of scikit-learn. texts: a file, a folder or a hub id, a list of
     strings or pairs, a `datasets.Dataset`, the recipe's `texts:` block, or "generate". student: the encoder that the student
     begins as; in a dictionary also its layers. method: a name, or a dictionary with its options. output: the run folder.
-    evaluate, validation: labelled texts of the same kinds as `texts`, or the recipe's blocks.
-    labels, training, inference, generation, report: the recipe's blocks of these names, as dictionaries or as the pydantic
+    evaluate, validation, labelled: labelled texts of the same kinds as `texts`, or the recipe's blocks.
+    labels, training, inference, generation, report, engine: the recipe's blocks of these names, as dictionaries or as the pydantic
     models. device: auto, cpu, cuda or mps. cache: where the teachers' outputs are kept, if not in the run folder.
     overwrite: replace the student of another recipe. trust_python: import the functions that `python:` entries of `teachers` name.
 
@@ -60,7 +63,7 @@ def amalgamate(
         recipe, tables = from_python(
             Recipe,
             teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-            report=report, device=device,
+            validation=validation, labelled=labelled, labels=labels, training=training, inference=inference, generation=generation,
+            report=report, engine=engine, device=device,
         )  # fmt: skip
         return Run(run_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

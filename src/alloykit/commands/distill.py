@@ -7,6 +7,7 @@ from pathlib import Path
 from alloykit.recipe.models import DistillRecipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -37,6 +38,7 @@ def distill(
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     overwrite: bool = False,
@@ -53,6 +55,6 @@ def distill(
             DistillRecipe,
             teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
             validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-            report=report, device=device,
+            report=report, engine=engine, device=device,
         )  # fmt: skip
         return Run(distill_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

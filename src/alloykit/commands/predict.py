@@ -11,6 +11,8 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
+from alloykit.run_files import EXPORT
+from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.run_folder import RunFolder, folder_of
 
@@ -23,27 +25,33 @@ def predict(
     text: str = "text",
     text_pair: str | None = None,
     trust_remote_code: bool = False,
+    onnx: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
-    the student's temperature. trust_remote_code: run code that comes with the model. AlloyError.
+    the student's temperature. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if
+    it is there, with onnxruntime. AlloyError.
     """
-    folder, source = folder_of(run), texts
+    folder, origin = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
-    if not isinstance(source, (str, Path)) and not hasattr(source, "read"):
-        check_strings(source)
-    classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
-    if isinstance(source, (str, Path)):
-        table = load_texts(source, text=text, text_pair=text_pair)
+    if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
+        check_strings(origin)
+    classifier: Predictor | OnnxPredictor
+    if onnx:
+        classifier = OnnxPredictor.load(folder / EXPORT if model_folder != folder else folder)
+    else:
+        classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
+    if isinstance(origin, (str, Path)):
+        table = load_texts(origin, text=text, text_pair=text_pair)
         rows, total = list(table.table["source_row"]), table.total
         first = list(table.table["text"])
         pairs = list(table.table["text_pair"]) if table.is_pair else None
     else:
         try:
-            stream = cast(TextIO, source) if hasattr(source, "readline") else None
-            given = source if stream is None else lines_of(stream, "standard input", MAX_TEXT)
+            stream = cast(TextIO, origin) if hasattr(origin, "readline") else None
+            given = origin if stream is None else lines_of(stream, "standard input", MAX_TEXT)
             lines = [line.rstrip("\r\n") for line in given]
         except UnicodeDecodeError as error:
             raise AlloyError(

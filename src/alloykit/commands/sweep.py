@@ -9,6 +9,7 @@ from alloykit.names import shown
 from alloykit.recipe.models import Recipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -38,6 +39,7 @@ def sweep(
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     part: tuple[int, int] = (1, 1),
@@ -63,6 +65,6 @@ def sweep(
             Recipe,
             teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
             validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-            report=report, device=device,
+            report=report, engine=engine, device=device,
         )  # fmt: skip
         return sweep_recipe(recipe, tables=tables, cache=cache, part=(part[0] - 1, part[1]))

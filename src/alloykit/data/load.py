@@ -1,4 +1,4 @@
-"""`load_texts`: read texts from any source into one table."""
+"""`load_texts`: read texts from any origin into one table."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ if TYPE_CHECKING:  # it takes a second to import, and the command line imports t
 
 
 def load_texts(
-    source: str | Path | Sequence[Any] | datasets.Dataset | TextsOptions,
+    origin: str | Path | Sequence[Any] | datasets.Dataset | TextsOptions,
     *,
     want_labels: bool = False,
     **options: Any,
 ) -> Texts:
     """Read texts into one table.
 
-    source: a csv, tsv, jsonl, txt (one text per line; all these also gzipped) or parquet file; a folder of
+    origin: a csv, tsv, jsonl, txt (one text per line; all these also gzipped) or parquet file; a folder of
         them, read in the order of their names; a hub id "owner/name"; a list of strings, of (text, pair) or
         of dicts; a `datasets.Dataset`; or TextsOptions.
     want_labels: labels are needed; their column is "label" unless `label` names another. Without it labels
         are read only if `label` is given.
-    options: fields of TextsOptions. They override those of `source`.
+    options: fields of TextsOptions. They override those of `origin`.
 
     Warns (AlloyWarning) about dropped rows and skipped files. Raises AlloyError for everything that the user
     must fix: a missing file or column, text that is not UTF-8, labels without names, no usable row.
     """
     try:
-        settings, location = _settings_and_location(source, options)
+        settings, location = _settings_and_location(origin, options)
     except ValidationError as error:
         raise _options_error(error) from error
     label = settings.label or ("label" if want_labels else None)
@@ -60,32 +60,32 @@ def load_texts(
     return texts
 
 
-def columns_of(source: TextsOptions) -> list[str]:
+def columns_of(origin: TextsOptions) -> list[str]:
     """The column names of the first file. Of a JSON file only the first records are read. AlloyError."""
-    settings, location = _settings_and_location(source, {})
+    settings, location = _settings_and_location(origin, {})
     return next(raw_tables(location, settings, [settings.text], [])).columns
 
 
-def texts_options(source: str | Path, **options: Any) -> TextsOptions:
+def texts_options(origin: str | Path, **options: Any) -> TextsOptions:
     """`TextsOptions.from_string`, but AlloyError for invalid options."""
     try:
-        return TextsOptions.from_string(source, **options)
+        return TextsOptions.from_string(origin, **options)
     except ValidationError as error:
         raise _options_error(error) from error
 
 
-def _settings_and_location(source: Any, overrides: dict[str, Any]) -> tuple[ColumnOptions, Any]:
+def _settings_and_location(origin: Any, overrides: dict[str, Any]) -> tuple[ColumnOptions, Any]:
     """The options to read with, and the path, hub id, list or Dataset to read."""
-    if isinstance(source, TextsOptions):
-        settings = TextsOptions.model_validate({**source.model_dump(), **overrides})
-    elif isinstance(source, (str, Path)):
-        settings = TextsOptions.from_string(source, **overrides)
+    if isinstance(origin, TextsOptions):
+        settings = TextsOptions.model_validate({**origin.model_dump(), **overrides})
+    elif isinstance(origin, (str, Path)):
+        settings = TextsOptions.from_string(origin, **overrides)
     else:
         columns = ColumnOptions.model_validate(overrides)
-        is_list = isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray))
-        if is_list and isinstance(next((x for x in source if x is not None), None), (list, tuple)):
+        is_list = isinstance(origin, Sequence) and not isinstance(origin, (bytes, bytearray))
+        if is_list and isinstance(next((x for x in origin if x is not None), None), (list, tuple)):
             columns = columns.model_copy(update={"text_pair": columns.text_pair or "text_pair"})
-        return columns, source
+        return columns, origin
     # os.path leaves an unknown "~name" as it is; it is then reported as missing.
     return settings, Path(os.path.expanduser(settings.path)) if settings.path is not None else settings.dataset
 

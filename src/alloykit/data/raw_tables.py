@@ -1,4 +1,4 @@
-"""Open a source of texts as raw tables, before their rows are checked: hub data sets, lists, and the files of a folder."""
+"""Open an origin of texts as raw tables, before their rows are checked: hub data sets, lists, and the files of a folder."""
 
 from __future__ import annotations
 
@@ -38,34 +38,34 @@ def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None
     raise AlloyError(expected=f"a column '{name}'", got=f"columns {listed} in {table.where}", hint=hint)
 
 
-def raw_tables(source: Any, options: ColumnOptions, wanted: list[str], skipped: list[str]) -> Iterator[RawTable]:
-    """Open a source, one table at a time. Names of files with another ending are added to `skipped`.
+def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: list[str]) -> Iterator[RawTable]:
+    """Open an origin, one table at a time. Names of files with another ending are added to `skipped`.
 
-    source: a path, a hub id, a list or a Dataset. wanted: the columns to read. AlloyError for anything else.
+    origin: a path, a hub id, a list or a Dataset. wanted: the columns to read. AlloyError for anything else.
     """
     import datasets
 
-    if isinstance(source, datasets.Dataset):
-        yield _dataset_table(source, wanted, "the data set")
-    elif isinstance(source, Path):
-        if not os.path.exists(source):  # no OSError for a name that is too long, such as a text
-            raise _missing_path(source)
-        if isinstance(options, TextsOptions) and (source / "dataset_dict.json").is_file():
-            source = source / options.split
-        if (source / "state.json").is_file():  # written by Dataset.save_to_disk
-            yield _dataset_table(_load_saved(source), wanted, f"'{source}'")
+    if isinstance(origin, datasets.Dataset):
+        yield _dataset_table(origin, wanted, "the data set")
+    elif isinstance(origin, Path):
+        if not os.path.exists(origin):  # no OSError for a name that is too long, such as a text
+            raise _missing_path(origin)
+        if isinstance(options, TextsOptions) and (origin / "dataset_dict.json").is_file():
+            origin = origin / options.split
+        if (origin / "state.json").is_file():  # written by Dataset.save_to_disk
+            yield _dataset_table(_load_saved(origin), wanted, f"'{origin}'")
             return
-        for path in _text_files(source, skipped) if source.is_dir() else [source]:
+        for path in _text_files(origin, skipped) if origin.is_dir() else [origin]:
             yield read_file(path, wanted)
-    elif isinstance(source, str) and isinstance(options, TextsOptions):
-        yield _dataset_table(_from_hub(options), wanted, f"the data set '{source}'")
-    elif isinstance(source, Sequence) and not isinstance(source, (bytes, bytearray)):
-        yield _list_table(source, wanted)
+    elif isinstance(origin, str) and isinstance(options, TextsOptions):
+        yield _dataset_table(_from_hub(options), wanted, f"the data set '{origin}'")
+    elif isinstance(origin, Sequence) and not isinstance(origin, (bytes, bytearray)):
+        yield _list_table(origin, wanted)
     else:
-        splits = f" with splits {quoted(source)}" if isinstance(source, Mapping) else ""
+        splits = f" with splits {quoted(origin)}" if isinstance(origin, Mapping) else ""
         raise AlloyError(
             expected="a path, a hub id, a list of strings, pairs or dicts, or a datasets.Dataset",
-            got=f"{type(source).__name__}{splits}",
+            got=f"{type(origin).__name__}{splits}",
             hint="Choose one split, such as data['train']." if splits else "",
         )
 

@@ -105,9 +105,7 @@ class RowCollector:
             if isinstance(value, str) and len(value) > MAX_TEXT:
                 raise too_long("text", f"row {self.total} of {table.where}", len(value))
         text, pair = values["text"], values.get("text_pair")
-        reason = _cell_problem("text", text) or ("" if text.strip() else "empty text")
-        if not reason and pair is not None:  # a row without a pair is a single text; an empty pair is a pair
-            reason = _cell_problem("text_pair", pair)
+        reason = row_problem(text, pair)
         if not reason and "label" in values:
             class_names = table.class_names.get(self.columns["label"], [])
             label = _label(values["label"], self.label_names, class_names, f"row {self.total} of {table.where}")
@@ -146,6 +144,12 @@ class RowCollector:
             duplicates=len(table) - distinct,
             total=self.total,
         )
+
+
+def row_problem(text: object, pair: object = None) -> str:
+    """Why a row has no usable text; "" if it has one. A row without a pair is a single text; an empty pair is a pair."""
+    reason = _cell_problem("text", text) or ("" if str(text).strip() else "empty text")
+    return reason or ("" if pair is None else _cell_problem("text_pair", pair))
 
 
 def _cell_problem(role: str, value: object) -> str:

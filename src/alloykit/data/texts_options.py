@@ -81,21 +81,21 @@ class TextsOptions(ColumnOptions):
         return self
 
     @classmethod
-    def from_string(cls, source: str | Path, **options: Any) -> Self:
+    def from_string(cls, origin: str | Path, **options: Any) -> Self:
         """The options for texts that are named by one string, in a recipe or in Python.
 
         "owner/name" is a hub id if neither this path nor a folder "owner" exists. Everything else is a path: every
         `Path`, and every string that begins with "." or "~" or ends like a file of texts. No network is used.
         """
-        return cls.model_validate(_place_of(source) | options)
+        return cls.model_validate(_place_of(origin) | options)
 
 
-def _place_of(source: str | Path) -> dict[str, str]:
-    return {"dataset" if isinstance(source, str) and _is_hub_id(source) else "path": str(source)}
+def _place_of(origin: str | Path) -> dict[str, str]:
+    return {"dataset" if isinstance(origin, str) and _is_hub_id(origin) else "path": str(origin)}
 
 
-def _is_hub_id(source: str) -> bool:
+def _is_hub_id(origin: str) -> bool:
     # If a local folder "owner" exists, a missing "owner/name" is a spelling mistake: do not ask the hub.
-    path = Path(source)
-    has_form = HUB_ID.fullmatch(source) is not None and format_of(path) not in FORMATS
+    path = Path(origin)
+    has_form = HUB_ID.fullmatch(origin) is not None and format_of(path) not in FORMATS
     return has_form and not os.path.exists(path) and not os.path.isdir(path.parent)

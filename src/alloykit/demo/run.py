@@ -24,7 +24,7 @@ from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.run import Run
 from alloykit.stages.teach_recipes import teach_recipe
-from alloykit.terminal import show
+from alloykit.terminal import echo_rich
 
 TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
@@ -72,11 +72,13 @@ def demo(output: Path) -> Run:
     assert metrics is not None
     result = metrics["evaluation"]
     print_markup("\n[bold]3. One student.[/] The test messages are by other writers, and have their true labels:\n")
-    show(score_table(result))
+    echo_rich(score_table(result))
     print_markup(explanation(result["scores"]))
     print_markup("\n[bold]4. Try it.[/]\n")
     for question, answer in zip(QUESTIONS, run.predict(QUESTIONS), strict=True):
-        print_markup(f'  "{question}"\n      → [bold]{escaped(answer["label"])}[/] ({answer["probability"]:.0%})')
+        print_markup(
+            f'  "{question}"\n      → [bold]{escaped(answer["label"])}[/] ({100 * answer["probability"]:.0f} %)'
+        )
     print_markup(f"\n[bold]5. Can it be trusted?[/] The report answers that: open [bold]{escaped(run.report_page)}[/]")
     print_markup(
         f"\nThe student is an ordinary Hugging Face model in {escaped(run.student)}. Its recipe is {escaped(output / RECIPE_FILE)}.\n"
@@ -88,7 +90,7 @@ def demo(output: Path) -> Run:
 
 def print_markup(text: str) -> None:
     """Print a text with rich markup."""
-    show(text, soft_wrap=True)
+    echo_rich(text, soft_wrap=True)
 
 
 def escaped(foreign: object) -> str:
@@ -144,10 +146,10 @@ def explanation(scores: Mapping[str, Any]) -> str:
     student, ensemble, routing = (scores[n]["accuracy"] for n in ("student", "ensemble", "routing"))
     gain = 100 * (student - ensemble)
     return (
-        f"\nAccuracy of the best single {best}: {scores[best]['accuracy']:.1%}. It cannot name labels that it never learned.\n"
-        f"Accuracy of the ensemble, which takes the highest score of all three: {ensemble:.1%}.\n"
-        f"Accuracy of the routing, which asks the teacher whose label clusters the message falls into: {routing:.1%}.\n"
-        f"Accuracy of the student, which saw no label: [bold]{student:.1%}[/]. That is {abs(gain):.1f} points "
+        f"\nAccuracy of the best single {best}: {100 * scores[best]['accuracy']:.1f} %. It cannot name labels that it never learned.\n"
+        f"Accuracy of the ensemble, which takes the highest score of all three: {100 * ensemble:.1f} %.\n"
+        f"Accuracy of the routing, which asks the teacher whose label clusters the message falls into: {100 * routing:.1f} %.\n"
+        f"Accuracy of the student, which saw no label: [bold]{100 * student:.1f} %[/]. That is {abs(gain):.1f} points "
         f"{'more' if gain >= 0 else 'less'} than the ensemble, with one\nmodel of four layers in place of three of six."
     )
 

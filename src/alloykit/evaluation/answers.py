@@ -54,9 +54,9 @@ class Answers:
             for way, probabilities in self.probabilities.items()
         }
         if ROUTING in found and self.teacher_weights is not None:
-            right = space.knows()[self.teacher_weights.argmax(-1), self.labels]
+            right = space.has_label()[self.teacher_weights.argmax(-1), self.labels]
             found[ROUTING]["right_teacher"] = float(right.double().mean())
-            each = [right[known] for known in space.knows()[:, self.labels] if bool(known.any())]
+            each = [right[known] for known in space.has_label()[:, self.labels] if bool(known.any())]
             found[ROUTING]["right_teacher_balanced"] = float(torch.stack([e.double().mean() for e in each]).mean())
         return found
 

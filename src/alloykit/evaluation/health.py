@@ -81,7 +81,7 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
             )
         if t["saturated_texts"] > 0.99:
             found.append(
-                f"teacher '{name}' gives one label a probability above {SATURATED} on {t['saturated_texts']:.1%} of the texts: its "
+                f"teacher '{name}' gives one label a probability above {SATURATED} on {100 * t['saturated_texts']:.1f} % of the texts: its "
                 "outputs are saturated, so its confidence says little about which texts it knows."
             )
         if t["pass_variance"] is not None and t["pass_variance"] < FEW_PASSES_DIFFER:
@@ -97,7 +97,7 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
         unknown = t.get("unknown_tokens")
         if unknown is not None and unknown > UNKNOWN_TOKENS:
             found.append(
-                f"teacher '{name}' does not know {unknown:.0%} of the tokens ([UNK]). Check that it knows the language and the script "
+                f"teacher '{name}' does not know {100 * unknown:.0f} % of the tokens ([UNK]). Check that it knows the language and the script "
                 "of the texts."
             )
         elif t.get("spelled_out"):
@@ -107,15 +107,15 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
             )
         if t.get("truncated_texts", 0) > TRUNCATED:
             found.append(
-                f"teacher '{name}' reads only the beginning of {t['truncated_texts']:.0%} of the texts and misses "
-                f"{t['lost_tokens']:.0%} of all tokens. Raise `training: {{max_length: …}}` if the rest matters."
+                f"teacher '{name}' reads only the beginning of {100 * t['truncated_texts']:.0f} % of the texts and misses "
+                f"{100 * t['lost_tokens']:.0f} % of all tokens. Raise `training: {{max_length: …}}` if the rest matters."
             )
         counts = t["predicted"]
         total = sum(counts.values())
         most = max(counts, key=lambda label: counts[label])
         if total and counts[most] > ONE_LABEL * total:
             found.append(
-                f"teacher '{name}' predicts '{most}' on {counts[most] / total:.0%} of the texts. Check that the pool has texts of its other "
+                f"teacher '{name}' predicts '{most}' on {100 * counts[most] / total:.0f} % of the texts. Check that the pool has texts of its other "
                 "labels."
             )
     return found

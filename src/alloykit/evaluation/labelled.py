@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.evaluation.answers import ENSEMBLE, ROUTING, STUDENT, Answers
 from alloykit.evaluation.metrics import score
-from alloykit.evaluation.oracle_distance import distance, owners_oracle
+from alloykit.evaluation.reference_distance import distance, oracle_routing
 from alloykit.evaluation.reliability import reliability
 from alloykit.evaluation.significance import against, interval
 from alloykit.labels import LabelSpace
@@ -27,12 +27,12 @@ def assess(
     space: LabelSpace,
     teachers: list[str],
     *,
-    oracle: Tensor | None = None,
+    reference: Tensor | None = None,
     temperature: float | None = None,
 ) -> dict[str, Any]:
     """The `evaluation` of metrics.json.
 
-    oracle: [n, C], the probabilities of a model trained on all labels; without it those of the teachers that know the true label.
+    reference: [n, C], the probabilities of a model trained on all labels; without it those of the teachers that know the true label.
     temperature: the student's, as fitted without labels; its effect on the student's ECE is reported.
     """
     y, p = answers.labels, answers.probabilities
@@ -55,19 +55,22 @@ def assess(
     if temperature is not None and STUDENT in p:
         found["reliability"]["student, tempered"] = reliability(tempered(p[STUDENT], temperature), y)
     if teachers:
-        owners = owners_oracle([p[f"teacher {name}"] for name in teachers], y, space)
+        by_owners = oracle_routing([p[f"teacher {name}"] for name in teachers], y, space)
         mine = scores.pop(ours)  # the judged classifier comes last
-        scores[ORACLE] = score(owners.argmax(-1), y, space, teachers)
+        scores[ORACLE] = score(by_owners.argmax(-1), y, space, teachers)
         scores[ours] = mine
-        own = owners if oracle is None else oracle
-        kind = "the teachers that know the true label" if oracle is None else "a model trained on all labels"
-        found["oracle"] = {"is": kind, **distance(own, {way: p[way] for way in judged}, answers.weights)}
+        kind = "the teachers that know the true label" if reference is None else "a model trained on all labels"
+        compared = {way: p[way] for way in judged}
+        found["reference"] = {
+            "is": kind,
+            **distance(by_owners if reference is None else reference, compared, answers.weights),
+        }
     return found
 
 
 def _right_and_wrong(answers: Answers, space: LabelSpace) -> dict[str, list[int]]:
     """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3)."""
-    knows = space.knows()[: answers.confidence.shape[1], answers.labels].T  # [n, N]
+    knows = space.has_label()[: answers.confidence.shape[1], answers.labels].T  # [n, N]
     c = answers.confidence.clamp(0, 1)
     return {
         "right": torch.histc(c[knows], BINS, 0, 1).int().tolist(),
@@ -80,7 +83,7 @@ def _routing(answers: Answers, space: LabelSpace, teachers: list[str]) -> dict[s
     if answers.teacher_weights is None:
         return None
     owner = answers.teacher_weights.argmax(-1)
-    right = space.knows()[owner, answers.labels]
+    right = space.has_label()[owner, answers.labels]
     found: dict[str, Any] = {}
     for c, label in enumerate(space.names):
         here = answers.labels == c

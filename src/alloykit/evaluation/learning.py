@@ -65,7 +65,7 @@ def training_warnings(view: Mapping[str, Any] | None, fall: float | None, plan: 
         found.append(f"the student is under-trained: its loss did not fall. {plan.advice}")
     elif fall is not None and fall > FALLING:
         found.append(
-            f"the student is under-trained: {fall:.0%} of the decrease of its loss on held-out texts came in the last third of the "
+            f"the student is under-trained: {100 * fall:.0f} % of the decrease of its loss on held-out texts came in the last third of the "
             f"training. A longer training would lower it further. {plan.advice}"
         )
     if view is None:
@@ -79,7 +79,7 @@ def training_warnings(view: Mapping[str, Any] | None, fall: float | None, plan: 
     same = view.get("same_as_supervision_seen")
     if same is not None and same < UNLIKE:
         found.append(
-            f"the student is far below its routing: on the texts that it learned from, it gives the label of its targets for only {same:.0%} of the "
+            f"the student is far below its routing: on the texts that it learned from, it gives the label of its targets for only {100 * same:.0f} % of the "
             f"weight. {plan.advice} If that does not help, use a larger student."
         )
     return found

@@ -20,7 +20,7 @@ def score(predicted: Tensor, labels: Tensor, space: LabelSpace, teachers: list[s
     a shared label is in several groups. Groups without texts are None.
     """
     right = (predicted == labels).numpy()
-    knows = space.knows()[:, labels].numpy()
+    knows = space.has_label()[:, labels].numpy()
     groups = {name: float(right[knows[i]].mean()) if knows[i].any() else None for i, name in enumerate(teachers)}
     y = labels.numpy()
     f1 = f1_score(y, predicted.numpy(), labels=np.unique(y), average="macro", zero_division=0)

@@ -16,7 +16,7 @@ def score_table(result: Mapping[str, Any]) -> Table:
     groups = list(next(iter(scores.values()))["groups"])
     caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
     out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
-    for heading in ("", "all", "macro-F1", *groups, "right teacher"):
+    for heading in ("", "all", "macro-F1", *groups, "correct teacher"):
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
         cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]

@@ -67,7 +67,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     sure = (answers.top >= SURE).sum(-1)
     c = answers.confidence
     tops = torch.stack([space.index(i)[answers.label[:, i]] for i in range(n)], -1)
-    knows = space.knows()
+    knows = space.has_label()
     shared = []
     for a in range(n):
         for b in range(a + 1, n):

@@ -9,8 +9,8 @@ from pydantic import Discriminator, Field, Tag, model_validator
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
 
 Positive = Annotated[float, Field(gt=0)]
-Share = Annotated[float, Field(gt=0, le=1)]
-Count = Annotated[int, Field(ge=0)]
+Probability = Annotated[float, Field(gt=0, le=1)]
+NonNegative = Annotated[int, Field(ge=0)]
 Value = TypeVar("Value", int, float)
 
 
@@ -42,9 +42,9 @@ class GenerationOptions(Block):
     """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); none: it is not steered."""
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
-    top_k: OneOrSeveral[Count] = 40
+    top_k: OneOrSeveral[NonNegative] = 40
     """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which one value is drawn for every batch."""
-    top_p: OneOrSeveral[Share] = 0.9
+    top_p: OneOrSeveral[Probability] = 0.9
     """Nucleus sampling (the paper: 0.9); or a list, of which one value is drawn for every batch."""
     strength: float = Field(1.0, ge=0)
     """γ of Eq. 1 (not given in the paper)."""

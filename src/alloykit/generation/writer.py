@@ -117,6 +117,7 @@ class Writer:
         encoded = [
             [self.start, *self.tokenizer(t, add_special_tokens=False).input_ids][: self._max_positions] for t in texts
         ]
+        # Not `forward_texts`: it pads on the tokenizer's side, and language models pad on the left, which shifts positions.
         perplexities = [math.inf] * len(texts)
         for rows in token_batches([len(e) for e in encoded], TOKENS_PER_BATCH):
             longest = max(len(encoded[i]) for i in rows)

@@ -75,24 +75,26 @@ class DissimilarityEnsemble(Method):
         if student.hidden_states is None or student.attention_mask is None:
             raise TypeError("dissimilarity_ensemble needs the student's hidden states")
         middle = student.hidden_states[math.ceil(inputs.context.student_shape.layers / 2)]
-        own = masked_mean(middle.to(student.logits.dtype), student.attention_mask)
-        theirs = [t.pooled_states[0].to(own) for t in inputs.rows.teachers if t.pooled_states is not None]
+        student_states = masked_mean(middle.to(student.logits.dtype), student.attention_mask)
+        teacher_states = [
+            t.pooled_states[0].to(student_states) for t in inputs.rows.teachers if t.pooled_states is not None
+        ]
         return {
             "ce": label_loss(inputs),
             "kl": o.alpha * inputs.target.weights * kl(inputs.target.targets, student.logits, o.temperature),
-            "dissimilarity": o.beta * dissimilarity(own, theirs, o.margin),
+            "dissimilarity": o.beta * dissimilarity(student_states, teacher_states, o.margin),
         }
 
 
-def dissimilarity(own: Tensor, teachers: list[Tensor], margin: float) -> Tensor:
-    """The mean over the batch's triplets: a scalar, 0 for fewer than three texts. own [B, d], teachers [B, d_i] each."""
-    n = len(own)
-    a, b, c = (torch.tensor(x, dtype=torch.long, device=own.device) for x in _triplets(n))
+def dissimilarity(student: Tensor, teachers: list[Tensor], margin: float) -> Tensor:
+    """The mean over the batch's triplets: a scalar, 0 for fewer than three texts. student [B, d], teachers [B, d_i] each."""
+    n = len(student)
+    a, b, c = (torch.tensor(x, dtype=torch.long, device=student.device) for x in _triplets(n))
     if not len(a):
-        return own.sum() * 0
-    votes = torch.stack([(_distance(t)[a, b] < _distance(t)[a, c]).to(own) for t in teachers]).mean(0)
-    nearer = torch.where(votes > 0.5, 1.0, torch.where(votes < 0.5, -1.0, 0.0)).to(own)  # a tie says nothing
-    apart = _distance(own)
+        return student.sum() * 0
+    votes = torch.stack([(_distance(t)[a, b] < _distance(t)[a, c]).to(student) for t in teachers]).mean(0)
+    nearer = torch.where(votes > 0.5, 1.0, torch.where(votes < 0.5, -1.0, 0.0)).to(student)  # a tie says nothing
+    apart = _distance(student)
     each = functional.relu(nearer * (apart[a, b] - apart[a, c]) + margin)
     return (each * nearer.abs()).sum() / nearer.abs().sum().clamp(min=1)
 
@@ -152,10 +154,12 @@ class AdaptiveEnsemble(Method):
         scores = inputs.modules["vote"](torch.tanh(feature.unsqueeze(1) * weight)).squeeze(-1)
         weights = inputs.rows.weighed(scores.softmax(-1))  # [B, N]
         taught = taught_by(weights, inputs.rows).to(weights)
-        own = mixture(weights, inputs.rows, space, 1.0).gather(-1, true_labels(inputs.rows).unsqueeze(-1)).squeeze(-1)
+        probability = (
+            mixture(weights, inputs.rows, space, 1.0).gather(-1, true_labels(inputs.rows).unsqueeze(-1)).squeeze(-1)
+        )
         target = mixture(weights.detach(), inputs.rows, space, o.temperature)
         return {
             "ce": label_loss(inputs),
             "distillation": o.alpha * taught * soft_cross_entropy(target, student.logits, o.temperature),
-            "weights": -taught * own.clamp(min=TINY).log(),
+            "weights": -taught * probability.clamp(min=TINY).log(),
         }

@@ -71,11 +71,11 @@ class CFL(VanillaKD):
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         blocks: Any = inputs.modules
         extract = blocks["extract"]
-        own = extract(torch.relu(blocks["student"](self._student(inputs))))
-        follow, rebuild = own.new_zeros(()), own.new_zeros(len(inputs.student.logits))
+        extracted = extract(torch.relu(blocks["student"](self._student(inputs))))
+        follow, rebuild = extracted.new_zeros(()), extracted.new_zeros(len(inputs.student.logits))
         for i, (states, mask) in enumerate(self._teachers(inputs)):
             common = extract(torch.relu(blocks["teachers"][i](states)))
-            follow = follow + mmd2(_side_by_side(own, mask), _side_by_side(common, mask))
+            follow = follow + mmd2(_side_by_side(extracted, mask), _side_by_side(common, mask))
             rebuild = rebuild + masked_mse(blocks["decode"][i](common), states, mask)
         weight = self.options.feature_weight
         return super().loss(inputs) | {"features": weight * follow, "reconstruction": weight * rebuild}

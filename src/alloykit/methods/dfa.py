@@ -74,8 +74,8 @@ class DFA(VanillaKD):
             together = torch.cat(states, -1)
             merged = blocks["merge"][layer](together)
             rebuilt = blocks["reconstruct"][layer](merged).split([s.shape[-1] for s in states], -1)
-            own = blocks["project"][layer](student.hidden_states[layer + 1].to(dtype))
-            follow.append(masked_mse(own, merged.detach(), mask))
+            projected = blocks["project"][layer](student.hidden_states[layer + 1].to(dtype))
+            follow.append(masked_mse(projected, merged.detach(), mask))
             rebuild.append(torch.stack([masked_mse(a, b, mask) for a, b in zip(rebuilt, states, strict=True)]).sum(0))
         weight = self.options.feature_weight
         return super().loss(inputs) | {

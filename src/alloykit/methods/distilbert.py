@@ -53,19 +53,24 @@ class DistilBert(SingleTeacher):
         return (teacher,)
 
     def modules(self, context: Context) -> nn.ModuleDict:
-        own, theirs = context.student_shape.hidden_size, context.teachers[self.options.which].hidden_size
-        return nn.ModuleDict({"map": nn.Linear(theirs, own, bias=False)} if own != theirs else {})
+        student_width, teacher_width = (
+            context.student_shape.hidden_size,
+            context.teachers[self.options.which].hidden_size,
+        )
+        return nn.ModuleDict(
+            {"map": nn.Linear(teacher_width, student_width, bias=False)} if student_width != teacher_width else {}
+        )
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         return self.teachers_answer(rows, context, self.options.temperature)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         o, student = self.options, inputs.student
-        (state,), mask = self.states(inputs)
-        own = self.hidden(inputs)[-1].to(state.dtype)
+        (teacher_state,), mask = self.states(inputs)
+        student_state = self.hidden(inputs)[-1].to(teacher_state.dtype)
         if "map" in inputs.modules:
-            state = cast("nn.Linear", inputs.modules["map"])(state)
-        away = 1 - functional.cosine_similarity(own, state, dim=-1)
+            teacher_state = cast("nn.Linear", inputs.modules["map"])(teacher_state)
+        away = 1 - functional.cosine_similarity(student_state, teacher_state, dim=-1)
         away = (away * mask).sum(-1) / mask.sum(-1).clamp(min=1)
         return {
             "kl": o.distillation_weight

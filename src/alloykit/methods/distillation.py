@@ -94,5 +94,5 @@ def true_labels(rows: Rows) -> Tensor:
 def teacher_losses(rows: Rows, space: LabelSpace) -> Tensor:
     """CE(y, p_k) of every teacher (RL-KD Eq. 5), [B, N]; − log 1e-12 at the most."""
     padded = torch.stack([space.scatter(k, t.probabilities()) for k, t in enumerate(rows.teachers)], 1)
-    own = padded.gather(-1, true_labels(rows).view(-1, 1, 1).expand(-1, padded.shape[1], 1)).squeeze(-1)
-    return -own.clamp(min=TINY).log()
+    probability = padded.gather(-1, true_labels(rows).view(-1, 1, 1).expand(-1, padded.shape[1], 1)).squeeze(-1)
+    return -probability.clamp(min=TINY).log()

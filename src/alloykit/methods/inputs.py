@@ -97,7 +97,8 @@ class Context:
 
     space: the union of the teachers' labels, and the maps between each teacher and the union. state: what `fit` returned.
     student, teachers: the models' shapes; a teacher without states has hidden_size 0 and 0 layers. gives: what each teacher gives; empty: all of
-    them give everything. validation, generated: only for `fit`; None in every other call.
+    them give everything. validation, generated, labelled: only for `fit`; None in every other call.
+    labelled: the recipe's few labelled texts, if there are any; their rows have `labels`.
     """
 
     space: LabelSpace
@@ -107,6 +108,7 @@ class Context:
     gives: tuple[Gives, ...] = ()
     validation: Source | None = None
     generated: Source | None = None
+    labelled: Source | None = None
 
     def gives_logits(self, teacher: int) -> bool:
         """Whether a teacher's logits have a scale of their own. Those of another one are log-probabilities: their log-sum-exp is 0."""

@@ -97,6 +97,10 @@ class MTBert(Method):
             terms["ce"] = label_loss(inputs)
         return terms
 
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
+
     def after_step(self, step: Step) -> None:
         """Note the mean square of the mapped states: were it to fall towards zero, both sides of Eq. 1 would be shrinking."""
         if step.logs and self.options.hidden:
@@ -118,9 +122,9 @@ def hidden_loss(inputs: LossInputs) -> Tensor:
     if hidden is None:
         raise TypeError("mt_bert needs the student's hidden states")
     masks = [t.token_mask for t in inputs.rows.teachers for _ in hidden[1:]]
-    own = list(hidden[1:]) * len(inputs.rows.teachers)
+    student_states = list(hidden[1:]) * len(inputs.rows.teachers)
     total = []
-    for mask, states, (wide, theirs) in zip(masks, own, mapped(inputs.modules, inputs.rows), strict=True):
+    for mask, states, (wide, theirs) in zip(masks, student_states, mapped(inputs.modules, inputs.rows), strict=True):
         assert mask is not None
         dtype = wide.weight.dtype
         total.append(masked_mse(states.to(dtype), wide(theirs.to(dtype)), mask))

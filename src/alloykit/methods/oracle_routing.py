@@ -23,7 +23,7 @@ class OracleRouting(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         assert rows.labels is not None
-        owners = context.space.knows().to(rows.labels.device)[:, rows.labels].T.float()
+        owners = context.space.has_label().to(rows.labels.device)[:, rows.labels].T.float()
         taught = taught_by(owners, rows)
         gamma = rows.weighed(owners / owners.sum(-1, keepdim=True))
         padded = [context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]

@@ -81,7 +81,10 @@ class PKD(SingleTeacher):
                 hint="Take a student or a teacher of the same width, or tinybert, which maps one to the other.",
             )
         far = []
-        for own, theirs in zip(hidden[1:], states, strict=False):
-            a, b = functional.normalize(own[:, 0].to(theirs.dtype), dim=-1), functional.normalize(theirs[:, 0], dim=-1)
+        for h, t in zip(hidden[1:], states, strict=False):
+            a, b = (
+                functional.normalize(h[:, 0].to(t.dtype), dim=-1),
+                functional.normalize(t[:, 0], dim=-1),
+            )
             far.append(((a - b) ** 2).mean(-1))
         return terms | {"patience": o.beta * mask[:, 0] * torch.stack(far).mean(0)}

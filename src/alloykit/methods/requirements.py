@@ -28,6 +28,38 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
         )
 
 
+def require_several(method: Method, processes: int) -> None:
+    """AlloyError if several processes cannot train this method's student together."""
+    if processes > 1 and method.phases() and not method.several_processes:
+        raise AlloyError(
+            expected=f"a method whose student {processes} processes can train together",
+            got=f"'{method.name}', whose step depends on all of its texts at once",
+            hint="Start one process, without `torchrun` or `accelerate launch`, or take another method.",
+        )
+
+
+def require_few_labels(method: Method) -> None:
+    """AlloyError if the method cannot use the recipe's `labelled:`."""
+    needs = method.needs
+    if needs.labels:
+        why = "it learns from the labels of all texts; add the labelled texts to `texts:`"
+    elif not method.phases():
+        why = "it has no student that could learn them"
+    elif needs.phase_data:
+        why = "its student learns from examples that the method makes"
+    elif needs.token_states or needs.attention_scores:
+        why = "it keeps its teachers in memory during training"
+    elif method.batch_coupled:
+        why = "its loss is computed over whole batches"
+    else:
+        return
+    raise AlloyError(
+        expected="a method that can use a few labelled texts (`labelled:`)",
+        got=f"method '{method.name}': {why}",
+        hint="Leave `labelled:` out, or use another method, such as `alloy`.",
+    )
+
+
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
     """The method's supervision of `texts` texts; one that no teacher has an answer to gets the weight 0. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
     found = method.supervise(rows, context)

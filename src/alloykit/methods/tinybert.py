@@ -71,8 +71,11 @@ class TinyBert(SingleTeacher):
         return (0, *uniform(student, teacher))
 
     def modules(self, context: Context) -> nn.ModuleDict:
-        own, theirs = context.student_shape.hidden_size, context.teachers[self.options.which].hidden_size
-        return nn.ModuleDict({"map": nn.Linear(own, theirs, bias=False)})
+        student_width, teacher_width = (
+            context.student_shape.hidden_size,
+            context.teachers[self.options.which].hidden_size,
+        )
+        return nn.ModuleDict({"map": nn.Linear(student_width, teacher_width, bias=False)})
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         return self.teachers_answer(rows, context, self.options.temperature)
@@ -92,18 +95,18 @@ class TinyBert(SingleTeacher):
 
     def _attention(self, inputs: LossInputs, mask: Tensor) -> Tensor:
         """Eq. 7, over pairs of real tokens. [B]"""
-        own, theirs = inputs.student.attention_scores, inputs.rows.teachers[self.options.which].attention_scores
-        if own is None or theirs is None:
+        student, teacher = inputs.student.attention_scores, inputs.rows.teachers[self.options.which].attention_scores
+        if student is None or teacher is None:
             raise TypeError("tinybert needs attention scores of student and teacher")
-        if own[0].shape[1] != theirs[0].shape[1]:
+        if student[0].shape[1] != teacher[0].shape[1]:
             raise AlloyError(
-                expected=f"a teacher with as many attention heads as the student ({own[0].shape[1]})",
-                got=f"{theirs[0].shape[1]}",
+                expected=f"a teacher with as many attention heads as the student ({student[0].shape[1]})",
+                got=f"{teacher[0].shape[1]}",
                 hint="Take a student or a teacher with the same number of heads, or a method that does not compare attention.",
             )
         pairs = (mask.unsqueeze(-1) * mask.unsqueeze(-2)).unsqueeze(1).bool()  # [B, 1, L, L]
         total = []
-        for a, b in zip(own, theirs, strict=True):
+        for a, b in zip(student, teacher, strict=True):
             apart = (a.to(mask.dtype) - b.to(mask.dtype)).masked_fill(~pairs, 0) ** 2  # masked scores are huge
             total.append(apart.sum((-1, -2)).mean(1) / pairs.sum((1, 2, 3)).clamp(min=1))
         return torch.stack(total).sum(0)

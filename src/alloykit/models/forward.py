@@ -13,7 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.models.batches import token_batches
 from alloykit.models.tokens import check_tokens, pad
 from alloykit.out_of_memory import is_out_of_memory, release_memory
-from alloykit.progress import say
+from alloykit.progress import log_line
 
 Advance = Callable[[int], None]
 RunBatch = Callable[[dict[str, Tensor]], Tensor]
@@ -35,7 +35,7 @@ class Budget:
             )
         while self.tokens >= rows * longest:
             self.tokens //= 2
-        say(f"{name}: out of memory; going on with batches of {self.tokens:,} tokens")
+        log_line(f"{name}: out of memory; going on with batches of {self.tokens:,} tokens")
 
 
 @torch.inference_mode()

@@ -16,6 +16,7 @@ from alloykit.models.folder import loadable_files
 from alloykit.names import nearest_name, quoted, unknown_name
 
 BUNDLED = "bundled:minilm"
+BUNDLED_ON_HUB = "sentence-transformers/all-MiniLM-L6-v2"
 SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 SECONDS = 5.0  # how long to wait for the hub's answer
 WEIGHTS = ["*.safetensors", "*.safetensors.index.json"]
@@ -85,7 +86,7 @@ def card_of(model: str, revision: str | None = None) -> Path | None:
     cached = try_to_load_from_cache(model, "README.md", revision=revision)
     if isinstance(cached, str):
         return Path(cached)
-    with _quiet_hub():
+    with quiet_hub():
         try:
             commit = HfApi().model_info(model, revision=revision, timeout=SECONDS).sha
             return Path(hf_hub_download(model, "README.md", revision=commit))
@@ -165,7 +166,7 @@ def _download(model: str, revision: str | None, weights: bool, code: bool) -> tu
     from huggingface_hub import HfApi, snapshot_download, try_to_load_from_cache
 
     wanted = OTHERS + (WEIGHTS if weights else []) + (["*.py"] if code else [])
-    with _quiet_hub():
+    with quiet_hub():
         try:
             commit = str(HfApi().model_info(model, revision=revision, timeout=SECONDS).sha)
         except Exception as error:  # many types: of the hub, of its HTTP client, of the network
@@ -204,7 +205,7 @@ def _hub_error(model: str, revision: str | None, error: Exception) -> AlloyError
 
 
 @contextmanager
-def _quiet_hub() -> Iterator[None]:
+def quiet_hub() -> Iterator[None]:
     """Silence the warnings and progress bars of the hub's client."""
     from huggingface_hub.utils import (  # type: ignore[attr-defined]
         are_progress_bars_disabled,

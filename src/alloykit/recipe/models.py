@@ -11,6 +11,7 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, fiel
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
@@ -33,14 +34,14 @@ class InMemory(Block):
 NO_TEXTS = "give a path, or a block such as {path: texts.csv, text: COLUMN}"
 
 
-def _kind_of_source(value: Any) -> str | None:
+def _kind_of_origin(value: Any) -> str | None:
     if isinstance(value, InMemory) or (isinstance(value, Mapping) and "in_memory" in value):
         return "in_memory"
     return "named" if isinstance(value, str | Path | Mapping | TextsOptions) else None
 
 
 def _kind_of_texts(value: Any) -> str | None:
-    return GENERATE if isinstance(value, str) and value == GENERATE else _kind_of_source(value)
+    return GENERATE if isinstance(value, str) and value == GENERATE else _kind_of_origin(value)
 
 
 def _all_or_names(value: Any) -> str | None:
@@ -52,12 +53,12 @@ def _all_or_names(value: Any) -> str | None:
 # Which member of a union a value is meant for is said by its tag, so that only that member's problems are listed.
 _Named = Annotated[TextsOptions, Tag("named")]
 _InMemory = Annotated[InMemory, Tag("in_memory")]
-TextsSource = Annotated[
+TextsOrigin = Annotated[
     _Named | _InMemory,
-    Discriminator(_kind_of_source, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
+    Discriminator(_kind_of_origin, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
 ]
 """Texts in a file, a folder or a hub's data set, or in Python's memory."""
-TextsSourceOrGenerate = Annotated[
+TextsOriginOrGenerate = Annotated[
     _Named | _InMemory | Annotated[Literal["generate"], Tag(GENERATE)],
     Discriminator(_kind_of_texts, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
 ]
@@ -102,14 +103,14 @@ class InferenceOptions(Block):
 class DataBlock(Block):
     """Labelled texts."""
 
-    data: TextsSource
+    data: TextsOrigin
     """A file, a folder or a hub id, or a block that says how to read it. It needs a `label` column."""
 
 
 class EvaluateBlock(DataBlock):
     """Labelled texts to test on."""
 
-    oracle: PathText | None = None
+    reference: PathText | None = None
     """The folder of a classifier trained on all labels; the distance between its probabilities and the supervision is measured."""
 
 
@@ -125,7 +126,7 @@ class Recipe(Block):
 
     teachers: list[AnyTeacher] = Field(min_length=1)
     """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
-    texts: TextsSourceOrGenerate
+    texts: TextsOriginOrGenerate
     """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
     """How texts are written, with `texts: generate`."""
@@ -141,14 +142,23 @@ class Recipe(Block):
     """How teachers read the texts."""
     validation: DataBlock | None = None
     """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
+    labelled: DataBlock | None = None
+    """A few labelled texts. They anchor and calibrate the method's fit, if it has one, and the student learns their labels."""
     evaluate: EvaluateBlock | None = None
     """Labelled texts to test on; never used in training."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
+    engine: EngineOptions = EngineOptions()
+    """Who computes the teachers' outputs."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _name_of_engine(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check_generation(self) -> Recipe:
@@ -176,7 +186,7 @@ class Recipe(Block):
 class _LabelledTexts(Block):
     """The common keys of the recipes that train teachers."""
 
-    data: TextsSource
+    data: TextsOrigin
     """Labelled texts to learn from."""
     labels: list[str] | None = None
     """Only texts of these labels; all labels of the data if not given."""
@@ -263,10 +273,10 @@ class DistillRecipe(Recipe):
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
 
 
-Kind = TypeVar("Kind", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
+AnyRecipe = TypeVar("AnyRecipe", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
 
 
-def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = None) -> Kind:
+def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | None = None) -> AnyRecipe:
     """Read and check a recipe file. The AlloyError lists all problems.
 
     overrides: changes of its values, "training.epochs=5" (`alloykit.recipe.overrides`).
@@ -289,7 +299,7 @@ def read_recipe(path: Path, kind: type[Kind], overrides: Sequence[str] | None = 
     return parse(values, kind, f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path))
 
 
-def parse(values: Mapping[str, Any], kind: type[Kind], name: str = "the recipe") -> Kind:
+def parse(values: Mapping[str, Any], kind: type[AnyRecipe], name: str = "the recipe") -> AnyRecipe:
     """Check a recipe that is given as a dictionary. name: of the recipe, in messages. The AlloyError lists all problems."""
     try:
         return kind.model_validate(dict(values))

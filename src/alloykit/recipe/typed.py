@@ -5,7 +5,7 @@ The pydantic models of the same blocks check the values; a test compares the two
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 
 class TeacherDict(TypedDict, total=False):
@@ -110,6 +110,7 @@ class TrainingDict(TypedDict, total=False):
     report_to: list[
         Literal["tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"]
     ]
+    arguments: dict[str, Any]
 
 
 class InferenceDict(TypedDict, total=False):
@@ -154,3 +155,13 @@ class ReportDict(TypedDict, total=False):
     """The `report:` block."""
 
     show_texts: bool
+
+
+class EngineDict(TypedDict, total=False):
+    """The `engine:` block."""
+
+    name: Literal["local", "ray"]
+    address: str | None
+    workers: int | None
+    gpus_per_worker: float
+    cpus_per_worker: int

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from alloykit.evaluation.significance import against
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
-from alloykit.reporting.page import environment
+from alloykit.reporting.page import template_environment
 from alloykit.reporting.sections import PageSection
 from alloykit.reporting.verdict import ALPHA, verdict
 
@@ -56,7 +56,7 @@ def render_comparison(runs: Sequence[Mapping[str, Any]], answers: Sequence[Mappi
         "figures": _figures(judged, order),
         "differences": recipe_differences([run["recipe"] for run in runs]),
     }
-    templates = environment()
+    templates = template_environment()
     sections = [
         PageSection(
             identifier, heading, Markup(templates.get_template(f"compare/{identifier}.html.j2").render(values).strip())

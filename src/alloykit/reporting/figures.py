@@ -27,7 +27,7 @@ def percent(share: float | None, digits: int = 1) -> str:
     return "–" if share is None else f"{100 * share:.{digits}f}\u00a0%"  # the space does not break
 
 
-def short(name: str, room: int = 22) -> str:
+def abbreviated(name: str, room: int = 22) -> str:
     """A name for a figure: one line of at most `room` characters, without control characters, which have no glyph."""
     name = visible(name)
     return name if len(name) <= room else name[: room - 1] + "…"
@@ -43,7 +43,7 @@ def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Figure:
             axes.barh(y, 100 * a, color=SERIES[0] if ours else FAINT, height=0.62, alpha=1 if ours else 0.55)
             if interval:
                 axes.plot([100 * interval[0], 100 * interval[1]], [y, y], color=INK, linewidth=1.2)
-        axes.set_yticks(range(len(names)), [f"{short(n, 24)}  {100 * scores[n]['accuracy']:.1f}" for n in names])
+        axes.set_yticks(range(len(names)), [f"{abbreviated(n, 24)}  {100 * scores[n]['accuracy']:.1f}" for n in names])
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
         axes.set_xlabel("accuracy (%)")
@@ -106,8 +106,10 @@ def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: s
         axes.set_xlim(0, n)
         axes.set_ylim(n, 0)
         ticks = [i + 0.5 for i in range(n)]
-        axes.set_xticks(ticks, [short(name, 16) for name in labels], rotation=60, ha="right", rotation_mode="anchor")
-        axes.set_yticks(ticks, [short(name, 16) for name in labels])
+        axes.set_xticks(
+            ticks, [abbreviated(name, 16) for name in labels], rotation=60, ha="right", rotation_mode="anchor"
+        )
+        axes.set_yticks(ticks, [abbreviated(name, 16) for name in labels])
         axes.tick_params(length=0, labelsize=8 if n > 10 else 9)
         axes.set_xlabel("predicted label")
         axes.set_ylabel("true label")
@@ -120,7 +122,7 @@ def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: s
     )
 
 
-def shares(
+def stacked_bars(
     name: str, table: Mapping[str, Mapping[str, float]], teachers: Sequence[str], caption: str, xlabel: str
 ) -> Figure:
     """One stacked bar per label with one segment per teacher."""
@@ -134,7 +136,7 @@ def shares(
             patches.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=SERIES[i % len(SERIES)]))
             left = [x + w for x, w in zip(left, width, strict=True)]
         axes.set_yticks(
-            range(len(labels)), [short(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
+            range(len(labels)), [abbreviated(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
         )
         axes.invert_yaxis()
         axes.set_xlim(0, 100)
@@ -147,7 +149,7 @@ def shares(
     return Figure(inline(figure, name, caption), caption, ["label", *teachers], rows)
 
 
-def reliability(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], caption: str) -> Figure:
+def reliability_diagram(found: Mapping[str, Mapping[str, Any]], ways: Sequence[str], caption: str) -> Figure:
     """Accuracy over mean confidence, per confidence bin. On the diagonal a classifier is perfectly calibrated."""
 
     def paint(axes: Any) -> None:
@@ -245,4 +247,4 @@ def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] |
     else:
         legend = axes.figure.legend(handles, [f"{i}" for i in range(len(handles))], **look)
         for text, name in zip(legend.get_texts(), names or (), strict=True):
-            text.set_text(short(name))
+            text.set_text(abbreviated(name))

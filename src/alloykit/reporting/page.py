@@ -14,7 +14,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
-from alloykit.models.location import is_hub_id
+from alloykit.models.location import BUNDLED, BUNDLED_ON_HUB, is_hub_id
 from alloykit.progress import duration
 from alloykit.reporting.figures import percent
 from alloykit.reporting.recipes import public_values
@@ -38,15 +38,22 @@ def load(folder: Path) -> dict[str, Any]:
         "metrics": read_metrics(folder) or {},
         "training": read_training(folder) or {},
         "environment": read_environment(folder) or {},
-        "base_model": student.model if student is not None and is_hub_id(student.model) else None,
+        "base_model": _hub_model(student.model) if student is not None else None,
         "recipe": values,
         "recipe_text": yaml.safe_dump(values, sort_keys=False, allow_unicode=True),
     }
 
 
+def _hub_model(model: str) -> str | None:
+    """The hub's id of a model, if it has one."""
+    if model == BUNDLED:
+        return BUNDLED_ON_HUB
+    return model if is_hub_id(model) else None
+
+
 def render(run: Mapping[str, Any]) -> str:
     """The page of one run as HTML. run: as `load` gives it."""
-    made = environment()
+    made = template_environment()
     sections = page_sections(run, made)
     return made.get_template("page.html.j2").render(title=f"Report: {run['name']}", sections=sections)
 
@@ -61,7 +68,7 @@ def p_value(p: float) -> str:
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
 
 
-def environment() -> Environment:
+def template_environment() -> Environment:
     """The templates' environment: everything is escaped, invisible characters are written out, an unknown name is an error."""
     made = Environment(
         loader=PackageLoader("alloykit.reporting"),

@@ -23,11 +23,11 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
     for block in (values["student"], (values["generation"] or {}).get("language_model")):
         if block is not None:
             block["model"] = model_name(block["model"])
-    for data in (values["texts"], *((values[key] or {}).get("data") for key in ("validation", "evaluate"))):
+    for data in (values["texts"], *((values[key] or {}).get("data") for key in ("validation", "labelled", "evaluate"))):
         if isinstance(data, dict) and data.get("path") is not None:
             data["path"] = last_part(data["path"])
-    if (values["evaluate"] or {}).get("oracle") is not None:
-        values["evaluate"]["oracle"] = last_part(values["evaluate"]["oracle"])
+    if (values["evaluate"] or {}).get("reference") is not None:
+        values["evaluate"]["reference"] = last_part(values["evaluate"]["reference"])
     values["method"] = {key: _without_folders(value) for key, value in values["method"].items()}
     values["output"] = last_part(values["output"])
     return values

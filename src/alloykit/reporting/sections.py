@@ -52,9 +52,9 @@ def page_sections(run: Mapping[str, Any], templates: Environment) -> list[PageSe
     of_method = method_sections(run)
     found = []
     for identifier, heading in OUTLINE.items():
-        own = [section for section in of_method if section.title == heading]
+        of_heading = [section for section in of_method if section.title == heading]
         content = templates.get_template(f"sections/{identifier}.html.j2").render(values).strip()
-        content += "".join(_rendered(section, templates) for section in own)
+        content += "".join(_rendered(section, templates) for section in of_heading)
         if content:
             found.append(PageSection(identifier, heading, Markup(content)))
         if identifier == "routing":
@@ -122,7 +122,7 @@ def run_figures(run: Mapping[str, Any]) -> dict[str, list[Figure]]:
         if by_label:
             caption = "Mean weight of each teacher, by the label that the method gives to a text."
             found["routing"].append(
-                figures.shares("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
+                figures.stacked_bars("pool-routing", by_label, list(metrics["teachers"]), caption, "mean weight (%)")
             )
     if training.get("history"):
         checked = any("eval_criterion" in h for h in training["history"])
@@ -154,7 +154,7 @@ def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], test
     if tempered in tested["reliability"]:
         shown[f"{judged}, with temperature"] = tested["reliability"][tempered]
     caption = f"Reliability diagram of the {judged}. Below the dotted line it is overconfident. A larger dot stands for more texts."
-    found["calibration"].append(figures.reliability(shown, list(shown), caption))
+    found["calibration"].append(figures.reliability_diagram(shown, list(shown), caption))
     if sum(tested["confidence"]["right"]) and sum(tested["confidence"]["wrong"]):
         series = {
             "label is known": tested["confidence"]["right"],
@@ -166,7 +166,7 @@ def _add_tested(found: dict[str, list[Figure]], metrics: Mapping[str, Any], test
         caption = "Teacher with the largest weight, by true label."
         table = {label: r["to"] for label, r in tested["routing"].items()}
         found["routing"].append(
-            figures.shares("routing-shares", table, list(metrics["teachers"]), caption, "texts (%)")
+            figures.stacked_bars("routing-shares", table, list(metrics["teachers"]), caption, "texts (%)")
         )
 
 

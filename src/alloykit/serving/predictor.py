@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -66,12 +67,29 @@ class Predictor:
         name: str = "student",
         *,
         calibrated: bool = True,
+        progress: bool = True,
     ) -> Tensor:
         """softmax(logits / T), [n, C] float32 on the CPU, in the order of the texts. T: the temperature that was fitted for the
         student; 1 for other classifiers, and if `calibrated` is False. It changes no label.
 
-        pairs: the second text of each text, None for a text without one. name: in messages. AlloyError for values that are not texts.
+        pairs: the second text of each text, None for a text without one. name: in messages. progress: show a bar. AlloyError for values that are not texts.
         """
+        temperature = self.temperature if calibrated else 1.0
+        return self._read(texts, pairs, name, lambda logits: (logits / temperature).softmax(-1), progress)
+
+    def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
+        """What the classifier computes before temperature and softmax, [n, C] float32 on the CPU. Arguments and AlloyError as in `probabilities`."""
+        return self._read(texts, pairs, name, lambda logits: logits)
+
+    def _read(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None,
+        name: str,
+        finish: Callable[[Tensor], Tensor],
+        progress: bool = True,
+    ) -> Tensor:
+        """finish(logits) of every text. [n, C] float32 on the CPU."""
         for argument, values in (("texts", texts), ("pairs", pairs)):
             check_strings(values, argument, none_allowed=argument == "pairs")
         if pairs is not None and len(pairs) != len(texts):
@@ -79,14 +97,12 @@ class Predictor:
                 expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
             )
         encodings = encode(self.tokenizer, texts, pairs, self.max_length)
-        temperature = self.temperature if calibrated else 1.0
 
         def run(batch: dict[str, Tensor]) -> Tensor:
             with self.lean:
-                probabilities: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
-            return probabilities
+                return finish(self.model(**batch).logits.float())[None]
 
-        with bar(name, len(texts)) as advance:
+        with bar(name, len(texts)) if progress else nullcontext(lambda n: None) as advance:
             return forward_texts(
                 run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,

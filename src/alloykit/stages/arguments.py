@@ -8,12 +8,14 @@ from typing import Any, TypeAlias
 
 from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
-from alloykit.recipe.models import InferenceOptions, Kind, LabelOptions, ReportOptions, parse
+from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
 from alloykit.recipe.typed import (
     AnswersDict,
+    EngineDict,
     GenerationDict,
     InferenceDict,
     LabelsDict,
@@ -41,10 +43,13 @@ Labels: TypeAlias = LabelOptions | LabelsDict | None
 Training: TypeAlias = TrainingOptions | TrainingDict | None
 Inference: TypeAlias = InferenceOptions | InferenceDict | None
 Generation: TypeAlias = GenerationOptions | GenerationDict | None
+Engine: TypeAlias = str | EngineOptions | EngineDict | None
+"""local or ray, or the recipe's `engine:` block."""
 Report: TypeAlias = ReportOptions | ReportDict | None
 
 __all__ = [
     "Device",
+    "Engine",
     "Generation",
     "Inference",
     "Labels",
@@ -57,10 +62,10 @@ __all__ = [
 ]
 
 
-def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Texts]]:
+def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dict[str, Texts]]:
     """The recipe, and the tables that are in memory by the argument's name.
 
-    arguments: the recipe's keys; None where one is not given. `evaluate` and `validation` may be texts, instead of a block with
+    arguments: the recipe's keys; None where one is not given. `evaluate`, `validation` and `labelled` may be texts, instead of a block with
     `data:`. AlloyError for values that are not valid in a recipe.
     """
     tables: dict[str, Texts] = {}
@@ -75,10 +80,10 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
     values["output"] = str(values["output"]) if isinstance(values["output"], Path) else values["output"]
 
     def texts(name: str, want_labels: bool) -> Any:
-        source = arguments[name]
-        if isinstance(source, (str, Path, Mapping, TextsOptions)):
-            return source
-        tables[name] = load_texts(source, want_labels=want_labels)
+        origin = arguments[name]
+        if isinstance(origin, (str, Path, Mapping, TextsOptions)):
+            return origin
+        tables[name] = load_texts(origin, want_labels=want_labels)
         return {"in_memory": tables[name].fingerprint()}
 
     if "texts" in arguments:
@@ -88,7 +93,7 @@ def from_python(kind: type[Kind], **arguments: Any) -> tuple[Kind, dict[str, Tex
         )
     if "data" in arguments:
         values["data"] = texts("data", True)
-    for name in ("evaluate", "validation"):
+    for name in ("evaluate", "validation", "labelled"):
         if name in values:
             given = values[name]
             is_block = isinstance(given, Block) or (isinstance(given, Mapping) and "data" in given)

@@ -139,8 +139,8 @@ def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict
     fall = None
     if trained is not None and options.select == "unlabelled" and last.select is None:
         begin = sum(Schedule.of(prepared.examples, options, phase.epochs).total for phase in earlier)
-        own = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
-        fall = learning.late_fall(own, trained["steps"] - begin)
+        of_phase = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
+        fall = learning.late_fall(of_phase, trained["steps"] - begin)
     return {"late_fall": fall, "advice": plan.advice, "warnings": learning.training_warnings(view, fall, plan)}
 
 

@@ -10,6 +10,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.data import load_texts, texts_options
+from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
@@ -27,12 +28,14 @@ from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
 ) -> dict[str, Any]:
     """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
     recipe = run.recipe
+    if engine is not None:
+        recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
-        _refuse_code(recipe, run.folder / RECIPE)
+        refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
@@ -40,12 +43,12 @@ def evaluate_run_folder(
     run.check()
     if run.metrics is None:
         raise _unfinished(run.folder)
-    source: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
-    if isinstance(source, (str, Path)):
-        source = texts_options(source, **columns)
-    test = read(salted(source, recipe), want_labels=True)
+    origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    if isinstance(origin, (str, Path)):
+        origin = texts_options(origin, **columns)
+    test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
-    state = _state(run.folder)
+    state = state_of(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
         expected=f"the teachers that {run.folder} was made with",
@@ -58,7 +61,7 @@ def evaluate_run_folder(
     return result
 
 
-def _state(folder: Path) -> dict[str, Tensor]:
+def state_of(folder: Path) -> dict[str, Tensor]:
     """The state of the run's fit. AlloyError if it is missing or damaged."""
     path = folder / STATE
     try:
@@ -99,7 +102,7 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
     }
 
 
-def _refuse_code(recipe: Recipe, path: Path) -> None:
+def refuse_code(recipe: Recipe, path: Path) -> None:
     """AlloyError if a model of the run has its own code."""
     trusted = [
         f"`teachers.{i}` ('{spec.source}')"

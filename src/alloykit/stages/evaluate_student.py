@@ -16,7 +16,7 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.run_files import METRICS
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import with_text_states
@@ -30,7 +30,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
     passes = method.needs.passes if method.single_target else 0
-    say(f"evaluation on {len(data):,} labelled texts")
+    log_line(f"evaluation on {len(data):,} labelled texts")
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
     layers = prepared.pooled_layers if method.single_target else {}
@@ -47,10 +47,10 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     metrics = run.metrics
     assert metrics is not None
     temperature = metrics["student"]["temperature"] if "student" in metrics else None
-    result = assess(answers, space, names, oracle=_oracle(prepared, data), temperature=temperature)
+    result = assess(answers, space, names, reference=_reference(prepared, data), temperature=temperature)
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
     for warning in warnings:
-        say(f"warning: {warning}")
+        log_line(f"warning: {warning}")
     earlier = metrics["warnings"]
     new = {"evaluation": result, "warnings": earlier + [w for w in warnings if w not in earlier]}
     write_json(run.folder / METRICS, metrics | new)
@@ -70,17 +70,17 @@ def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
     ]
 
 
-def _oracle(prepared: Prepared, data: Texts) -> Tensor | None:
-    """The probabilities of the recipe's `evaluate: {oracle: …}`, its labels joined to the union by name. [n, C], or None without one."""
+def _reference(prepared: Prepared, data: Texts) -> Tensor | None:
+    """The probabilities of the recipe's `evaluate: {reference: …}`, its labels joined to the union by name. [n, C], or None without one."""
     block, space = prepared.recipe.evaluate, prepared.space
-    if block is None or block.oracle is None:
+    if block is None or block.reference is None:
         return None
-    classifier = Predictor.load(block.oracle, prepared.recipe.training.max_length, prepared.device)
+    classifier = Predictor.load(block.reference, prepared.recipe.training.max_length, prepared.device)
     if set(classifier.labels) != set(space.names):
         raise AlloyError(
-            expected=f"an oracle that knows {', '.join(space.names)}, and nothing else",
-            got=f"'{block.oracle}' with {', '.join(classifier.labels)}",
-            hint="An oracle is a classifier trained on all labels. Leave it out to use the teachers that know the true label instead.",
+            expected=f"a reference that knows {', '.join(space.names)}, and nothing else",
+            got=f"'{block.reference}' with {', '.join(classifier.labels)}",
+            hint="A reference is a classifier trained on all labels. Leave it out to use the teachers that know the true label instead.",
         )
     order = [classifier.labels.index(name) for name in space.names]
     return probabilities_of(classifier, data)[:, order]

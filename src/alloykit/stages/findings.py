@@ -9,7 +9,7 @@ from typing import Any
 from alloykit.files import write_json
 from alloykit.methods.registry import spec_of
 from alloykit.models.export import save_temperature
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.run_files import METRICS, read_summary
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
@@ -18,7 +18,7 @@ from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.sizes import sizes
 from alloykit.stages.texts import generated
-from alloykit.stages.train_student import Student
+from alloykit.stages.train_student import TrainedStudent
 
 
 @dataclass
@@ -59,7 +59,7 @@ class Findings:
         run: RunFolder,
         outputs: Knowledge,
         fitted: Fitted,
-        student: Student | None,
+        student: TrainedStudent | None,
         *,
         report: bool,
     ) -> None:
@@ -79,7 +79,7 @@ class Findings:
         self._print()
 
     def write(
-        self, run: RunFolder, prepared: Prepared, outputs: Knowledge, student: Student | None, this_call: float
+        self, run: RunFolder, prepared: Prepared, outputs: Knowledge, student: TrainedStudent | None, this_call: float
     ) -> None:
         """Write metrics.json. this_call: seconds since this call began."""
         training = None if student is None else student.training
@@ -92,5 +92,5 @@ class Findings:
 
     def _print(self) -> None:
         for warning in self.warnings[self.printed :]:
-            say(f"warning: {warning}")
+            log_line(f"warning: {warning}")
         self.printed = len(self.warnings)

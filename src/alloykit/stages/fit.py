@@ -17,7 +17,7 @@ from alloykit.stages.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Fitted:
-    """`context`: with the method's state, and without validation and generated texts, as `evaluate` builds it again.
+    """`context`: with the method's state, and without validation, generated and labelled texts, as `evaluate` builds it again.
     `report`: the method's `warnings` and `sections` about its fit, as JSON."""
 
     context: Context
@@ -26,8 +26,13 @@ class Fitted:
 
 def fit(prepared: Prepared, run: RunFolder, outputs: Knowledge) -> Fitted:
     """Fit the method to the pool, or read its state from the run folder if it was fitted to the same outputs. AlloyError."""
-    validation, generated = outputs.validation, outputs.generated
-    seen = replace(prepared.context, validation=None if validation is None else validation.source, generated=generated)
+    validation, labelled = outputs.validation, outputs.labelled
+    seen = replace(
+        prepared.context,
+        validation=None if validation is None else validation.source,
+        generated=outputs.generated,
+        labelled=None if labelled is None else labelled.source,
+    )
     made_of = fitted_to(prepared, inputs_of(prepared), outputs.made_of)
     state = cached_tensors(run.folder / STATE, made_of, lambda: prepared.method.fit(outputs.pool, seen))
     context = replace(prepared.context, state=state)

@@ -20,7 +20,7 @@ from alloykit.generation.writer import TOKENS_PER_BATCH, GeneratedText, Writer
 from alloykit.knowledge.store.artifacts import check_made, record_made
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
-from alloykit.progress import bar, library_bars_off, logged_to, say
+from alloykit.progress import bar, library_bars_off, log_line, logged_to
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_files import LOG, SUMMARY
 from alloykit.stages.lock import locked
@@ -95,7 +95,7 @@ def _write_texts(
     _check_made(folder, made_of)
     target = folder / GENERATED
     if target.exists():
-        say(f"{target} is finished already")
+        log_line(f"{target} is finished already")
         return target
     begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
     kept: list[dict[str, Any]] = []
@@ -113,7 +113,7 @@ def _write_texts(
             own += texts
             kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
             controls[called[label]] = control = text_quality(texts)["control"]
-            say(f"{info.name}, {label}: {len(texts)} texts, {control:.0%} of them {label} to the teacher")
+            log_line(f"{info.name}, {label}: {len(texts)} texts, {100 * control:.0f} % of them {label} to the teacher")
         by_teacher[info.name] = text_quality(own) | {"control_by_label": controls}
     if not kept:
         raise AlloyError(
@@ -165,7 +165,7 @@ def _for_class(
             if len(kept) == options.per_class:
                 break
     if len(kept) < options.per_class:
-        say(
+        log_line(
             f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and not empty"
         )
     return kept, reads

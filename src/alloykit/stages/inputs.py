@@ -18,7 +18,7 @@ def teachers_of(prepared: Prepared) -> dict[str, Any]:
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
     """Fingerprints of texts and models. They are known before the sweep."""
     recipe, method = prepared.recipe, prepared.method
-    validation, generated = prepared.validation, prepared.generated
+    validation, generated, labelled = prepared.validation, prepared.generated, prepared.labelled
     student = recipe.student if method.phases() else None
     encoder = prepared.text_encoder
     return {
@@ -26,6 +26,7 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
         "teachers": teachers_of(prepared),
         "student": None if student is None else model_identity(student.model, student.revision),
         "validation": None if validation is None else validation.fingerprint(),
+        "labelled": None if labelled is None else labelled.fingerprint(),
         "generated": None if generated is None else generated.fingerprint(),
         "text_states": None if encoder is None else model_identity(encoder.model, encoder.revision),
         "compute_format": prepared.compute_format.name if method.needs.teachers else None,

@@ -19,8 +19,8 @@ from alloykit.stages.run_folder import RunFolder, record_inputs
 
 
 @dataclass(frozen=True)
-class ValidationOutputs:
-    """Labelled validation texts, their labels as positions in the union [n], and the teachers' outputs for them."""
+class LabelledOutputs:
+    """Labelled texts, their labels as positions in the union [n], and the teachers' outputs for them."""
 
     texts: Texts
     labels: Tensor
@@ -30,14 +30,17 @@ class ValidationOutputs:
 @dataclass(frozen=True)
 class Knowledge:
     """The teachers' outputs. `stored`: for the pool, from the store. `pool`: the same, with the states of the method's encoder if it has
-    one. `generated`: for texts with a known source teacher, if the method needs them. `made_of`: by teacher, what its outputs depend on."""
+    one. `labelled`: for the few labelled texts. `generated`: for texts with a known source teacher, if the method needs them. `made_of`: by teacher, what its outputs depend on.
+    `speed`: reads per second of each teacher that has read texts of the pool in this call."""
 
     store: Store
     stored: Source
     pool: Source
-    validation: ValidationOutputs | None
+    validation: LabelledOutputs | None
+    labelled: LabelledOutputs | None
     generated: Source | None
     made_of: dict[str, Any]
+    speed: dict[str, float]
 
 
 def gather(prepared: Prepared, run: RunFolder, cache: str | Path | None = None) -> Knowledge:
@@ -45,33 +48,36 @@ def gather(prepared: Prepared, run: RunFolder, cache: str | Path | None = None) 
 
     cache: the folder of the store, if it is not in the run folder."""
     store = prepared.store(cache)
-    source = knowledge_of(prepared, store, prepared.texts)
+    source, speed = _pool(prepared, store, prepared.texts)
     made_of = cache_made_of(prepared, store)
     record_inputs(run, {"cache": made_of})
-    validation = _validation(prepared, store, run)
+    validation = _outputs(prepared, store, prepared.validation, run, "validation")
+    labelled = _outputs(prepared, store, prepared.labelled, run, "labelled")
     generated = _generated_source(prepared, store, run)
     pool = with_text_states(prepared, source, prepared.texts, run.folder, "texts")
-    return Knowledge(store, source, pool, validation, generated, made_of)
+    return Knowledge(store, source, pool, validation, labelled, generated, made_of, speed)
 
 
-def knowledge_of(prepared: Prepared, store: Store, texts: Texts) -> Source:
-    """Compute the missing outputs for some texts, and read all, with the texts' labels if the method needs them."""
+def _pool(prepared: Prepared, store: Store, texts: Texts) -> tuple[Source, dict[str, float]]:
+    """Compute the missing outputs for some texts, and read all, with the texts' labels if the method needs them. Also reads per second."""
     method = prepared.method
     labels = prepared.labels(texts) if method.needs.labels else None
     if not method.needs.teachers:
         assert labels is not None
-        return LabelsOnly(labels)
-    sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return stored(prepared, store, texts, labels)
+        return LabelsOnly(labels), {}
+    speed = sweep(prepared.infos, texts, store, prepared.sweep_options())
+    return stored(prepared, store, texts, labels), speed
 
 
-def _validation(prepared: Prepared, store: Store, run: RunFolder) -> ValidationOutputs | None:
-    if (texts := prepared.validation) is None:
+def _outputs(
+    prepared: Prepared, store: Store, texts: Texts | None, run: RunFolder, which: str
+) -> LabelledOutputs | None:
+    if texts is None:
         return None
     labels = prepared.labels(texts)
     if not prepared.method.needs.teachers:
-        return ValidationOutputs(texts, labels, LabelsOnly(labels))
-    return ValidationOutputs(texts, labels, _labelled(prepared, store, texts, labels, run, "validation"))
+        return LabelledOutputs(texts, labels, LabelsOnly(labels))
+    return LabelledOutputs(texts, labels, _labelled(prepared, store, texts, labels, run, which))
 
 
 def _generated_source(prepared: Prepared, store: Store, run: RunFolder) -> Source | None:

@@ -9,7 +9,7 @@ from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.methods.protocol import Phase
 from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Source
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.stages.prepare import Prepared
 from alloykit.teachers.mc_dropout import key as sample_seed
 from alloykit.teachers.protocol import Reading
@@ -49,7 +49,7 @@ def load_teachers(prepared: Prepared) -> dict[str, Any]:
     options, method = prepared.sweep_options(), prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
-    say(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
+    log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
     found: dict[str, Any] = {
         info.name: info.load(
             Reading(max_length=options.max_length, device=options.device, compute_format=options.compute_format)

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
+from alloykit.engines.choose import sweep_engine
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -18,7 +19,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.capabilities import require_gives
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
-from alloykit.methods.requirements import require
+from alloykit.methods.requirements import require, require_few_labels
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
@@ -26,10 +27,11 @@ from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, read, salt_of, salted, source_of, wants_labels
+from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 from alloykit.training.dataset import held_out_size
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
@@ -38,7 +40,7 @@ from alloykit.training.training_options import StudentSpec
 @dataclass(frozen=True)
 class Prepared:
     """The first stage's result: the checked recipe and its texts. `validation`: None if neither the method nor the choice of the
-    checkpoint uses them; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
+    checkpoint uses them; `labelled`: a few texts that anchor the fit and that the student learns; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
 
     recipe: Recipe
     infos: list[TeacherInfo]
@@ -48,6 +50,7 @@ class Prepared:
     device: str
     student_shape: ModelShape | None = None
     validation: Texts | None = None
+    labelled: Texts | None = None
     test: Texts | None = None
     generated: Texts | None = None
 
@@ -104,7 +107,9 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
-        return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS[self.device])
+        return Store(
+            folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS_BY_DEVICE[self.device]
+        )
 
     def predictor(self, folder: Path) -> Predictor:
         """The student that this recipe made."""
@@ -135,6 +140,7 @@ class Prepared:
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
+            engine=sweep_engine(recipe.engine),
         )
 
 
@@ -143,7 +149,7 @@ TOKENS_PER_BATCH = {
     "mps": 16_384,
     "cuda": 65_536,
 }  # large enough to use the device, small enough for its memory
-SHARD_ROWS = {
+SHARD_ROWS_BY_DEVICE = {
     "cpu": 1024,
     "mps": 4096,
     "cuda": 8192,
@@ -156,8 +162,10 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    more_arguments(recipe.training.arguments)
+    require_engine(recipe, [info.name for info in infos])
     try:
-        texts = texts if texts is not None else read(source_of(recipe), want_labels=wants_labels(recipe, method))
+        texts = texts if texts is not None else read(origin_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
         if not wants_labels(recipe, method) or "column" not in error.expected:
             raise
@@ -200,6 +208,19 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
 
 
+def require_engine(recipe: Recipe, names: Sequence[str]) -> None:
+    """AlloyError if a teacher cannot be sent to the workers of the recipe's engine. names: the teachers'."""
+    if recipe.engine.name == "local":
+        return
+    for spec, name in zip(recipe.teachers, names, strict=True):
+        if spec.bound is not None:
+            raise AlloyError(
+                expected=f"teachers that workers can load, for `engine: {recipe.engine.name}`",
+                got=f"teacher '{name}': {spec.bound}",
+                hint="Use `engine: local`, save the teacher in a folder or file that all workers see, or join stored answers with `by: text`.",
+            )
+
+
 def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
     checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.phase_data
     return method.examples(space, n_texts) - (
@@ -224,23 +245,36 @@ def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = N
 
     Generation takes hours, so errors in the recipe must show before it. The number of epochs does not depend on these texts. AlloyError.
     """
+    return replace(with_labelled_texts(prepare_for_texts_to_come(recipe), tables or {}), recipe=recipe)
+
+
+def prepare_for_texts_to_come(recipe: Recipe) -> Prepared:
+    """`prepare` with one text per label instead of the recipe's texts, which are not read. AlloyError."""
     _, space = teachers_and_labels(recipe.teachers, recipe.labels)
     shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
-    return replace(with_labelled_texts(prepare(recipe, shown, pool=False), tables or {}), recipe=recipe)
+    return prepare(recipe, shown, pool=False)
 
 
 def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:
-    """With the recipe's validation and test texts. `tables`: those in memory, by `validation` and `evaluate`.
+    """With the recipe's validation texts, test texts and few labelled texts. `tables`: those in memory, by the keys of the recipe.
 
     AlloyError for texts that cannot be read or have labels that no teacher knows, also if no stage uses them."""
     recipe, found = prepared.recipe, dict[str, Texts]()
-    for name, block in (("validation", recipe.validation), ("evaluate", recipe.evaluate)):
+    if recipe.labelled is not None:
+        require_few_labels(prepared.method)
+    blocks = {"validation": recipe.validation, "labelled": recipe.labelled, "evaluate": recipe.evaluate}
+    for name, block in blocks.items():
         if block is not None:
             in_memory = (tables or {}).get(name)
             found[name] = in_memory if in_memory is not None else read(salted(block.data, recipe), want_labels=True)
             prepared.labels(found[name])
     asked = prepared.method.needs.validation or recipe.training.select == "labelled"
-    return replace(prepared, validation=found.get("validation") if asked else None, test=found.get("evaluate"))
+    return replace(
+        prepared,
+        validation=found.get("validation") if asked else None,
+        labelled=found.get("labelled"),
+        test=found.get("evaluate"),
+    )
 
 
 def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.processes import is_first
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
@@ -23,7 +24,7 @@ def prepare_run(
     *,
     overwrite: bool = False,
 ) -> Prepared:
-    """The recipe with its texts, validation texts, test texts and generated texts, each read once.
+    """The recipe with its texts, labelled texts, validation texts, test texts and generated texts, each read once.
 
     Texts of the `generation:` block are written first if they are missing; everything else is checked before that. AlloyError.
     """
@@ -53,8 +54,10 @@ def _generated_texts(recipe: Recipe, device: str) -> Texts | None:
     """The texts of the `generation:` block, written now if they are missing; None for a recipe that uses none."""
     if recipe.generation is None or not _generates(recipe):
         return None
-    path = write_texts(
-        recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
-        device=device, max_length=recipe.training.max_length,
-    )  # fmt: skip
+    path = generated(recipe) / GENERATED
+    if is_first():  # another process of the command reads what process 0 has written
+        path = write_texts(
+            recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
+            device=device, max_length=recipe.training.max_length,
+        )  # fmt: skip
     return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)

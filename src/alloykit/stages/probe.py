@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import torch
 
+from alloykit.blocks import ModelSpec
 from alloykit.knowledge.store.store import SHARD_ROWS
 from alloykit.models.batches import token_batches
-from alloykit.models.tokens import encode, usable_length
+from alloykit.models.loading import load_encoder
+from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.stages.prepare import Prepared
 from alloykit.teachers.protocol import Answerer, TeacherInfo
 from alloykit.training.dataset import split_held_out
@@ -98,6 +100,25 @@ def probe_student(prepared: Prepared) -> float:
             step * prepared.examples * (phase.epochs or required(options.epochs, "epochs")) + check * held_out * checks
         )
     return seconds
+
+
+def probe_text_encoder(prepared: Prepared, encoder: ModelSpec) -> float:
+    """Predicted seconds in which the encoder that the method asks for reads all texts. Loads its weights, writes nothing. AlloyError."""
+    options, shown = prepared.sweep_options(), _sample_texts(prepared)
+    model, tokenizer = load_encoder(encoder)
+    model.to(options.device)
+    encodings = encode(
+        tokenizer, shown["text"], shown.get("text_pair"), usable_length(model, tokenizer, options.max_length)
+    )
+    lengths = np.array([len(e["input_ids"]) for e in encodings])
+
+    @torch.inference_mode()
+    def read(rows: Sequence[int]) -> None:
+        batch = pad(tokenizer, [encodings[i] for i in rows])
+        model(**{key: value.to(model.device) for key, value in batch.items()}).last_hidden_state.cpu()
+
+    seconds = _total_seconds(read, token_batches(lengths.tolist(), options.tokens_per_batch), lengths)
+    return seconds * len(prepared.texts) / len(lengths)
 
 
 def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:

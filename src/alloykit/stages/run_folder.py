@@ -34,7 +34,18 @@ from alloykit.run_files import (
 from alloykit.stages.output_folder import check_removable, refuse_others, remove
 
 OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
-SECTIONS = ("teachers", "texts", "generation", "student", "method", "labels", "training", "validation", "inference")
+SECTIONS = (
+    "teachers",
+    "texts",
+    "generation",
+    "student",
+    "method",
+    "labels",
+    "training",
+    "validation",
+    "labelled",
+    "inference",
+)
 DECIDED = ("epochs", "learning_rate")  # prepare() sets these from the texts if the recipe does not
 PACKAGES = ("alloykit", "torch", "transformers", "accelerate", "datasets", "tokenizers", "safetensors", "numpy")
 
@@ -107,6 +118,7 @@ def folder_of(run: str | Path | RunFolder) -> Path:
 
 
 STARTS_ANEW = ("student", "training")
+TENSORBOARD = "tensorboard"  # the folder that training/tracker.py names
 RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
 
@@ -119,7 +131,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
     folder = Path(recipe.output)
     if overwrite:
-        remove(folder, (*STARTS_ANEW, *RESULTS))
+        remove(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
     elif not something_to_lose:
         remove(folder, RESULTS)
     write_atomic(folder / RECIPE, dump(recipe))
@@ -139,7 +151,7 @@ def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fa
     check_run_folder(folder)
     something_to_lose = _has_results(folder)
     if overwrite:
-        check_removable(folder, (*STARTS_ANEW, *RESULTS))
+        check_removable(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
     elif (folder / RECIPE).exists() and something_to_lose:
         _refuse_changes(folder, recipe, inputs)
     if not overwrite:

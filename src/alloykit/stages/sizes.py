@@ -40,6 +40,7 @@ def _measure(model: Any, tokenizer: Any, length: int, shown: dict[str, list[Any]
         encode(tokenizer, shown["text"], shown.get("text_pair"), length), key=lambda e: len(e["input_ids"])
     )
     batches = [pad(tokenizer, encodings[i : i + BATCH]) for i in range(0, len(encodings), BATCH)]
+    # Not `forward_texts`: its check of the ids and a smaller batch after a lack of memory would be a part of the time.
     times = []
     for _ in range(ROUNDS):
         begun = time.perf_counter()

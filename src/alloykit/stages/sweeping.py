@@ -8,7 +8,7 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.progress import logged_to, say
+from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
 from alloykit.run_files import CACHE, LOG
 from alloykit.stages.lock import locked
@@ -32,7 +32,7 @@ def sweep_recipe(
         prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
         store = prepared.store(cache)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
-        say(f"cached outputs are in {store.storage.url}")
+        log_line(f"cached outputs are in {store.storage.url}")
     return str(store.storage.url)
 
 

@@ -17,7 +17,7 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teaching import check_folder, check_texts, install, name_of, record, restrict, with_training
@@ -29,6 +29,7 @@ from alloykit.training.student import build_student
 def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     """Fine-tune one encoder. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
     check_folder(folder, recipe, [recipe.model])  # checked again: another process may have finished before
+    from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
@@ -39,7 +40,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     recipe = with_training(recipe, texts, [recipe.model])
     check_folder(folder, recipe, [recipe.model])
     if (folder / "config.json").exists() and (folder / "metrics.json").exists():
-        say(f"{folder} is finished already")
+        log_line(f"{folder} is finished already")
         return folder
     names = recipe.labels or sorted(set(texts.table["label"]))
     space = LabelSpace.union([names], teacher_names=[name_of(folder)])
@@ -60,11 +61,13 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     else:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks, check_source = dataset.select(held_out), source
-    say(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
-    fitted = train(
-        model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
-        folder / "training", check_collator=Collator(tokenizer, check_source), device=pick_device(recipe.device),
-    )  # fmt: skip
+    log_line(f"teacher {name_of(folder)}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    device = pick_device(recipe.device)
+    with tracking(options.report_to, folder, device) as tracker:
+        fitted = train(
+            model, Collator(tokenizer, source), create("supervised"), Context(space), dataset.select(positions), checks, options,
+            folder / "training", check_collator=Collator(tokenizer, check_source), device=device, tracker=tracker,
+        )  # fmt: skip
     accuracy = (
         _accuracy(
             model, tokenizer, options.max_length, check_source, checks, texts if validation is None else validation
@@ -79,9 +82,9 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
         result | {"selected_step": fitted.selected_step, "texts": len(positions)},
     )
     shutil.rmtree(folder / "training", ignore_errors=True)
-    say(
+    log_line(
         f"teacher {name_of(folder)}: "
-        + (f"accuracy {accuracy:.1%} on {len(checks)} held-out texts" if accuracy else "saved")
+        + (f"accuracy {100 * accuracy:.1f} % on {len(checks)} held-out texts" if accuracy else "saved")
     )
     return folder
 

@@ -16,7 +16,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.heads import PooledHead
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
-from alloykit.progress import say
+from alloykit.progress import log_line
 from alloykit.recipe.models import TogetherRecipe
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.teaching import check_folder, check_texts, install, name_of, record, restrict, with_training
@@ -29,6 +29,7 @@ from alloykit.training.student import build_student
 def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
     """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
     check_folder(folder, recipe, recipe.models)  # checked again: another process may have finished before
+    from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
@@ -40,7 +41,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     recipe = with_training(recipe, texts, recipe.models)
     check_folder(folder, recipe, recipe.models)
     if all((f / "metrics.json").exists() for f in folders):
-        say(f"{folder} is finished already")
+        log_line(f"{folder} is finished already")
         return folders
     options = recipe.training
     space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[name_of(folder)])
@@ -62,11 +63,13 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     elif options.held_out:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks = dataset.select(held_out)
-    say(f"teachers {', '.join(recipe.model_names)}: {len(positions):,} texts, labels {', '.join(space.names)}")
-    fitted = train(
-        model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
-        folder / "training", check_collator=check_collator, device=pick_device(recipe.device),
-    )  # fmt: skip
+    log_line(f"teachers {', '.join(recipe.model_names)}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    device = pick_device(recipe.device)
+    with tracking(options.report_to, folder, device) as tracker:
+        fitted = train(
+            model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
+            folder / "training", check_collator=check_collator, device=device, tracker=tracker,
+        )  # fmt: skip
     for one, tokenizer, length, place in zip(model.split(), tokenizers, lengths, folders, strict=True):
         accuracy = None
         if checks is not None and len(checks):
@@ -79,6 +82,8 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
         write_json(place / "metrics.json", about | {"texts": len(positions)})
-        say(f"teacher {place.name}: " + (f"accuracy {accuracy:.1%} on held-out texts" if accuracy else "saved"))
+        log_line(
+            f"teacher {place.name}: " + (f"accuracy {100 * accuracy:.1f} % on held-out texts" if accuracy else "saved")
+        )
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders

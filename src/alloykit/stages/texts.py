@@ -20,8 +20,8 @@ from alloykit.recipe.models import InMemory, Recipe
 GENERATED = "texts.parquet"
 
 
-def source_of(recipe: Recipe) -> TextsOptions | InMemory:
-    """The source of the recipe's texts. AlloyError for texts that are not generated yet."""
+def origin_of(recipe: Recipe) -> TextsOptions | InMemory:
+    """The origin of the recipe's texts. AlloyError for texts that are not generated yet."""
     if not isinstance(recipe.texts, str):
         return recipe.texts
     path = generated(recipe) / GENERATED
@@ -39,15 +39,15 @@ def generated(recipe: Recipe) -> Path:
     return Path(recipe.output) / "generated"
 
 
-def read(source: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
+def read(origin: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
     """Texts that a recipe names."""
-    if isinstance(source, InMemory):
+    if isinstance(origin, InMemory):
         raise AlloyError(
             expected="a recipe whose texts are in a file",
             got="texts that were passed from Python's memory",
             hint="Write them to a file and name it in the recipe, or call alloykit.amalgamate again with the same texts.",
         )
-    return load_texts(source, want_labels=want_labels)
+    return load_texts(origin, want_labels=want_labels)
 
 
 def wants_labels(recipe: Recipe, method: Method) -> bool:
@@ -79,6 +79,6 @@ def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMe
     return data.model_copy(update={"salt_env": recipe.texts.salt_env})
 
 
-def salt_of(source: Any) -> str:
-    name = getattr(source, "salt_env", None)
+def salt_of(origin: Any) -> str:
+    name = getattr(origin, "salt_env", None)
     return os.environ.get(name, "") if name else ""

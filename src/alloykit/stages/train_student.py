@@ -7,20 +7,22 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, write_json
+from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
-from alloykit.progress import library_bars_off, say
+from alloykit.progress import library_bars_off, log_line
 from alloykit.run_files import TrainingRecord
 from alloykit.stages.fit import Fitted
-from alloykit.stages.knowledge import Knowledge, ValidationOutputs
+from alloykit.stages.knowledge import Knowledge, LabelledOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
@@ -28,41 +30,59 @@ from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 
+if TYPE_CHECKING:
+    from alloykit.training.tracker import Tracker
+
 
 @dataclass(frozen=True)
-class Student:
+class TrainedStudent:
     """The last stage's result. `training`: the content of training.json, None if it is missing."""
 
     folder: Path
     training: TrainingRecord | None
 
 
-def make_student(prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted) -> Student | None:
+def make_student(
+    prepared: Prepared, run: RunFolder, outputs: Knowledge, fitted: Fitted, tracker: Tracker | None = None
+) -> TrainedStudent | None:
     """The run's student, trained now if there is none yet. None for a method without a student. AlloyError."""
     if prepared.method.phases() and not run.has_student:
-        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation)
-    return Student(run.student, run.training) if run.has_student else None
+        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled, tracker)
+    return TrainedStudent(run.student, run.training) if run.has_student else None
 
 
 def train_student(
-    prepared: Prepared, run: RunFolder, source: Source, context: Context, validation: ValidationOutputs | None
+    prepared: Prepared,
+    run: RunFolder,
+    source: Source,
+    context: Context,
+    validation: LabelledOutputs | None,
+    labelled: LabelledOutputs | None = None,
+    tracker: Tracker | None = None,
 ) -> None:
-    """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step."""
+    """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step.
+
+    Of several processes, all train, and the first one saves.
+    """
     from alloykit.training.trainer import train
 
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None
     model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
     length = usable_length(model, tokenizer, options.max_length)
-    dataset = tokenize(prepared.texts, tokenizer, length)
+    pool = len(prepared.texts)
+    dataset = tokenize(prepared.texts, tokenizer, length, *(() if labelled is None else (labelled.texts,)))
+    if labelled is not None:
+        source = WithLabelled(source, labelled.source, labelled.labels)
     checks, check_source, positions = None, None, np.arange(len(dataset))
     asked = None if validation is None else (tokenize(validation.texts, tokenizer, length), validation.labels)
     if prepared.method.needs.phase_data:
-        say(
+        log_line(
             f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"
         )
     elif options.select == "unlabelled":
-        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
+        positions, held_out = split_held_out(pool, options.held_out, options.seed)
+        positions = np.concatenate([positions, np.arange(pool, len(dataset))])  # all labelled texts are learned from
         checks = dataset.select(held_out)
     elif options.select == "labelled":
         assert validation is not None
@@ -84,9 +104,11 @@ def train_student(
     fitted = train(
         model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device,
+        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device, tracker=tracker,
     )  # fmt: skip
-    say(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    if not processes.is_first():
+        return
+    log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
         run.folder / "training.json",
         {

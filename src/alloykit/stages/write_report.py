@@ -8,44 +8,20 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers
 from alloykit.files import write_atomic
-from alloykit.methods.registry import methods
-from alloykit.names import short, unknown_name
-from alloykit.run_files import METRICS, RECIPE, recipe_of
+from alloykit.names import short
+from alloykit.run_files import METRICS
 from alloykit.stages.run_folder import RunFolder
+from alloykit.stages.student_card import student_card
 
 
 def write_report(run: RunFolder) -> Path:
     """report.html in the run folder and README.md beside the student, from the files of the run folder. Runs no model. AlloyError."""
-    from alloykit.reporting import card, page
+    from alloykit.reporting import page
 
     view = page.load(run.folder)
     _renew(run.report_page, page.render(view))
     if run.has_student and view["metrics"]:
-        name = view["metrics"]["method"]["name"]
-        if name not in methods():
-            raise unknown_name(
-                f"the run's method, which {run.folder / METRICS} names, to be installed", name, list(methods())
-            )
-        method = methods()[name]
-        about = {"name": name, "title": method.title, "citation": method.citation or method.reference}
-        specs = recipe_of(run.folder).teachers
-        if len(specs) != len(view["metrics"]["teachers"]):
-            raise AlloyError(
-                expected=f"the {len(specs)} teachers of {run.folder / RECIPE} in {run.folder / METRICS}",
-                got=f"{len(view['metrics']['teachers'])}",
-                hint="Run the recipe again with the same `output`: finished parts are kept.",
-            )
-        teachers = [
-            {
-                "name": teacher,
-                "model": spec.source,
-                "revision": getattr(spec, "revision", None),
-                "licence": card.UNKNOWN if spec.model_name is None else card.licence(spec.model_name),
-                "labels": labels,
-            }
-            for (teacher, labels), spec in zip(view["metrics"]["teachers"].items(), specs, strict=True)
-        ]
-        _renew(run.student / "README.md", card.card(view, teachers, about))
+        _renew(run.student / "README.md", student_card(run, view))
     return run.report_page
 
 

@@ -52,6 +52,10 @@ class InMemoryTeacherSpec(TeacherSpec):
     def source(self) -> str:
         return f"{self.kind} in memory"
 
+    @property
+    def bound(self) -> str | None:
+        return "it comes from the memory of this process"
+
     def describe(self, name: str) -> TeacherInfo:
         if self._held is None:
             raise AlloyError(

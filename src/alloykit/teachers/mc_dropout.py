@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
-from alloykit.progress import say
+from alloykit.progress import log_line
 
 if TYPE_CHECKING:
     from alloykit.teachers.hugging_face import HuggingFaceTeacher
@@ -57,7 +57,9 @@ def choose_sampler(teacher: HuggingFaceTeacher) -> Sampler:
         return StockDropout()
     if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(["a"]))):
         return ByteDropout()
-    say(f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout")
+    log_line(
+        f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout"
+    )
     return StockDropout()
 
 

@@ -56,6 +56,11 @@ class TeacherSpec(Block):
         return None
 
     @property
+    def bound(self) -> str | None:
+        """Why only the process that reads the recipe can load this teacher; None if every process that sees its files can."""
+        return None
+
+    @property
     def flag(self) -> str:
         """The option of the command line that grants it."""
         return "--trust-python"

@@ -76,6 +76,10 @@ class AnswersSpec(TeacherSpec):
         return self
 
     @property
+    def bound(self) -> str | None:
+        return "it knows the texts by their row" if self.by == "row" else None
+
+    @property
     def of_text(self) -> list[str]:
         """The columns by which rows are joined."""
         return [] if self.by == "row" else [c for c in (self.text, self.text_pair) if c is not None]

@@ -254,7 +254,7 @@ def teachers_without_an_answer(subject: Subject) -> None:
                 _require(
                     not bool((left > 1e-6).any()), f"{where}: a teacher without an answer has a weight: {left.tolist()}"
                 )
-            possible = answered.float() @ context.space.knows().float() > 0
+            possible = answered.float() @ context.space.has_label().float() > 0
             mass = (after.targets * ~possible)[counts].sum(-1)
             _require(
                 not bool((mass > 1e-5).any()),

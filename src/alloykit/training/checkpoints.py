@@ -10,7 +10,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from alloykit.files import write_json
-from alloykit.progress import say
+from alloykit.progress import log_line
 
 COMPLETE_FILE = "alloykit_complete.json"  # written last: a checkpoint without this file is incomplete
 _NAME = re.compile(r"checkpoint-(\d+)")
@@ -43,7 +43,7 @@ def last_complete_checkpoint(folder: Path) -> Path | None:
             newest = checkpoint
             continue
         if (checkpoint / COMPLETE_FILE).exists():
-            say(f"training: {checkpoint} is damaged, and is removed")
+            log_line(f"training: {checkpoint} is damaged, and is removed")
         if checkpoint.is_dir() and not checkpoint.is_symlink():
             shutil.rmtree(checkpoint)
         else:

@@ -63,22 +63,23 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
 
 
-def tokenize(texts: Texts, tokenizer: Any, max_length: int) -> Tokens:
-    """The student's tokens of every text, truncated."""
+def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts) -> Tokens:
+    """The student's tokens of every text, truncated; those of `more` tables follow."""
     ids, types = RowFile("the tokens"), None
-    lengths = np.zeros(len(texts) + 1, dtype=np.int64)
-    columns, done = ["text", "text_pair"] if texts.is_pair else ["text"], 0
-    with bar("tokens of the student", len(texts) if len(texts) > 50_000 else 0) as advance:
-        for batch in texts.table.batches(columns):
-            encoded = encode(tokenizer, batch["text"], batch.get("text_pair"), max_length)
-            ids.append(_joined(encoded, "input_ids", np.int32))
-            if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
-                types = types or RowFile("the tokens")
-                types.append(_joined(encoded, "token_type_ids", np.uint8))
-            lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
-            done += len(encoded)
-            advance(len(encoded) if len(texts) > 50_000 else 0)
-    return Tokens(TokenFile(ids, types, np.cumsum(lengths, out=lengths)), np.arange(len(texts), dtype=np.int32))
+    n = sum(len(table) for table in (texts, *more))
+    lengths, done = np.zeros(n + 1, dtype=np.int64), 0
+    with bar("tokens of the student", n if n > 50_000 else 0) as advance:
+        for table in (texts, *more):
+            for batch in table.table.batches(["text", "text_pair"] if table.is_pair else ["text"]):
+                encoded = encode(tokenizer, batch["text"], batch.get("text_pair"), max_length)
+                ids.append(_joined(encoded, "input_ids", np.int32))
+                if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
+                    types = types or RowFile("the tokens")
+                    types.append(_joined(encoded, "token_type_ids", np.uint8))
+                lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
+                done += len(encoded)
+                advance(len(encoded) if n > 50_000 else 0)
+    return Tokens(TokenFile(ids, types, np.cumsum(lengths, out=lengths)), np.arange(n, dtype=np.int32))
 
 
 def _joined(encoded: Sequence[Mapping[str, Sequence[int]]], name: str, dtype: type) -> Positions:

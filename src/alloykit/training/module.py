@@ -23,6 +23,12 @@ def _needs_logits_only(method: Method) -> bool:
     return not (method.needs.student_hidden_states or method.needs.student_attention_scores)
 
 
+def _with_given_labels(per_text: Tensor, logits: Tensor, given: Tensor) -> Tensor:
+    """Texts whose label is given are learned by it: their loss is −log S_label(x). per_text [B], logits [B, C], given [B] (−1: none)."""
+    by_label = torch.nn.functional.cross_entropy(logits, given.clamp(min=0), reduction="none")
+    return torch.where(given >= 0, by_label, per_text)
+
+
 class TrainingModule(nn.Module):
     """`student` and the method's `modules`. forward → {"loss": scalar, "per_text": [B], "logits": [B, C]}.
 
@@ -77,6 +83,8 @@ class TrainingModule(nn.Module):
         terms = self.method.loss(loss_inputs)
         n = len(student.logits)
         per_text = torch.stack([term.expand(n) for term in terms.values()]).sum(0)
+        if teacher_rows.given is not None:
+            per_text = _with_given_labels(per_text, student.logits, teacher_rows.given)
         if isinstance(terms, SkippedStep):  # the gradient is empty, so no weight moves
             per_text = per_text.detach() + per_text.new_zeros((), requires_grad=True)
         return {"loss": per_text.mean(), "per_text": per_text.detach(), "logits": student.logits.detach()}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from typing import Any
 
@@ -11,11 +10,9 @@ import torch
 from alloykit.methods.protocol import Needs
 from alloykit.models.fast_dropout import FastMasks
 from alloykit.models.last_layer import LeanLastLayer
-from alloykit.models.tokens import pad
+from alloykit.models.tokens import Encodings, pad
 from alloykit.precision import choose_precision
 from alloykit.training.training_options import TrainingOptions
-
-Encodings = Sequence[Mapping[str, list[int]]]
 
 
 class StepProbe:

@@ -10,26 +10,32 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import nn
 from transformers import TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
 
+from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.files import os_error
 from alloykit.methods.protocol import Context, Method, Phase
 from alloykit.models.device import pick_device
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.precision import choose_precision
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
+from alloykit.training.shares import share_of
+from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
 
+OTHER_MASKS = 1_000_003  # between the seeds of two processes
 PhaseDataMaker = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
 """(phase, student, the method's modules) → dataset and collator."""
 
@@ -58,11 +64,13 @@ def train(
     validation: Validation | None = None,
     phase_data: PhaseDataMaker | None = None,
     device: str = "auto",
+    tracker: Tracker | None = None,
 ) -> TrainingResult:
     """Train `student` in place, phase by phase. At the end it has the selected weights.
 
     `dataset`, `checks`: token ids and `row` (dataset.py). `collator` and `check_collator` (by default the same one) add the teachers' outputs.
     `phase_data`: makes the data of each phase from the current student. `validation`: labelled texts for `Step.validation_accuracy`.
+    `tracker`: gets the losses.
     `folder`: checkpoints. After a crash, training resumes from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
@@ -73,10 +81,13 @@ def train(
         model = TrainingModule(student, method, modules, context, phase, compiled=options.compile)
         initial = {key: value.detach().cpu().clone() for key, value in model.state_dict().items()}
         parts = dataset, checks, validation, collator, check_collator or collator
-        run = _PhaseRun(model, *parts, phase, folder / phase.name, device)
+        run = _PhaseRun(model, *parts, phase, folder / phase.name, device, tracker)
+        if tracker is not None:
+            tracker.begin_phase(result.steps)
         while True:
             try:
-                run.train(options, result)
+                with processes.losses_named():
+                    run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
@@ -90,6 +101,12 @@ def train(
 def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingOptions:
     """The same optimiser steps with smaller batches and more accumulation. AlloyError for a method whose loss depends on the batch size."""
     size = options.batch_size
+    if processes.count() > 1:  # the others do not know of it
+        raise AlloyError(
+            expected=f"memory for batches of {share_of(options, processes.count()).batch_size} texts in each process",
+            got="too little",
+            hint="Lower `training: {batch_size: …}` and raise `accumulate`, lower `max_length`, or take a smaller student.",
+        )
     if size == 1 or method.batch_coupled:
         raise AlloyError(
             expected=f"memory for batches of {size} texts",
@@ -102,7 +119,9 @@ def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingO
             hint="Lower `training: {batch_size: …}` or `{max_length: …}`, take a smaller student, or free some memory.",
         )
     part = next(d for d in range(2, size + 1) if size % d == 0)
-    say(f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step")
+    log_line(
+        f"training: out of memory; going on with {part * options.accumulate} batches of {size // part} texts per step"
+    )
     return options.model_copy(update={"batch_size": size // part, "accumulate": options.accumulate * part})
 
 
@@ -119,6 +138,7 @@ class _PhaseRun:
     phase: Phase
     folder: Path
     device: str
+    tracker: Tracker | None = None
 
     def train(self, options: TrainingOptions, result: TrainingResult) -> None:
         schedule = Schedule.of(len(self.dataset), options, self.phase.epochs)
@@ -133,7 +153,7 @@ class _PhaseRun:
             eval_dataset=self.checks,
             data_collator=self.collator,
             compute_metrics=check_metrics,
-            callbacks=[selection],
+            callbacks=[selection, *([self.tracker] if self.tracker is not None else [])],
         )
         trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
@@ -156,16 +176,26 @@ class _PhaseRun:
         ]
         result.steps, result.selected_step = before + total, before + chosen
 
-    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
-        resumed = last_complete_checkpoint(self.folder)
-        done = int(resumed.name.rsplit("-", 1)[1]) if resumed else 0
-        if not selection.resume(done):
-            say("training: files of earlier checks are damaged; training starts from the beginning")
+    def _begin(self, selection: Selection) -> Path | None:
+        """The checkpoint to go on from, in every process. Process 0 removes what is damaged, before the others read anything."""
+        resumed = last_complete_checkpoint(self.folder) if processes.is_first() else None
+        if processes.is_first() and not selection.resume(_step_of(resumed)):
+            log_line("training: files of earlier checks are damaged; training starts from the beginning")
             shutil.rmtree(self.folder)
-            resumed, done = None, 0
+            resumed = None
             selection.resume(0)
+        resumed = processes.from_first(resumed)
+        if not processes.is_first():
+            selection.resume(_step_of(resumed))
+        return resumed
+
+    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
+        resumed = self._begin(selection)
+        done = _step_of(resumed)
+        if trainer.args.process_index and resumed is None:  # each process has dropout masks of its own
+            torch.manual_seed(trainer.args.seed + OTHER_MASKS * trainer.args.process_index)
         if resumed:
-            say(f"training: going on from step {done} of {total}")
+            log_line(f"training: going on from step {done} of {total}")
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
         with bar(title, total - done, "steps") as advance:
             trainer.add_callback(TrainingProgress(advance, trainer))
@@ -179,6 +209,7 @@ class _PhaseRun:
                 raise os_error(error, self.folder, what="checkpoints") from error
 
     def _arguments(self, options: TrainingOptions, schedule: Schedule, rule: str) -> TrainingArguments:
+        options = share_of(options, processes.count())
         return TrainingArguments(
             output_dir=str(self.folder),
             per_device_train_batch_size=options.batch_size,
@@ -201,9 +232,14 @@ class _PhaseRun:
             save_steps=schedule.every,
             save_total_limit=2,
             logging_steps=max(1, min(10, schedule.total // 20), schedule.total // 200),
-            report_to=options.report_to or "none",
+            report_to="none",  # tracker.py
             remove_unused_columns=False,
             disable_tqdm=True,
             dataloader_pin_memory=self.device != "cpu",
             label_names=["row"],
+            **more_arguments(options.arguments),
         )
+
+
+def _step_of(checkpoint: Path | None) -> int:
+    return int(checkpoint.name.rsplit("-", 1)[1]) if checkpoint else 0

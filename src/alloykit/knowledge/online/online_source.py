@@ -12,10 +12,10 @@ from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.knowledge.online.token_alignment import alignment, spans_of
-from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad, unpad
+from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad_states, unpad_states
 from alloykit.models.attention import AttentionScores
 from alloykit.outputs import Rows, Source, TeacherRows
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 
 BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorted by length
 
@@ -65,11 +65,11 @@ class OnlineSource:
         with bar("token states", len(positions) * len(asked), "reads") as advance:
             for batch in self._batches(positions) if asked else ():
                 for name in asked:
-                    texts = unpad(*self._computed(name, batch), left)
+                    texts = unpad_states(*self._computed(name, batch), left)
                     if not all(
                         self.token_state_cache.put((name, i), states) for i, states in zip(batch, texts, strict=True)
                     ):
-                        say(
+                        log_line(
                             f"no room for more token states than those of {len(self.token_state_cache.places) // len(asked):,} texts: the others' "
                             "are computed in every epoch (TMPDIR may name a folder with more room)"
                         )
@@ -94,8 +94,8 @@ class OnlineSource:
         if not found:
             return self._computed(name, places)[0]
         if missing := [i for i in dict.fromkeys(places) if i not in found]:
-            found |= zip(missing, unpad(*self._computed(name, missing), self._pads_left), strict=True)
-        return pad([found[i] for i in places], self._pads_left)
+            found |= zip(missing, unpad_states(*self._computed(name, missing), self._pads_left), strict=True)
+        return pad_states([found[i] for i in places], self._pads_left)
 
     @torch.no_grad()  # not inference_mode: layers that are trained read these states
     def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:
@@ -103,8 +103,8 @@ class OnlineSource:
         teacher, layers = self.teachers[name], self.layers[name]
         shown = self.texts.table.take(places, self._columns)
         text, pair = shown["text"], shown.get("text_pair")
-        own = spans_of(self.tokenizer, text, pair, self.max_length)
-        theirs = spans_of(teacher.tokenizer, text, pair, teacher.max_length)
+        student_tokens = spans_of(self.tokenizer, text, pair, self.max_length)
+        teacher_tokens = spans_of(teacher.tokenizer, text, pair, teacher.max_length)
         batch = teacher.batch(teacher.encode(text, pair))
         watched = AttentionScores()
         with watched if self.scores else nullcontext():
@@ -113,14 +113,14 @@ class OnlineSource:
         scores = [watched.of(teacher.model)[layer - 1].float() for layer in layers if layer] if self.scores else []
         mask = batch["attention_mask"].bool()
         left = (self._pads_left, teacher.tokenizer.padding_side == "left")
-        if left[0] != left[1] or [t.ids for t in own] != [t.ids for t in theirs]:
-            sizes = (max(len(t.ids) for t in own), batch["input_ids"].shape[1])
-            weights = alignment(own, theirs, sizes, left).to(teacher.device)
+        if left[0] != left[1] or [t.ids for t in student_tokens] != [t.ids for t in teacher_tokens]:
+            sizes = (max(len(t.ids) for t in student_tokens), batch["input_ids"].shape[1])
+            weights = alignment(student_tokens, teacher_tokens, sizes, left).to(teacher.device)
             real = mask[:, None, :, None] & mask[:, None, None, :]
             states = [weights @ s for s in states]
             scores = [weights[:, None] @ s.masked_fill(~real, 0) @ weights[:, None].mT for s in scores]
             mask = weights.sum(-1) > 0
-        return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in own]
+        return States(mask, tuple(states), tuple(scores)), [len(tokens.ids) for tokens in student_tokens]
 
 
 def _joined(outputs: TeacherRows, states: States) -> TeacherRows:

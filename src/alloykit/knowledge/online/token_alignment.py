@@ -92,11 +92,11 @@ def alignment(
     """
     out = torch.zeros(len(students), *sizes)
     for b, (student, teacher) in enumerate(zip(students, teachers, strict=True)):
-        own, other = (
+        student_start, teacher_start = (
             size - len(t.ids) if on_left else 0
             for t, size, on_left in zip((student, teacher), sizes, left, strict=True)
         )
         for row, columns in enumerate(overlaps(student, teacher)):
             for column in columns:
-                out[b, own + row, other + column] = 1 / len(columns)
+                out[b, student_start + row, teacher_start + column] = 1 / len(columns)
     return out

@@ -36,17 +36,17 @@ class States:
     scores: tuple[Tensor, ...] = ()
 
 
-def unpad(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
+def unpad_states(batch: States, lengths: Sequence[int], left: bool) -> list[States]:
     """Each text by itself. `lengths`: its tokens; `left`: that is where padding is."""
     longest, found = batch.mask.shape[1], []
     for n, length in enumerate(lengths):
-        own = slice(longest - length, longest) if left else slice(length)
-        tokens, scores = tuple(t[n, own] for t in batch.tokens), tuple(s[n, :, own, own] for s in batch.scores)
-        found.append(States(batch.mask[n, own], tokens, scores))
+        real = slice(longest - length, longest) if left else slice(length)
+        tokens, scores = tuple(t[n, real] for t in batch.tokens), tuple(s[n, :, real, real] for s in batch.scores)
+        found.append(States(batch.mask[n, real], tokens, scores))
     return found
 
 
-def pad(texts: Sequence[States], left: bool) -> States:
+def pad_states(texts: Sequence[States], left: bool) -> States:
     """A padded batch of them; False and zeros where padding is."""
     longest = max(len(text.mask) for text in texts)
     edges = [(longest - len(t.mask), 0) if left else (0, longest - len(t.mask)) for t in texts]

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, Validat
 from alloykit.errors import AlloyError
 
 SHA256 = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
-Count = Annotated[StrictInt, Field(gt=0)]
+PositiveCount = Annotated[StrictInt, Field(gt=0)]
 
 
 class Record(BaseModel):
@@ -26,7 +26,7 @@ class Manifest(Record):
 
     format: StrictInt
     salt: SHA256 | None = None
-    shard_rows: Count
+    shard_rows: PositiveCount
 
 
 class Receipt(Record):
@@ -45,10 +45,10 @@ class TeacherRecord(Record):
 
     weights: SHA256 | None = None
     tokenizer: SHA256 | None = None
-    max_length: Count | None = None
+    max_length: PositiveCount | None = None
     compute_format: StrictStr | None = None
-    classes: Count
-    width: Count | None = None
+    classes: PositiveCount
+    width: PositiveCount | None = None
     identity: StrictStr | None = None
 
     @model_validator(mode="after")
@@ -71,7 +71,7 @@ class SamplingRecord(Record):
     sampler: StrictStr
     dropout: float | None
     seed: StrictInt
-    tokens_per_batch: Count
+    tokens_per_batch: PositiveCount
 
 
 RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord, "probe": ProbeRecord}

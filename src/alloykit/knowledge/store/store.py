@@ -62,6 +62,21 @@ class Store:
             self._write_json("manifest.json", wanted | {"shard_rows": shard_rows})
         self.shard_rows = shard_rows
 
+    @classmethod
+    def existing(cls, url: str | Path) -> Store:
+        """A store that another process has opened, for its workers. AlloyError where it is not there."""
+        store = cls.__new__(cls)
+        store.storage, store._made_of = Storage(url), {}
+        path = store.storage.path("manifest.json")
+        if not store.storage.exists("manifest.json"):
+            raise AlloyError(
+                expected=f"the store {url} on every machine that computes",
+                got="none on one of them",
+                hint="Name one that all see with `--cache`: a folder of a shared file system, or an fsspec path such as s3://….",
+            )
+        store.shard_rows = parse_record(Manifest, store.storage.read("manifest.json"), path).shard_rows
+        return store
+
     # Rows
 
     def shards(self) -> dict[str, np.ndarray[Any, Any]]:

@@ -14,7 +14,7 @@ from alloykit.knowledge.store.records import TeacherRecord
 CHUNK = 4  # passes in one unit of work
 PER_PASS_CLASSES = 64  # with more classes only the sum of the passes is kept
 
-Kind = tuple[torch.dtype, tuple[int, ...]]
+TensorSpec = tuple[torch.dtype, tuple[int, ...]]
 
 _NAME = re.compile(r"teachers/(?P<teacher>.+)/(?P<shard>[^/.]+)\.(?P<kind>logits|passes|pooled)(?:-\d+)?")
 
@@ -53,7 +53,7 @@ def parsed(unit: str) -> Unit | None:
 
 def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRecord) -> tuple[str, str] | None:
     """The required and the actual tensors of a unit as texts, or None if they agree. `rows`: of its shard."""
-    kinds: dict[str, dict[str, Kind]] = {
+    kinds: dict[str, dict[str, TensorSpec]] = {
         "logits": {"logits": (torch.float32, (rows, about.classes))},
         "pooled": {"pooled": (torch.float16, (rows, about.width or 0))},
         "passes": {
@@ -81,5 +81,5 @@ def _finite(tensor: Tensor, *, unanswered: bool) -> bool:
     return bool((finite | tensor.isnan().all(-1, keepdim=True) if unanswered else finite).all())
 
 
-def _described(tensors: Mapping[str, Kind]) -> str:
+def _described(tensors: Mapping[str, TensorSpec]) -> str:
     return ", ".join(f"{name} {list(shape)} {str(dtype)[6:]}" for name, (dtype, shape) in sorted(tensors.items()))

@@ -14,8 +14,8 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, passes_unit, pooled_unit
 from alloykit.knowledge.sweep.request import SweepOptions
 
-Positions = np.ndarray[Any, Any]
-Shards = dict[str, Positions]
+_Array = np.ndarray[Any, Any]
+Shards = dict[str, _Array]
 """Shard → per row the position of its text in the table, −1 if the table does not have it."""
 
 
@@ -24,7 +24,7 @@ class PendingShard:
     """What one teacher still has to read of one shard. `texts`: for each row the position of its text in the table. `units`: what is missing."""
 
     shard: str
-    texts: Positions
+    texts: _Array
     units: list[str]
 
     @property
@@ -43,7 +43,7 @@ def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
     ]
 
 
-def shards_for(store: Store, ids: Positions, names: Sequence[str], options: SweepOptions) -> Shards:
+def shards_for(store: Store, ids: _Array, names: Sequence[str], options: SweepOptions) -> Shards:
     """The shards with the rows of the texts; missing rows are added in new shards. AlloyError if a text still has no row.
 
     A shard is used if it is complete, or if the table has all of its texts, so that it can be filled. A text in no such shard gets
@@ -63,7 +63,7 @@ def shards_for(store: Store, ids: Positions, names: Sequence[str], options: Swee
 
 
 def _choose(
-    store: Store, ids: Positions, names: Sequence[str], options: SweepOptions
+    store: Store, ids: _Array, names: Sequence[str], options: SweepOptions
 ) -> tuple[Shards, np.ndarray[Any, Any]]:
     """Shards for the texts, oldest first, and which texts are in none of them, [n] bool."""
     index, complete = RowIndex([ids]), {name: store.units(f"teachers/{name}") for name in names}

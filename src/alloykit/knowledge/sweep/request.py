@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,7 +12,8 @@ from alloykit.teachers.protocol import Reading
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th."""
+    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th.
+    `engine`: (store, teachers, texts, shards, these options) computes what is missing instead of this process, as SweepBy of engines/ does."""
 
     passes: int = 0
     dropout: float | None = None
@@ -23,6 +24,7 @@ class SweepOptions:
     part: tuple[int, int] = (0, 1)
     compute_format: ComputeFormat = field(default_factory=ComputeFormat)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    engine: Callable[..., None] | None = None
 
     def reading(self, *, folder: str | None = None, sampler: Any = None) -> Reading:
         """How a teacher is loaded for this sweep."""

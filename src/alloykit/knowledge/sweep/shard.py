@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -16,26 +16,35 @@ from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit,
 from alloykit.knowledge.sweep.pending import PendingShard
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.progress import say
 from alloykit.teachers.mc_dropout import check_varies, key
 from alloykit.teachers.protocol import Advance, Answerer
 
 SHOWN = 5  # rows without an answer that a message lists
+ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
+
+
+def texts_from(texts: Texts) -> ReadTexts:
+    """Reads a shard's texts from a table."""
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    return lambda shard: texts.table.take(shard.texts, columns)
 
 
 def compute_shards(
     store: Store,
     teacher: Answerer,
-    texts: Texts,
+    read_texts: ReadTexts,
     pending: list[PendingShard],
     options: SweepOptions,
     advance: Advance,
-) -> None:
-    """Compute the missing units of all shards. Meanwhile the next shard is prepared and the files of the last one are written."""
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+) -> list[int]:
+    """Compute the missing units of all shards. Meanwhile the next shard is prepared and the files of the last one are written.
+    Returns the positions of the texts without an answer.
+
+    read_texts: the columns `text` and, for pairs, `text_pair` of a shard's texts.
+    """
 
     def read(shard: PendingShard) -> tuple[PendingShard, Sequence[Any]]:
-        rows = texts.table.take(shard.texts, columns)
+        rows = read_texts(shard)
         return shard, teacher.prepare(rows["text"], rows.get("text_pair"))
 
     missing = list[int]()  # positions of texts without an answer
@@ -53,12 +62,14 @@ def compute_shards(
                     **teacher.about,
                 }
                 write_behind(store.save, unit, tensors, **about)
-    if missing:
-        rows = texts.table.select(missing[:SHOWN])["source_row"]
-        shown = ", ".join(map(str, rows)) + (", …" if len(missing) > SHOWN else "")
-        say(
-            f"teacher {teacher.info.name}: no answer to {len(missing):,} of {len(texts):,} texts (rows {shown}, counted from 0)"
-        )
+    return missing
+
+
+def unanswered(teacher: str, missing: Sequence[int], texts: Texts) -> str:
+    """A sentence about the texts, by position, that a teacher has no answer to."""
+    rows = texts.table.select(missing[:SHOWN])["source_row"]
+    shown = ", ".join(map(str, rows)) + (", …" if len(missing) > SHOWN else "")
+    return f"teacher {teacher}: no answer to {len(missing):,} of {len(texts):,} texts (rows {shown}, counted from 0)"
 
 
 def _compute(

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import gc
 import shutil
-from collections.abc import Sequence
+import time
+from collections.abc import Mapping, Sequence
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
@@ -13,9 +14,9 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from, unanswered
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
-from alloykit.progress import bar, say
+from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
 from alloykit.teachers.protocol import Answerer, TeacherInfo
 
@@ -27,9 +28,12 @@ def sweep(
     options: SweepOptions,
     *,
     sampler: Sampler | None = None,
-) -> None:
-    """Compute all missing outputs for these texts. A killed sweep continues where it stopped.
+    loaded: Mapping[str, Answerer] | None = None,
+) -> dict[str, float]:
+    """Compute all missing outputs for these texts. A killed sweep continues where it stopped. Returns the reads per second of each teacher
+    that has read something in this process; nothing if an engine computes.
 
+    loaded: teachers that are in memory already, by name; they stay there.
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.
     """
@@ -46,10 +50,14 @@ def sweep(
         for unit in shard.units
     )
     _check_space(store, needed)
-    say(
+    log_line(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
+    if options.engine is not None and sampler is None and loaded is None:
+        options.engine(store, infos, texts, shards, options)
+        return {}
+    speed: dict[str, float] = {}
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
         finished = not any(shard.units for shard in pending)
@@ -57,16 +65,46 @@ def sweep(
             continue
         if finished and info.probed and info.name in store.probed:
             continue
-        teacher = info.load(options.reading(folder=store.folder_of(info.name), sampler=sampler))
-        _identify(store, teacher, options)
-        if info.probed:
-            check_probe(store, teacher)
-        elif sampler is None:
-            record_fingerprint(store, info, options)
-        with bar(f"teacher {info.name}", sum(shard.reads for shard in pending), "reads") as advance:
-            compute_shards(store, teacher, texts, pending, options, advance)
+        teacher = open_teacher(store, info, options, sampler, (loaded or {}).get(info.name))
+        reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
+        with bar(f"teacher {info.name}", reads, "reads") as advance:
+            missing = compute_shards(store, teacher, texts_from(texts), pending, options, advance)
+        if missing:
+            log_line(unanswered(info.name, missing, texts))
+        if reads:
+            speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher
         gc.collect()
+    return speed
+
+
+def load_teacher(
+    info: TeacherInfo, options: SweepOptions, *, folder: str | None = None, sampler: Sampler | None = None
+) -> Answerer:
+    """The teacher as a sweep with these options needs it. folder: where it may keep files of its own. AlloyError."""
+    return info.load(options.reading(folder=folder, sampler=sampler))
+
+
+def open_teacher(
+    store: Store,
+    info: TeacherInfo,
+    options: SweepOptions,
+    sampler: Sampler | None = None,
+    loaded: Answerer | None = None,
+) -> Answerer:
+    """Load a teacher, and compare it and its sampler with what the store's outputs were made with. AlloyError.
+
+    loaded: the teacher, if it is in memory already.
+    """
+    teacher = loaded or load_teacher(info, options, folder=store.folder_of(info.name), sampler=sampler)
+    _identify(store, teacher, options)
+    if loaded is not None:
+        return teacher
+    if info.probed:
+        check_probe(store, teacher)
+    elif sampler is None:
+        record_fingerprint(store, info, options)
+    return teacher
 
 
 def _check_space(store: Store, needed: int) -> None:

@@ -32,12 +32,11 @@ class EnergyGaussians:
     unknown_deviation: Tensor
 
     @classmethod
-    def fit(cls, energies: Tensor, known: Tensor, answered: Tensor | None = None) -> EnergyGaussians:
-        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label; answered [n, N] bool: which energies count."""
-        unknown = 1 - known
-        if answered is not None:
-            known, unknown = known * answered, unknown * answered
-        return cls(*_gaussian(energies, known), *_gaussian(energies, unknown))
+    def fit(cls, energies: Tensor, known: Tensor, counts: Tensor, answered: Tensor | None = None) -> EnergyGaussians:
+        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label; counts [n]: how often each text counts;
+        answered [n, N] bool: which energies count, all if None."""
+        n = counts.unsqueeze(-1) if answered is None else counts.unsqueeze(-1) * answered
+        return cls(*_gaussian(energies, n * known), *_gaussian(energies, n * (1 - known)))
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> EnergyGaussians:

@@ -23,10 +23,18 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
-from alloykit.methods.alloy.mixture import LabelMixture, View, initial_responsibilities, initial_weights
-from alloykit.methods.alloy.options import STUDENT, AlloyOptions
+from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
+from alloykit.methods.alloy.mixture import (
+    Anchors,
+    LabelMixture,
+    View,
+    initial_responsibilities,
+    initial_weights,
+    joined_views,
+)
+from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
-from alloykit.methods.alloy.routing import margin, teacher_weights
+from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import MOST_TEXTS, early_layers
@@ -58,7 +66,7 @@ class Alloy(Method):
     @property
     def needs(self) -> Needs:
         encoder = self.options.encoder
-        states = None if encoder is None else TextStates(None if encoder == STUDENT else encoder, "mean")
+        states = None if encoder is None else TextStates(None if encoder == STUDENT_ENCODER else encoder, "mean")
         return Needs(pooled_states=True, states_optional=True, text_states=states)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
@@ -67,7 +75,7 @@ class Alloy(Method):
 
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
-        space, owners = context.space, context.space.knows()
+        space, owners = context.space, context.space.has_label()
         state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
@@ -80,38 +88,45 @@ class Alloy(Method):
         states = torch.cat(raw)
         seen = StateSpace.fit(states, of_teachers, self.options.dimensions)
         parts = [self._view(rows, seen(s), state, context) for rows, s in zip(outputs, raw, strict=True)]
-        view, positions = joined(parts), sampled.positions
+        view, positions = joined_views(parts), sampled.positions
         answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
         if not bool((some := torch.cat([_some_answer(rows) for rows in outputs])).all()):
             view, positions, answered = view.part(some), positions[some], [p[some] for p in answered]
             if len(view) < least:
                 return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(view))}
-        mixture, halves = LabelMixture.fit(view, owners), cross_fit(view, owners)
-        scores = mixture.scores(view, owners)
-        alpha = fit_inverse_temperature(scores, halves.scores, owners)
+        anchors = self._anchors(context, seen, state)
+        mixture, halves = LabelMixture.fit(view, owners, anchors), cross_fit(view, owners)
+        plain = mixture.scores(view, owners)
+        alpha = fit_inverse_temperature(plain, halves.scores, owners)
+        scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
+        if anchors is not None:
+            few = FewLabels.fit(view, anchors, owners)
+            scores, by_labels = few.scores(plain, view), few.state()
+            by_labels["label_confidence"] = torch.softmax(few.alpha * scores, -1).amax(-1).mean()
+            right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
-        skill = label_skill(scores, halves.state_scores, view.answers, owners)
+        skill = label_skill(plain, halves.state_scores, view.answers, owners)
         state |= {
-            "outcome": torch.tensor(ACCEPTED if accepted(skill) else REJECTED),
+            "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
             "texts": torch.tensor(len(view)),
             "inverse_temperature": alpha,
             "clarity": clarity(answered, r, owners, view.answered),
-            "agreement": torch.tensor(teacher_agreement(scores, halves.scores, owners), dtype=torch.float64),
+            "agreement": torch.tensor(teacher_agreement(plain, halves.scores, owners), dtype=torch.float64),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         state |= texts_that_moved(positions, initial_weights(view.energies, view.answered), r, owners)
-        return state | vars(seen) | mixture.state()
+        return state | vars(seen) | mixture.state() | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
         r, answered = self.responsibilities(rows, context), _taken(rows)
-        owners = context.space.knows().to(r.device)
+        owners = context.space.has_label().to(r.device)
         clear = context.state["clarity"].to(r.device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, answered)
-        v = margin(r, owners) + FLOOR
+        v = routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, answered).float())
 
     def responsibilities(self, rows: Rows, context: Context) -> Tensor:
@@ -119,12 +134,29 @@ class Alloy(Method):
         states, device = context.state, rows.teachers[0].logits.device
         z = StateSpace.of(states, device)(raw_states(rows)[0])
         view = self._view(rows, z, states, context)
-        owners = context.space.knows().to(device)
+        owners = context.space.has_label().to(device)
         scores = LabelMixture.of(states, device).scores(view, owners)
+        if (few := FewLabels.of(states, device)) is not None:
+            scores = few.scores(scores, view)
         return torch.softmax(states["inverse_temperature"].to(device) * scores, -1)
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
+
+    def _anchors(self, context: Context, seen: StateSpace, state: State) -> Anchors | None:
+        """The labelled texts as the mixture sees them; None without any. Those whose label no teacher with an answer knows are left out."""
+        if context.labelled is None:
+            return None
+        views, labels = [], []
+        for rows in chunks(context.labelled):
+            assert rows.labels is not None
+            views.append(self._view(rows, seen(raw_states(rows)[0]), state, context))
+            labels.append(rows.labels)
+        anchors = Anchors(joined_views(views), torch.cat(labels))
+        if anchors.view.answered is None:
+            return anchors
+        known = (anchors.view.answered & context.space.has_label()[:, anchors.labels].T).any(-1)
+        return anchors.part(known) if bool(known.any()) else None
 
     def _view(self, rows: Rows, z: Tensor, state: State, context: Context) -> View:
         answered = _taken(rows)
@@ -137,25 +169,13 @@ class Alloy(Method):
 def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor | None = None) -> Tensor:
     """log a_c of Eqs. 3 and 4: the mean over the teachers that know c, and have an answer, of log p_i(c | x). [B, C] float64; log 1e-12 for a
     label that none of them knows."""
-    known = space.knows().to(probabilities[0].device)
+    known = space.has_label().to(probabilities[0].device)
     logs = [space.scatter(i, p.double().clamp(min=LEAST).log()) for i, p in enumerate(probabilities)]
     if answered is None:
         return torch.stack(logs).sum(0) / known.sum(0)
     told, count = answered.double(), answered.double() @ known.double()
     total = torch.stack([told[:, i, None] * log for i, log in enumerate(logs)]).sum(0)
     return torch.where(count > 0, total / count.clamp(min=1), math.log(LEAST))
-
-
-def joined(parts: Sequence[View]) -> View:
-    """The views of consecutive texts as one."""
-    answered = None
-    if any(part.answered is not None for part in parts):
-        all_of_them = [
-            torch.ones_like(p.energies, dtype=torch.bool) if p.answered is None else p.answered for p in parts
-        ]
-        answered = torch.cat(all_of_them)
-    z, answers, energies = (torch.cat([getattr(p, name) for p in parts]) for name in ("z", "answers", "energies"))
-    return View(z, answers, energies, answered)
 
 
 def _taken(rows: Rows) -> Tensor | None:

@@ -9,6 +9,7 @@
 to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
 Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
+A text whose label is given (an anchor) has r = 1 for it in every iteration, and counts as three texts.
 
 A teacher's answer a_c says which of its own labels a text would have. Whether the text has one of them is said by the states, in which
 texts of one label lie together, and by the energies. √ keeps the labels of a small teacher from losing their texts.
@@ -16,7 +17,7 @@ texts of one label lie together, and by the energies. √ keeps the labels of a 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,6 +27,7 @@ from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
 
 ITERATIONS = 12
+ANCHOR = 3.0  # a labelled text counts as often
 SHRINKAGE = 0.5
 LEAST_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
@@ -56,6 +58,27 @@ class View:
         return scores.masked_fill(self.answered.double() @ owners.double() == 0, -torch.inf)
 
 
+def joined_views(parts: Sequence[View]) -> View:
+    """The views of consecutive texts as one."""
+    answered = None
+    if any(part.answered is not None for part in parts):
+        masks = [torch.ones_like(p.energies, dtype=torch.bool) if p.answered is None else p.answered for p in parts]
+        answered = torch.cat(masks)
+    z, answers, energies = (torch.cat([getattr(p, name) for p in parts]) for name in ("z", "answers", "energies"))
+    return View(z, answers, energies, answered)
+
+
+@dataclass(frozen=True)
+class Anchors:
+    """m labelled texts: their views, and their labels as positions in the union, [m] int64."""
+
+    view: View
+    labels: Tensor
+
+    def part(self, at: Tensor) -> Anchors:
+        return Anchors(self.view.part(at), self.labels[at])
+
+
 @dataclass(frozen=True)
 class LabelMixture:
     """Fitted. means [C, D], factor [D, D] (Cholesky of Σ), log_prior [C]: log π̃; all float64. history [iterations + 1, N]: the share of each
@@ -68,18 +91,26 @@ class LabelMixture:
     history: Tensor
 
     @classmethod
-    def fit(cls, view: View, owners: Tensor) -> LabelMixture:
-        """owners [N, C] bool: which teacher knows which label."""
+    def fit(cls, view: View, owners: Tensor, anchors: Anchors | None = None) -> LabelMixture:
+        """owners [N, C] bool: which teacher knows which label. anchors: their r is their label in every iteration, and each counts as
+        three texts."""
         r = initial_responsibilities(view, owners)
         history = [shares(r, owners, view.answered)]
+        everything, known = view, r[:0]
+        if anchors is not None:
+            everything = joined_views([view, anchors.view])
+            known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
+        counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
         for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(view.z, r)
+            means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
             by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
-            energies = EnergyGaussians.fit(view.energies, knows_label(by_states, owners), view.answered)
+            energies = EnergyGaussians.fit(
+                everything.energies, knows_label(torch.cat([by_states, known]), owners), counts, everything.answered
+            )
             fitted = cls(means, factor, log_prior, energies, torch.stack(history))
             r = torch.softmax(fitted.scores(view, owners), -1)
             history.append(shares(r, owners, view.answered))
-        means, factor, log_prior = _maximised(view.z, r)
+        means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
         return cls(means, factor, log_prior, energies, torch.stack(history))
 
     def state_scores(self, view: View) -> Tensor:
@@ -94,14 +125,14 @@ class LabelMixture:
         return view.possible(self.state_scores(view) + ratios @ owners.double(), owners)
 
     def state(self) -> dict[str, Tensor]:
-        own = {name: value for name, value in vars(self).items() if name != "energies"}
-        return own | vars(self.energies)
+        arrays = {name: value for name, value in vars(self).items() if name != "energies"}
+        return arrays | vars(self.energies)
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> LabelMixture:
         names = ("means", "factor", "log_prior", "history")
-        own = {name: state[name].to(device) for name in names}
-        return cls(energies=EnergyGaussians.of(state, device), **own)
+        arrays = {name: state[name].to(device) for name in names}
+        return cls(energies=EnergyGaussians.of(state, device), **arrays)
 
 
 def initial_weights(energies: Tensor, answered: Tensor | None = None) -> Tensor:

@@ -7,11 +7,11 @@ from pydantic import Field
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import MethodOptions
 
-STUDENT = "student"
+STUDENT_ENCODER = "student"
 
 
 class AlloyOptions(MethodOptions):
-    encoder: str | None = STUDENT
+    encoder: str | None = STUDENT_ENCODER
     """The neutral encoder, whose states of each text are used beside the teachers': `student` is the student's own pretrained encoder, before
     any training; or a model folder or hub id; null: the teachers' states alone."""
     dimensions: int = Field(128, gt=0)

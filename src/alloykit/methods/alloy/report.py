@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, LEAST_SKILL, TOO_FEW
 from alloykit.methods.alloy.options import AlloyOptions
-from alloykit.methods.alloy.routing import knows_label, margin
+from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.protocol import Context, State
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
@@ -41,7 +41,15 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
     used = outcome == ACCEPTED
-    return {
+    by_labels = {}
+    if "labelled" in state:
+        by_labels = {
+            "labelled": int(state["labelled"]),
+            "labelled_accuracy": float(state["labelled_accuracy"]),
+            "estimated_accuracy": float(state["label_confidence"]),
+            "classifier_weight": float(state["label_beta"]),
+        }
+    return by_labels | {
         "texts": texts,
         "used": used,
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
@@ -71,7 +79,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     """What may be wrong with a fit that is used."""
     first, last = state["texts_by_label"].tolist()
     found = [
-        f"teacher '{name}' gets only {share:.1%} of the pool: check that the pool has texts of its labels"
+        f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
         for name, share in zip(teachers, state["history"][-1].tolist(), strict=True)
         if share < HARDLY_ANY
     ]
@@ -91,7 +99,9 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     k = knows_label(r, owners)
     before, after = first.argmax(-1), k.argmax(-1)
     moved = ~owners[before, r.argmax(-1)]
-    clearest = torch.where(moved, margin(r, owners), -torch.ones_like(k[:, 0])).argsort(descending=True, stable=True)
+    clearest = torch.where(moved, routing_margin(r, owners), -torch.ones_like(k[:, 0])).argsort(
+        descending=True, stable=True
+    )
     shown = clearest[: min(EXAMPLES, int(moved.sum()))]
     who = after[shown].unsqueeze(1)
     return {
@@ -111,9 +121,9 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         parts.append(Text(text=f"The fitted mixture is not used; {INSTEAD}. The warnings say why."))
     parts += [
         Text(
-            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {found['changed']:.1%} of them {'were' if used else 'would be'} "
+            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
             "routed to another teacher than at the start of the fit, which knows the teachers' energies alone. Two fits, each on half of the pool, "
-            f"send {found['agreement']:.1%} of the texts to the same teacher. "
+            f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"This also sets how confident the routing is: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
             f"below {LEAST_SKILL:.2f} the mixture is not used)."
@@ -141,6 +151,14 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             percent=True,
         ),
     ]  # fmt: skip
+    if "labelled" in found:
+        parts.append(
+            Text(
+                text=f"{found['labelled']:,} labelled texts are anchors of the mixture. A routing that was fitted without them names the label of "
+                f"{100 * found['labelled_accuracy']:.1f} % of them. Estimated from them, it names the right label of {100 * found['estimated_accuracy']:.1f} % of the pool's texts. "
+                f"The classifier that they train has a weight of {found['classifier_weight']:.2f} (0: only the mixture counts)."
+            )
+        )
     if used and found["examples"]:
         examples = found["examples"]
         parts.append(

@@ -32,7 +32,7 @@ def knows_label(r: Tensor, owners: Tensor) -> Tensor:
     return r @ owners.double().T
 
 
-def margin(r: Tensor, owners: Tensor) -> Tensor:
+def routing_margin(r: Tensor, owners: Tensor) -> Tensor:
     """Eq. 8, [B] float64."""
     k, held = knows_label(r, owners), owners.double()
     best = k.argmax(-1)

@@ -51,10 +51,10 @@ class StateSpace:
     def fit(cls, states: Tensor, of_teachers: int, dimensions: int) -> StateSpace:
         """states [n, d], as `raw_states` gives them. At most `dimensions` components, and one for every four texts."""
         shift, deviation = states.double().mean(0), states.double().std(0, correction=0)
-        own, encoder = deviation[:of_teachers], deviation[of_teachers:]
+        teachers, encoder = deviation[:of_teachers], deviation[of_teachers:]
         scale = torch.cat(
             [
-                1 / (own.clamp(min=LEAST_DEVIATION) * max(1, of_teachers) ** 0.5),
+                1 / (teachers.clamp(min=LEAST_DEVIATION) * max(1, of_teachers) ** 0.5),
                 (ENCODER_WEIGHT / encoder.square().sum().sqrt().clamp(min=LEAST_DEVIATION)).expand(len(encoder)),
             ]
         )

@@ -87,11 +87,11 @@ def craft(
     """New embeddings for every class of every teacher, against the current student. AlloyError if the widths of the embeddings differ."""
     width = student.get_input_embeddings().weight.shape[1]
     for teacher in teachers:
-        own = teacher.model.get_input_embeddings().weight.shape[1]
-        if own != width:
+        teacher_width = teacher.model.get_input_embeddings().weight.shape[1]
+        if teacher_width != width:
             raise AlloyError(
                 expected=f"teachers whose embeddings are as wide as the student's ({width}), for `as_dfd` shows them the same",
-                got=f"'{teacher.info.name}' with {own}",
+                got=f"'{teacher.info.name}' with {teacher_width}",
                 hint="Take another student, or a method that works with texts (`texts: generate`).",
             )
     found, labels = [], []

@@ -87,7 +87,7 @@ class AsDfd(Method):
         if rows.labels is None:
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))
-        knows = context.space.knows().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
+        knows = context.space.has_label().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
         shares = rows.weighed(knows / knows.sum(-1, keepdim=True))
         padded = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)], 1)
         targets = (shares.unsqueeze(-1) * padded).sum(1)
@@ -100,5 +100,5 @@ class AsDfd(Method):
         weight = inputs.modules["predict"].weight
         assert isinstance(weight, Tensor)
         predicted = inputs.modules["predict"](inputs.student.hidden_states[-1].to(weight.dtype))
-        own = self_supervised_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
-        return answers | {"self": self.options.self_supervised * own}
+        self_loss = self_supervised_loss(predicted, inputs.rows.embeddings.to(weight.dtype), inputs.rows.hidden)
+        return answers | {"self": self.options.self_supervised * self_loss}

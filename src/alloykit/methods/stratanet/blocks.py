@@ -44,7 +44,7 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
         labels.append(rows.labels)
         for i, teacher in enumerate(rows.teachers):
             states[i].append(pooled_blocks(teacher, depth))
-    y, knows = torch.cat(labels), space.knows()
+    y, knows = torch.cat(labels), space.has_label()
     alone = knows[:, y].sum(0) == 1
     found: dict[str, Tensor] = {}
     for i, name in enumerate(space.teachers):

@@ -143,8 +143,8 @@ class StrataNet(Method):
         for b, part in enumerate(parts):
             h = [s[:, b] for s in states]
             merged = part(h, c[..., b])
-            own = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
-            inter.append(normalised_distance(merged.detach(), own))
+            projected = part.project(masked_mean(student.hidden_states[b + 1].to(dtype), student.attention_mask))
+            inter.append(normalised_distance(merged.detach(), projected))
             learns.append(part.reconstruction_loss(merged, h, c[..., b], inputs.target.targets.to(dtype)))
         groups = context.space.components().to(student.logits.device)
         out = grouped_kl(inputs.target.targets, student.logits, groups, o.temperature)
@@ -153,6 +153,10 @@ class StrataNet(Method):
             "out": (1 - o.intermediate) * out,
             "amalgam": o.auxiliary * torch.stack(learns).mean(0),
         }
+
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
 
     def after_step(self, step: Step) -> None:
         """Log the similarity and the effective rank of the A^b of different texts in the worst block, to detect a collapse."""

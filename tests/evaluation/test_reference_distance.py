@@ -1,4 +1,4 @@
-"""The stand-in for an oracle, and how far from it the supervision is."""
+"""The reference that the teachers give, and how far from it the supervision is."""
 
 import math
 
@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from alloykit.evaluation.oracle_distance import EPSILON, distance, kl_to, owners_oracle
+from alloykit.evaluation.reference_distance import EPSILON, distance, kl_to, oracle_routing
 from alloykit.labels import LabelSpace
 
 quick = settings(max_examples=40, deadline=None, derandomize=True, database=None)
@@ -39,7 +39,7 @@ def kl_by_loop(p, q, epsilon):
 def test_owners_are_the_teachers_that_know_the_true_label(kind):
     space, teachers = said(kind, 60, 1)
     labels = torch.arange(60) % space.size
-    found = owners_oracle(teachers, labels, space)
+    found = oracle_routing(teachers, labels, space)
     assert found.shape == (60, space.size)
     assert found.dtype == torch.float64
     for x, y in enumerate(labels.tolist()):
@@ -54,7 +54,7 @@ def test_owners_are_the_teachers_that_know_the_true_label(kind):
 def test_a_shared_label_has_the_mean_of_its_owners():
     space = LabelSpace.union([("a", "b"), ("b", "c")])
     teachers = [torch.tensor([[0.8, 0.2, 0.0]] * 3), torch.tensor([[0.0, 0.6, 0.4]] * 3)]
-    found = owners_oracle(teachers, torch.tensor([0, 1, 2]), space)
+    found = oracle_routing(teachers, torch.tensor([0, 1, 2]), space)
     for row, wanted in zip(found.tolist(), [[0.8, 0.2, 0], [0.4, 0.4, 0.2], [0, 0.6, 0.4]], strict=True):
         assert row == pytest.approx(wanted, abs=1e-7)
 
@@ -79,7 +79,7 @@ def test_a_wrongly_routed_hard_target_costs_a_finite_sum():
     assert kl_to(p, q, 1e-2).item() == pytest.approx(math.log(4 / 1e-2), rel=1e-9)
 
 
-def test_the_oracle_is_at_no_distance_from_itself():
+def test_the_reference_is_at_no_distance_from_itself():
     p = random_rows(50, 5, 3)
     assert kl_to(p, p).abs().max() < EPSILON * 1.1
     assert kl_to(p, p, 0.0).abs().max() < 1e-12
@@ -89,12 +89,12 @@ def test_the_oracle_is_at_no_distance_from_itself():
 
 
 def test_distance_splits_the_routing_at_one_half():
-    oracle = random_rows(6, 3, 5)
+    reference = random_rows(6, 3, 5)
     ways = {"student": random_rows(6, 3, 6), "routing": random_rows(6, 3, 7)}
     weights = torch.tensor([0.0, 0.49, 0.5, 0.51, 1.0, 0.2])
-    found = distance(oracle, ways, weights)
+    found = distance(reference, ways, weights)
     kl = {
-        name: [kl_by_loop(*rows, 1e-3) for rows in zip(oracle.tolist(), q.tolist(), strict=True)]
+        name: [kl_by_loop(*rows, 1e-3) for rows in zip(reference.tolist(), q.tolist(), strict=True)]
         for name, q in ways.items()
     }
     assert found["mean"] == {name: pytest.approx(sum(k) / 6) for name, k in kl.items()}
@@ -104,19 +104,19 @@ def test_distance_splits_the_routing_at_one_half():
 
 
 def test_a_part_without_texts_has_no_distance():
-    oracle = random_rows(4, 3, 8)
+    reference = random_rows(4, 3, 8)
     ways = {"routing": random_rows(4, 3, 9)}
-    clear = distance(oracle, ways, torch.ones(4))
+    clear = distance(reference, ways, torch.ones(4))
     assert clear["clear_texts"] == 4
     assert clear["routing_clear"] == pytest.approx(clear["mean"]["routing"])
     assert clear["routing_unclear"] is None
-    unclear = distance(oracle, ways, torch.zeros(4))
+    unclear = distance(reference, ways, torch.zeros(4))
     assert unclear["clear_texts"] == 0
     assert unclear["routing_clear"] is None
     assert unclear["routing_unclear"] == pytest.approx(unclear["mean"]["routing"])
 
 
 def test_without_weights_or_routing_nothing_is_split():
-    oracle = random_rows(4, 3, 8)
-    assert list(distance(oracle, {"routing": oracle}, None)) == ["mean"]
-    assert list(distance(oracle, {"student": oracle}, torch.ones(4))) == ["mean"]
+    reference = random_rows(4, 3, 8)
+    assert list(distance(reference, {"routing": reference}, None)) == ["mean"]
+    assert list(distance(reference, {"student": reference}, torch.ones(4))) == ["mean"]

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
-from alloykit.models import location as source
+from alloykit.models import location
 from alloykit.models.location import is_hub_id, locate, model_identity
 
 
@@ -27,7 +27,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     for name in ("billing", "delivery"):
         (tmp_path / "teachers" / name).mkdir(parents=True)
-    monkeypatch.setattr(source, "_download", lambda *_: pytest.fail("the hub was asked"))
+    monkeypatch.setattr(location, "_download", lambda *_: pytest.fail("the hub was asked"))
     return tmp_path
 
 
@@ -88,10 +88,10 @@ def online(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[pytest.M
     """The hub's client may ask; there is nothing in its cache. Each test gives it an address on this machine."""
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(source, "SECONDS", 1.0)
-    source._download.cache_clear()
+    monkeypatch.setattr(location, "SECONDS", 1.0)
+    location._download.cache_clear()
     yield monkeypatch
-    source._download.cache_clear()
+    location._download.cache_clear()
 
 
 def refused(model: str, words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Files, folders, lists and data sets become the same table; a wrong source says what to do."""
+"""Files, folders, lists and data sets become the same table; a wrong origin says what to do."""
 
 import subprocess
 import sys
@@ -115,7 +115,7 @@ def test_only_an_owner_and_name_without_such_a_folder_is_a_hub_id(tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("source", "options", "message"),
+    ("origin", "options", "message"),
     [
         (7, {}, "a path, a hub id, a list.*got int"),
         (b"bytes", {}, "got bytes"),
@@ -134,9 +134,9 @@ def test_only_an_owner_and_name_without_such_a_folder_is_a_hub_id(tmp_path, monk
         ("a.csv", {"dataset": "b/c"}, "either `path`.*got both"),
     ],
 )
-def test_wrong_sources_and_options_are_refused(source, options, message):
+def test_wrong_origins_and_options_are_refused(origin, options, message):
     with pytest.raises(AlloyError, match=message):
-        load_texts(source, **options)
+        load_texts(origin, **options)
 
 
 def test_importing_the_module_stays_cheap():

@@ -1,0 +1,162 @@
+"""What a few labelled texts add: a classifier of all that is known of a text, weighed against the mixture (ours: Alloy, Eqs. 13–15).
+
+    q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + w)          multinomial logistic regression on the labelled texts      (13)
+    ρ_c(x) ∝ exp(α′ s_c(x) + β log q_c(x))                                                                                      (14)
+    α′, β = argmax mean_x log ρ_{label(x)}(x) over the labelled texts, 0.02 ≤ α′ ≤ 1, 0 ≤ β ≤ 2
+    r_c(x) ∝ exp(α [s_c(x) + β / α′ log q_c(x)])          α of Eq. 9                                                            (15)
+
+s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
+is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the mixture and of
+themselves. β is 0 unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text for every label
+it usually is 0; with twenty for every one of many labels the classifier counts more.
+
+ρ is calibrated: its mean confidence over the pool estimates how often r names the right label. Students learn better from the sharper r: a few
+labels decide the order of the labels, not how sure the routing is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+import torch
+from scipy.optimize import minimize
+from sklearn.linear_model import LogisticRegression
+from torch import Tensor
+
+from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
+
+FOLDS = 5
+PENALTY = 0.1  # C of scikit-learn's LogisticRegression
+LEAST_ANSWER = -6.0
+ENERGY_SCALE = 2.0
+LEAST_PROBABILITY = 1e-4
+ALPHA, BETA = (0.02, 1.0), (0.0, 2.0)
+STARTS = ((0.1, 0.0), (0.1, 1.0))
+
+
+@dataclass(frozen=True)
+class LabelClassifier:
+    """Eq. 13. `weights` [C, F], `bias` [C]; `seen` [C]: labels that have a labelled text. All float64."""
+
+    weights: Tensor
+    bias: Tensor
+    seen: Tensor
+
+    @classmethod
+    def fit(cls, anchors: Anchors) -> LabelClassifier:
+        """All weights are 0 where the labelled texts have one label only."""
+        features, labels = _features(anchors.view), anchors.labels
+        c = anchors.view.answers.shape[1]
+        weights, bias = torch.zeros(c, features.shape[1], dtype=torch.float64), torch.zeros(c, dtype=torch.float64)
+        seen = labels.bincount(minlength=c) > 0
+        if int(seen.sum()) > 1:
+            found = LogisticRegression(C=PENALTY, max_iter=300).fit(features.numpy(), labels.numpy())
+            w, b = torch.from_numpy(found.coef_).double(), torch.from_numpy(found.intercept_).double()
+            if len(w) == 1:  # of two labels, for the second one
+                w, b = torch.cat([torch.zeros_like(w), w]), torch.cat([torch.zeros_like(b), b])
+            weights[seen], bias[seen] = w, b
+        return cls(weights, bias, seen.double())
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], device: torch.device) -> LabelClassifier:
+        return cls(**{f.name: state[f"classifier_{f.name}"].to(device) for f in fields(cls)})
+
+    def state(self) -> dict[str, Tensor]:
+        return {f"classifier_{name}": value for name, value in vars(self).items()}
+
+    def log_probabilities(self, view: View) -> Tensor:
+        """log q, [B, C]. A label without a labelled text has a small probability."""
+        logits = _features(view) @ self.weights.T + self.bias
+        q = torch.softmax(logits.masked_fill(self.seen == 0, -torch.inf), -1) + LEAST_PROBABILITY
+        return (q / q.sum(-1, keepdim=True)).log()
+
+
+@dataclass(frozen=True)
+class FewLabels:
+    """Eq. 14, fitted. `alpha` (α′), `beta`: []. `accuracy`: share of the labelled texts whose label the cross-fitted ρ names; `texts`: how many there are."""
+
+    classifier: LabelClassifier
+    alpha: Tensor
+    beta: Tensor
+    accuracy: float
+    texts: int
+
+    @classmethod
+    def fit(cls, view: View, anchors: Anchors, owners: Tensor) -> FewLabels:
+        """view: the pool. owners [N, C] bool."""
+        scores, logs = (torch.zeros_like(anchors.view.answers) for _ in range(2))
+        fold = _folds(anchors.labels)
+        for k in range(FOLDS):
+            held, rest = fold == k, anchors.part(fold != k)
+            if bool(held.any()):
+                asked = anchors.view.part(held)
+                scores[held] = LabelMixture.fit(view, owners, rest).scores(asked, owners)
+                logs[held] = LabelClassifier.fit(rest).log_probabilities(asked)
+
+        def likelihood(at: Sequence[float]) -> Tensor:
+            rho = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
+            return rho.gather(1, anchors.labels.unsqueeze(1)).squeeze(1)
+
+        def best(limits: tuple[float, float]) -> list[float]:
+            found = (
+                minimize(lambda at: -float(likelihood(at).mean()), start, bounds=(ALPHA, limits), method="L-BFGS-B")
+                for start in STARTS
+            )
+            return [float(value) for value in min(found, key=lambda each: float(each.fun)).x]
+
+        chosen, without = best(BETA), best((0.0, 0.0))
+        gained = likelihood(chosen) - likelihood(without)
+        if not float(gained.mean()) > float(gained.std()) / len(gained) ** 0.5:  # also where one text has no deviation
+            chosen = without
+        alpha, beta = (torch.tensor(value, dtype=torch.float64) for value in chosen)
+        named = (alpha * scores + beta * logs).argmax(-1)
+        right = float((named == anchors.labels).double().mean())
+        return cls(LabelClassifier.fit(anchors), alpha, beta, right, len(anchors.labels))
+
+    def scores(self, mixture: Tensor, view: View) -> Tensor:
+        """s + β / α′ log q of Eq. 15. mixture: s, [B, C]."""
+        return mixture + self.beta / self.alpha * self.classifier.log_probabilities(view)
+
+    def state(self) -> dict[str, Tensor]:
+        counts = {
+            "labelled": torch.tensor(self.texts),
+            "labelled_accuracy": torch.tensor(self.accuracy, dtype=torch.float64),
+        }
+        return self.classifier.state() | {"label_alpha": self.alpha, "label_beta": self.beta} | counts
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], device: torch.device) -> FewLabels | None:
+        """None for a fit without labelled texts."""
+        if "labelled" not in state:
+            return None
+        alpha, beta = (state[key].to(device) for key in ("label_alpha", "label_beta"))
+        classifier = LabelClassifier.of(state, device)
+        return cls(classifier, alpha, beta, float(state["labelled_accuracy"]), int(state["labelled"]))
+
+
+def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
+    """Share of the labelled texts whose label is named by the teacher with the largest standardised energy."""
+    elsewhere = ~owners[_answered_energies(anchors.view, -torch.inf).argmax(-1)]
+    named = anchors.view.answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
+    return float((named == anchors.labels).double().mean())
+
+
+def _features(view: View) -> Tensor:
+    """[B, D + C + N]"""
+    energies = _answered_energies(view, 0.0)
+    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * energies], -1)
+
+
+def _answered_energies(view: View, otherwise: float) -> Tensor:
+    """The energies, [B, N], with another number where a teacher has no answer to the text."""
+    return view.energies if view.answered is None else view.energies.masked_fill(~view.answered, otherwise)
+
+
+def _folds(labels: Tensor) -> Tensor:
+    """A fold for every text: those of one label are spread over all folds, and labels begin in different ones. [m] int64"""
+    fold = torch.empty_like(labels)
+    for c in labels.bincount().nonzero().squeeze(1):
+        at = torch.nonzero(labels == c).squeeze(1)
+        fold[at] = (torch.arange(len(at)) + int(c)) % FOLDS
+    return fold

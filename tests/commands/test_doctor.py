@@ -1,0 +1,136 @@
+"""`alloykit doctor`: what it says of a healthy recipe, of a sick one, and of the machine."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+from commandline import Call, files_of, write_recipe
+from hub_standin import hub_standin
+from huggingface_hub import constants
+
+import alloykit
+from alloykit.stages import examine_machine, examine_recipe
+
+Usage = namedtuple("Usage", "total used free")
+
+
+def named(found: dict[str, Any], name: str) -> dict[str, Any]:
+    (check,) = (check for check in found["checks"] if check["name"] == name)
+    return check
+
+
+def test_the_machine_alone(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = call("doctor")
+    assert result.code == 0
+    assert result.out.endswith("\ncan run\n")
+    for start in (
+        "versions: Python 3.",
+        "device: ",
+        "threads: torch uses ",
+        "number formats: bfloat16 is ",
+        "trackers: ",
+    ):
+        assert f"\n{start}" in f"\n{result.out}"
+    assert "extra demo: installed: the encoder bundled:minilm" in result.out
+    assert "note: hub: not asked (HF_HUB_OFFLINE)" in result.out
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_healthy_recipe(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
+    path = write_recipe(tmp_path, recipe)
+    before = files_of(tmp_path)
+    result = call("doctor", path, "--no-probe", "--json")
+    assert result.code == 0, result
+    found = json.loads(result.out)
+    assert found["can_run"]
+    assert found["seconds"] is None
+    assert named(found, "teacher billing")["level"] == "ok"
+    assert "3 labels (refund, charge, invoice)" in named(found, "teacher billing")["found"]
+    assert "reads 32 tokens" in named(found, "teacher billing")["found"]
+    assert named(found, "texts")["found"].startswith("80 texts, ")
+    assert [named(found, f"text {i}")["found"] for i in range(3)] == [t[:80] for t in tiny.texts(80)[:3]]
+    assert files_of(tmp_path) == before, "it writes nothing"
+
+
+def test_everything_that_is_wrong_is_said_at_once(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
+    anonymous = tiny.classifier(tmp_path / "anonymous", ["LABEL_0", "LABEL_1"])
+    pickled = shutil.copytree(recipe["teachers"][0], tmp_path / "pickled")
+    (pickled / "model.safetensors").rename(pickled / "pytorch_model.bin")
+    changed = {"teachers": [*recipe["teachers"], str(anonymous), str(pickled), str(tmp_path / "nowhere")]}
+    changed |= {"texts": {"path": recipe["texts"], "text": "body"}}
+    result = call("doctor", write_recipe(tmp_path, recipe | changed))
+    assert result.code == 2
+    lines = result.out.splitlines()
+    assert lines[-1] == "cannot run: 4 errors"
+    errors = [line for line in lines if line.startswith("error: ")]
+    for start in (
+        "error: teacher anonymous: expected real label names",
+        "error: teacher pickled: expected weights in safetensors",
+        "error: teacher nowhere: expected a model folder",
+        "error: texts: expected",
+    ):
+        (line,) = (line for line in errors if line.startswith(start))
+        assert lines[lines.index(line) + 1].startswith("  "), "what to do"
+    assert any(line.startswith("teacher billing: 3 labels") for line in lines)
+
+
+def test_what_is_slow_and_what_to_do(recipe: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_recipe, "SLOW", 0.0)
+    changed = {"method": {"name": "muka", "passes": 512}, "training": recipe["training"] | {"max_length": 100}}
+    found = alloykit.doctor(write_recipe(tmp_path, recipe | changed))
+    assert found["can_run"]
+    texts = int(named(found, "texts")["found"].split(", ")[1].split()[0])
+    assert named(found, "time of billing")["found"].startswith(f"{texts} texts × 513 reads, ")
+    assert "for Monte-Carlo passes; method alloy needs one" in named(found, "time")["hint"]
+    assert found["seconds"] > 0
+    assert named(found, "teacher billing")["level"] == "note"
+    assert "reads 64 tokens" in named(found, "teacher billing")["found"]
+    assert "`max_length` is 100" in named(found, "teacher billing")["hint"]
+
+
+def test_a_recipe_that_cannot_be_read(tmp_path: Path, call: Call) -> None:
+    result = call("doctor", tmp_path / "none.yaml")
+    assert result.code == 2
+    assert "error: recipe: expected a recipe file" in result.out
+    assert "\nversions: " in f"\n{result.out}", "the machine is looked at all the same"
+
+
+def test_a_full_disk_and_a_folder_without_rights(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: Usage(10, 5, 5 * 10**8))
+    (tmp_path / "file").touch()
+    checks = {
+        c.name: c for c in examine_machine.examine_machine({"a": tmp_path / "new", "b": tmp_path / "file" / "x"}, 2e9)
+    }
+    assert (checks["a"].level, checks["b"].level) == ("note", "error")
+    assert "0.5 GB free" in checks["a"].found
+    assert "about 2.0 GB are wanted" in checks["a"].found
+
+
+def test_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun = time.perf_counter()
+    monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
+    with hub_standin() as hub:
+        monkeypatch.setattr(constants, "ENDPOINT", hub.url)
+        assert examine_machine._hub().found.startswith("can be reached; ")
+    monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
+    assert examine_machine._hub().level == "note"
+    assert time.perf_counter() - begun < 5
+
+
+def test_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: set(range(8)))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 1)
+    assert "OMP_NUM_THREADS" in examine_machine._threads().hint
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 4)
+    assert examine_machine._threads().level == "ok"
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 16)
+    assert "OMP_NUM_THREADS=8" in examine_machine._threads().hint

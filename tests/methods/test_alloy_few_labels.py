@@ -1,0 +1,155 @@
+"""What labelled texts add to Alloy (docs/methods/alloy.md, Eqs. 13 and 14), against plain float64 loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from alloykit.labels import LabelSpace
+from alloykit.methods.alloy.acceptance import accepted
+from alloykit.methods.alloy.few_labels import ALPHA, BETA, FOLDS, FewLabels, LabelClassifier, energy_accuracy
+from alloykit.methods.alloy.mixture import ANCHOR, Anchors, LabelMixture, View
+
+SPACE = LabelSpace.union([["a", "b"], ["c", "d"]])
+OWNERS = SPACE.has_label()
+
+
+def drawn(n: int, seed: int, apart: float = 2.5) -> tuple[View, torch.Tensor]:
+    """Texts in four clusters. The teachers answer well; their energies know little."""
+    g = torch.Generator().manual_seed(seed)
+    labels = torch.arange(n) % 4
+    z = apart * torch.nn.functional.one_hot(labels, 4).double() + torch.randn(n, 4, generator=g).double()
+    right = (torch.arange(4) % 2 == (labels % 2)[:, None]).double()
+    answers = (0.8 * right + 0.2 * (1 - right)).log()
+    return View(z, answers, torch.randn(n, 2, generator=g).double()), labels
+
+
+def test_an_anchor_is_three_texts_with_a_known_label() -> None:
+    """The last step of Eqs. 3–6, with counts by hand."""
+    view, _ = drawn(40, 0)
+    seen, labels = drawn(8, 1)
+    fitted = LabelMixture.fit(view, OWNERS, Anchors(seen, labels))
+    r = torch.softmax(fitted.scores(view, OWNERS), -1)
+    for c in range(4):
+        mass = sum(float(r[x, c]) for x in range(40)) + ANCHOR * sum(int(label) == c for label in labels)
+        total = sum(float(r[x, c]) * view.z[x] for x in range(40)) + sum(
+            ANCHOR * seen.z[x] for x in range(8) if int(labels[x]) == c
+        )
+        # The means are those of the responsibilities one step earlier, which has converged here.
+        torch.testing.assert_close(fitted.means[c], total / mass, atol=2e-2, rtol=2e-2)
+    plain = LabelMixture.fit(view, OWNERS)
+    assert (plain.means - fitted.means).abs().max() > 1e-3
+    nothing = Anchors(seen.part(torch.arange(0)), labels[:0])
+    torch.testing.assert_close(LabelMixture.fit(view, OWNERS, nothing).means, plain.means)
+
+
+def test_anchors_turn_two_labels_that_the_start_mixed_up() -> None:
+    """Energies that name the wrong teacher for every text: two labelled texts for each label put it right."""
+    view, labels = drawn(200, 0)
+    owner = (labels >= 2).long()
+    wrong = View(view.z, view.answers, torch.nn.functional.one_hot(1 - owner, 2).double() * 2 - 1)
+    lost = (LabelMixture.fit(wrong, OWNERS).scores(wrong, OWNERS).argmax(-1) == labels).double().mean()
+    shown = torch.arange(24)
+    anchored = LabelMixture.fit(wrong, OWNERS, Anchors(wrong.part(shown), labels[shown])).scores(wrong, OWNERS)
+    assert float(lost) < 0.2
+    assert float((anchored.argmax(-1) == labels).double().mean()) > float(lost)
+
+
+def test_the_classifier() -> None:
+    """Eq. 13: the gradient of the penalised log-likelihood is zero, feature by feature."""
+    view, labels = drawn(24, 3)
+    found = LabelClassifier.fit(Anchors(view, labels))
+    features = [
+        [
+            *view.z[x].tolist(),
+            *(max(v, -6.0) for v in view.answers[x].tolist()),
+            *(2 * v for v in view.energies[x].tolist()),
+        ]
+        for x in range(24)
+    ]
+    assert found.weights.shape == (4, 10)
+    for c in range(4):
+        for f in range(10):
+            gradient = float(found.weights[c, f])
+            for x in range(24):
+                logits = [
+                    float(found.bias[k])
+                    + sum(w * v for w, v in zip(found.weights[k].tolist(), features[x], strict=True))
+                    for k in range(4)
+                ]
+                share = math.exp(logits[c]) / sum(map(math.exp, logits))
+                gradient += 0.1 * (share - (int(labels[x]) == c)) * features[x][f]
+            assert abs(gradient) < 2e-3, (c, f)
+    q = found.log_probabilities(view).exp()
+    assert q.sum(-1).tolist() == pytest.approx([1.0] * 24)
+
+
+@pytest.mark.parametrize("shown", [[0], [0, 1], [0, 1, 2]])
+def test_labels_without_a_labelled_text_are_unlikely_but_possible(shown: list[int]) -> None:
+    view, labels = drawn(24, 3)
+    at = torch.tensor([int(label) in shown for label in labels])
+    q = LabelClassifier.fit(Anchors(view.part(at), labels[at])).log_probabilities(view).exp()
+    missing = [c for c in range(4) if c not in shown]
+    assert float(q[:, missing].max()) < 1e-3
+    assert float(q.min()) > 0
+    if len(shown) > 1:
+        assert float((q.argmax(-1) == labels)[at].double().mean()) > 0.9
+
+
+def test_how_much_the_labels_count() -> None:
+    """Eq. 14: α and β against a grid, with the cross-fitted parts made one fold at a time."""
+    view, _ = drawn(80, 0, apart=1.5)
+    seen, labels = drawn(40, 1, apart=1.5)
+    found = FewLabels.fit(view, Anchors(seen, labels), OWNERS)
+    scores, logs = torch.zeros(40, 4).double(), torch.zeros(40, 4).double()
+    position = dict.fromkeys(range(4), 0)
+    fold = []
+    for label in labels.tolist():
+        fold.append((position[label] + label) % FOLDS)
+        position[label] += 1
+    for x in range(40):
+        rest = torch.tensor([k for k in range(40) if fold[k] != fold[x]])
+        others, one = Anchors(seen.part(rest), labels[rest]), seen.part(torch.tensor([x]))
+        scores[x] = LabelMixture.fit(view, OWNERS, others).scores(one, OWNERS)[0]
+        logs[x] = LabelClassifier.fit(others).log_probabilities(one)[0]
+
+    def likelihood(alpha: float, beta: float) -> float:
+        r = torch.log_softmax(alpha * scores + beta * logs, -1)
+        return float(sum(r[x, int(labels[x])] for x in range(40))) / 40
+
+    assert float(found.beta) > 0, "in this problem the classifier helps"
+    best = max(likelihood(a, b) for a in np.linspace(*ALPHA, 50) for b in np.linspace(*BETA, 50))
+    assert likelihood(float(found.alpha), float(found.beta)) > best - 1e-3
+    named = (found.alpha * scores + found.beta * logs).argmax(-1)
+    assert found.accuracy == pytest.approx(float((named == labels).double().mean()))
+    mixed = found.scores(torch.zeros(40, 4).double(), seen)
+    torch.testing.assert_close(found.alpha * mixed, found.beta * found.classifier.log_probabilities(seen))
+    again = FewLabels.of(found.state(), torch.device("cpu"))
+    assert again is not None
+    torch.testing.assert_close(again.scores(scores, seen), found.scores(scores, seen))
+    assert FewLabels.of({}, torch.device("cpu")) is None
+
+
+def test_who_is_right_more_often_on_the_labelled_texts() -> None:
+    view, labels = drawn(20, 5)
+    hits = 0
+    for x in range(20):
+        teacher = max((0, 1), key=lambda i: float(view.energies[x, i]))
+        named = max([c for c in range(4) if OWNERS[teacher, c]], key=lambda c: float(view.answers[x, c]))
+        hits += named == int(labels[x])
+    assert energy_accuracy(Anchors(view, labels), OWNERS) == pytest.approx(hits / 20)
+    assert [accepted(0.1, *pair) for pair in ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))] == [True, False, False]
+
+
+def test_labels_that_prove_nothing_do_not_count() -> None:
+    """One text for every label: the classifier is fitted to less, and it may not outvote the mixture."""
+    view, _ = drawn(80, 0)
+    seen, labels = drawn(4, 1)
+    found = FewLabels.fit(view, Anchors(seen, labels), OWNERS)
+    assert float(found.beta) == 0
+    one = FewLabels.fit(view, Anchors(seen.part(torch.tensor([0])), labels[:1]), OWNERS)
+    assert float(one.beta) == 0
+    assert one.texts == 1

@@ -1,0 +1,124 @@
+"""`report_to`: what trackers get of a run, and what happens to a run whose tracker fails. MLflow and trackio only if they are installed."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from commandline import Call, write_recipe
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from alloykit.errors import AlloyError
+from alloykit.training.tracker import Tracker, tracking
+
+LOSSES = {"train/loss", "train/learning_rate"}
+
+
+def small(recipe: dict[str, Any], **training: Any) -> dict[str, Any]:
+    return recipe | {"training": recipe["training"] | {"epochs": 1} | training, "method": {"name": "muka", "passes": 4}}
+
+
+def test_a_run_in_tensorboard(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
+    result = call("amalgamate", write_recipe(tmp_path, small(recipe, report_to=["tensorboard"])))
+    assert result.code == 0, result
+    run = tmp_path / "run"
+    events = EventAccumulator(str(run / "tensorboard"))
+    events.Reload()
+    last = {name: events.Scalars(name)[-1] for name in events.Tags()["scalars"]}
+    metrics = json.loads((run / "metrics.json").read_text())
+    steps = json.loads((run / "training.json").read_text())["steps"]
+    assert set(last) > LOSSES | {"eval/criterion"}
+    assert last["train/loss"].step == steps
+    for teacher in ("billing", "delivery"):
+        assert last[f"train/sweep/{teacher}/reads_per_second"].value > 0
+    scores = metrics["evaluation"]["scores"]
+    assert last["test/student/accuracy"].value == pytest.approx(scores["student"]["accuracy"])
+    low, high = scores["student"]["interval"]
+    assert last["test/student/accuracy_low"].value == pytest.approx(low)
+    assert last["test/student/accuracy_high"].value == pytest.approx(high)
+    assert last["test/routing/right_teacher"].value == pytest.approx(scores["routing"]["right_teacher"])
+    assert last["test/student/accuracy"].step == steps
+    counts = metrics["agreement"]["sure_teachers"]
+    share = counts["several"] / sum(counts.values())
+    assert last["train/pool/share_of_texts_with_several_sure_teacher"].value == pytest.approx(share)
+    assert not (run / "training").exists()
+
+
+def test_a_tracker_that_is_not_there_is_an_error_before_the_sweep(
+    recipe: dict[str, Any], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert importlib.util.find_spec("swanlab") is None
+    result = call("amalgamate", write_recipe(tmp_path, small(recipe, report_to=["swanlab"])))
+    result.refused("a tracker 'swanlab' that can be used", "pip install swanlab")
+    assert not (tmp_path / "run" / "cache").exists()
+
+
+class Failing:
+    """A tracker whose server goes away."""
+
+    def on_log(self, *_: Any, **__: Any) -> None:
+        raise ConnectionError("gone")
+
+    on_train_end = on_log
+
+
+def test_a_tracker_that_fails_does_not_stop_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    tracker = Tracker({"mlflow": Failing()}, None)
+    tracker.log({"a": 1.0})
+    tracker.log({"a": 2.0})
+    tracker.close()
+    assert capsys.readouterr().err.count("tracker mlflow failed and gets nothing more: ConnectionError: gone") == 1
+
+
+def test_no_tracker_needs_nothing(tmp_path: Path) -> None:
+    with tracking([], tmp_path, "cpu") as tracker:
+        tracker.log({"a": 1.0})
+    assert not list(tmp_path.iterdir())
+
+
+def test_phases_are_counted_on(tmp_path: Path) -> None:
+    from transformers import TrainerState
+
+    with tracking(["tensorboard"], tmp_path, "cpu") as tracker:
+        tracker.begin_phase(7)
+        tracker.on_log(None, TrainerState(global_step=3), None, logs={"loss": 0.5})
+    events = EventAccumulator(str(tmp_path / "tensorboard"))
+    events.Reload()
+    assert [e.step for e in events.Scalars("train/loss")] == [10]
+
+
+def test_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    mlflow = pytest.importorskip("mlflow")
+    monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/mlruns")
+    mlflow.set_tracking_uri(f"file:{tmp_path}/mlruns")
+    with tracking(["mlflow"], tmp_path / "tickets", "cpu") as tracker:
+        tracker.log({"sweep/billing/reads_per_second": 12.0})
+        tracker.log({"test_student/accuracy": 0.5}, 10)
+    (found,) = mlflow.search_runs(output_format="list", search_all_experiments=True)
+    assert found.info.run_name == "tickets"
+    assert found.info.status == "FINISHED"
+    assert found.data.metrics == {"sweep/billing/reads_per_second": 12.0, "test_student/accuracy": 0.5}
+
+
+def test_trackio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # trackio reads it when it is imported
+    pytest.importorskip("trackio", minversion="0.20")
+    with tracking(["trackio"], tmp_path / "tickets", "cpu") as tracker:
+        tracker.log({"test_student/accuracy": 0.5}, 10)
+    assert (tmp_path / "trackio" / "alloykit.db").exists()
+
+
+def test_a_tracker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: Any, **__: Any) -> None:
+        raise TypeError("init() got an unexpected keyword argument 'space_id'")
+
+    monkeypatch.setattr("transformers.integrations.TensorBoardCallback.on_train_begin", refuse)
+    with (
+        pytest.raises(AlloyError, match="a version that fits this transformers"),
+        tracking(["tensorboard"], tmp_path, "cpu"),
+    ):
+        pass
