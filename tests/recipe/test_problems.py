@@ -130,4 +130,4 @@ def test_every_member_of_every_union_has_a_tag(block: type[BaseModel]) -> None:
 
 
 def test_the_recipe_has_unions() -> None:
-    assert len(list(unions(Recipe))) == 8
+    assert len(list(unions(Recipe))) == 9

@@ -17,7 +17,7 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.teachers.protocol import FLOOR, Reading, log_probabilities
+from alloykit.teachers.protocol import FLOOR, Reading, probabilities_as_logits
 from alloykit.teachers.stored_answers import AnswersSpec
 
 LABELS = ["bug", "login", "crash"]
@@ -65,7 +65,7 @@ def test_a_column_for_every_label(name: str, by: str, tmp_path: Path) -> None:
 
 
 def test_a_probability_of_zero_becomes_the_floor() -> None:
-    found = log_probabilities(torch.tensor([[1.0, 0.0, 0.0], [2.0, 1.0, 1.0], [math.nan] * 3]))
+    found = probabilities_as_logits(torch.tensor([[1.0, 0.0, 0.0], [2.0, 1.0, 1.0], [math.nan] * 3]))
     assert found[0].exp().tolist() == pytest.approx([1 / (1 + 2e-6), 1e-6 / (1 + 2e-6), 1e-6 / (1 + 2e-6)], rel=1e-4)
     assert found[1].exp().tolist() == pytest.approx([0.5, 0.25, 0.25])
     assert found[:2].logsumexp(-1).tolist() == pytest.approx([0, 0], abs=1e-6)

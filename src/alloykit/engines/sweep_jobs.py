@@ -11,7 +11,7 @@ from alloykit.engines.jobs import Job, JobEngine
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards, unanswered
+from alloykit.knowledge.sweep.shard import compute_shards, unanswered_line
 from alloykit.knowledge.sweep.sweep import open_teacher
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
 from alloykit.progress import log_line
@@ -39,7 +39,7 @@ class SweepBy:
             missing.setdefault(jobs[n].key, []).extend(found)
         for name, positions in missing.items():
             if positions:
-                log_line(unanswered(name, sorted(positions), texts))
+                log_line(unanswered_line(name, sorted(positions), texts))
         store.probed.update(info.name for info in infos if info.probed)
 
 

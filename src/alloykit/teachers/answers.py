@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.names import shown, unknown_name
-from alloykit.teachers.protocol import log_probabilities
+from alloykit.teachers.protocol import probabilities_as_logits
 
 SUM_TOLERANCE = 0.01  # by which the probabilities of a text may differ from 1 in all
 
@@ -27,12 +27,14 @@ def logits_of(answers: Any, labels: Sequence[str], texts: int, teacher: str) -> 
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Sequence) or len(rows) != texts:
         got = f"{len(rows)} answers" if isinstance(rows, Sequence) else f"a {type(answers).__name__}"
         raise AlloyError(expected=f"{texts} answers of teacher '{teacher}' to {texts} texts", got=got)
-    return log_probabilities(
-        torch.tensor([probabilities_of(row, labels, f"teacher '{teacher}'") for row in rows], dtype=torch.float64)
+    return probabilities_as_logits(
+        torch.tensor(
+            [probabilities_of_answer(row, labels, f"teacher '{teacher}'") for row in rows], dtype=torch.float64
+        )
     )
 
 
-def probabilities_of(answer: Any, labels: Sequence[str], owner: str) -> list[float]:
+def probabilities_of_answer(answer: Any, labels: Sequence[str], owner: str) -> list[float]:
     """One text's probabilities, C_i numbers; NaN for no answer. owner: whose it is, for messages. AlloyError."""
     if answer is None:
         return [math.nan] * len(labels)

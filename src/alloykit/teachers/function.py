@@ -14,9 +14,10 @@ from alloykit.blocks import PathText
 from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.methods.inputs import Gives
+from alloykit.models.forward import Advance
 from alloykit.names import clean_names
 from alloykit.teachers.answers import logits_of
-from alloykit.teachers.protocol import Advance, Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
+from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 from alloykit.teachers.trust import require_trust
 
 BATCH = 256  # texts that the function gets at once

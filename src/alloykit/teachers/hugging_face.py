@@ -19,7 +19,7 @@ from alloykit.methods.inputs import Gives, ModelShape
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
-from alloykit.models.forward import Budget
+from alloykit.models.forward import Advance, Budget
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
@@ -27,7 +27,7 @@ from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.names import rename
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
-from alloykit.teachers.protocol import Advance, Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
+from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
 
 class HuggingFaceSpec(ModelSpec, TeacherSpec):

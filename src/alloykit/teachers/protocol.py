@@ -6,13 +6,13 @@ Three classes make a kind of teacher, in one file of this package, and one line 
     TeacherInfo    what is known without loading it: name, labels, what it gives, and what identifies it
     Answerer       the teacher loaded, which answers texts
 
-The store keeps logits. Those of a teacher that gives probabilities only are log-probabilities (`log_probabilities`).
+The store keeps logits. Those of a teacher that gives probabilities only are log-probabilities (`probabilities_as_logits`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -23,13 +23,12 @@ from torch import Tensor
 from alloykit.blocks import Block
 from alloykit.methods.inputs import Gives
 from alloykit.models.compute_format import ComputeFormat
+from alloykit.models.forward import Advance
 
 if TYPE_CHECKING:
     from alloykit.data import Texts
 
 FLOOR = 1e-6  # the smallest probability that is stored
-Advance = Callable[[int], None]
-"""Called with the number of texts that were answered."""
 
 
 class TeacherSpec(Block):
@@ -183,7 +182,7 @@ class Answerer(ABC):
         return {}
 
 
-def log_probabilities(probabilities: Tensor) -> Tensor:
+def probabilities_as_logits(probabilities: Tensor) -> Tensor:
     """The logits of a teacher that gives probabilities only: log p, [n, C_i] float32, rows of exp sum to one.
 
     Probabilities are divided by their sum; those below 1e-6 become 1e-6 first. A row of NaN, a text without an answer, stays NaN.

@@ -29,9 +29,10 @@ from alloykit.data.answer_files import answer_columns, answer_files, answer_rows
 from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.methods.inputs import Gives
+from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
-from alloykit.teachers.answers import probabilities_of
-from alloykit.teachers.protocol import Advance, Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, log_probabilities
+from alloykit.teachers.answers import probabilities_of_answer
+from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
 
 BLOCK = 10_000  # rows that are read at a time
@@ -205,7 +206,7 @@ class StoredAnswers(Answerer):
                 values.append(answer)
         if values:
             tensor = torch.tensor(values, dtype=torch.float64)
-            self.values.append((tensor.float() if spec.values == "logits" else log_probabilities(tensor)).numpy())
+            self.values.append((tensor.float() if spec.values == "logits" else probabilities_as_logits(tensor)).numpy())
 
 
 def _key(text: str, pair: str | None = None) -> bytes:
@@ -245,7 +246,7 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
         return _spread({label: sure}, labels)
     values = [_number(cell, where) for cell in cells]
-    return values if spec.values == "logits" else probabilities_of(values, labels, where)
+    return values if spec.values == "logits" else probabilities_of_answer(values, labels, where)
 
 
 def _spread(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:

@@ -16,8 +16,9 @@ from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit,
 from alloykit.knowledge.sweep.pending import PendingShard
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.models.forward import Advance
 from alloykit.teachers.mc_dropout import check_varies, key
-from alloykit.teachers.protocol import Advance, Answerer
+from alloykit.teachers.protocol import Answerer
 
 SHOWN = 5  # rows without an answer that a message lists
 ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
@@ -65,7 +66,7 @@ def compute_shards(
     return missing
 
 
-def unanswered(teacher: str, missing: Sequence[int], texts: Texts) -> str:
+def unanswered_line(teacher: str, missing: Sequence[int], texts: Texts) -> str:
     """A sentence about the texts, by position, that a teacher has no answer to."""
     rows = texts.table.select(missing[:SHOWN])["source_row"]
     shown = ", ".join(map(str, rows)) + (", …" if len(missing) > SHOWN else "")

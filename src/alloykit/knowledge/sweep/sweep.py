@@ -14,7 +14,7 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards, texts_from, unanswered
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from, unanswered_line
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
@@ -70,7 +70,7 @@ def sweep(
         with bar(f"teacher {info.name}", reads, "reads") as advance:
             missing = compute_shards(store, teacher, texts_from(texts), pending, options, advance)
         if missing:
-            log_line(unanswered(info.name, missing, texts))
+            log_line(unanswered_line(info.name, missing, texts))
         if reads:
             speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher
