@@ -23,6 +23,7 @@ from alloykit.recipe.models import Recipe, read_recipe
 METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "environment.json", "inputs.json"
 RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
 SUMMARY, LOG = "generation.json", "run.log"
+START = "start"  # a student that was passed from Python's memory, before its training
 CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
