@@ -24,6 +24,7 @@ METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "envir
 RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
 SUMMARY, LOG = "generation.json", "run.log"
 EXPORT = "export/onnx"  # the folder of the ONNX export
+START = "start"  # a student that was passed from Python's memory, before its training
 CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]

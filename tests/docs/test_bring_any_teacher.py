@@ -12,6 +12,8 @@ import yaml
 from commandline import Call, write_csv
 from pages import ROOT, snippets
 
+from alloykit.teachers.protocol import Reading
+
 PAGE = ROOT / "docs" / "guide" / "bring-any-teacher.md"
 
 
@@ -57,3 +59,13 @@ def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest
         "teacher delivery.skops: late, lost",
     ):
         assert words in shown.out
+
+
+def test_the_developers_page_makes_a_teacher() -> None:
+    (snippet,) = snippets("python", pages=[ROOT / "docs" / "dev" / "add-a-teacher.md"])
+    scope: dict[str, object] = {"__name__": "length"}
+    exec(compile(snippet.text.replace("from dataclasses", "from __future__ import annotations\nfrom dataclasses", 1), "length", "exec"), scope)  # fmt: skip
+    info = scope["LengthSpec"](length=4).describe("length")  # type: ignore[operator]
+    teacher = info.load(Reading())
+    found = teacher.answer(teacher.prepare(["abc", "abcd"]), lambda n: None).logits.exp()
+    assert found.round().tolist() == [[1, 0], [0, 1]]

@@ -255,6 +255,21 @@ def test_methods_that_these_teachers_cannot_serve(recipe: dict[str, Any], tmp_pa
     assert not Path(recipe["output"]).exists()
 
 
+def test_a_student_in_memory(recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path) -> None:
+    from transformers import AutoModel, AutoTokenizer
+
+    student = (AutoModel.from_pretrained(models["encoder"]), AutoTokenizer.from_pretrained(models["encoder"]))
+    given = {
+        "teachers": [Teacher(rule, ["refund", "charge"])], "texts": TEXTS * 10, "student": student, "method": "vanilla_kd",
+        "training": {"epochs": 1, "max_length": 32}, "output": tmp_path / "run",
+    }  # fmt: skip
+    run = alloykit.amalgamate(**given)
+    assert alloykit.amalgamate(**given).student == run.student, "the same model is the same student"
+    torch.nn.init.ones_(student[0].embeddings.word_embeddings.weight)
+    with pytest.raises(AlloyError, match="the recipe that made"):
+        alloykit.amalgamate(**given)
+
+
 def test_in_memory_end_to_end(recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     texts = tiny.texts(120)
     sure = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts[:40], ["track", "damaged"] * 20)

@@ -50,7 +50,7 @@ def amalgamate(
     teachers: folders or hub ids of classifiers, dictionaries as in the recipe, or teachers in memory: (model, tokenizer), a pipeline of
     transformers, an `alloykit.Teacher`, a fitted classifier of scikit-learn. texts: a file, a folder or a hub id, a list of
     strings or pairs, a `datasets.Dataset`, the recipe's `texts:` block, or "generate". student: the encoder that the student
-    begins as; in a dictionary also its layers. method: a name, or a dictionary with its options. output: the run folder.
+    begins as; in a dictionary also its layers; or (model, tokenizer). method: a name, or a dictionary with its options. output: the run folder.
     evaluate, validation, labelled: labelled texts of the same kinds as `texts`, or the recipe's blocks.
     labels, training, inference, generation, report, engine: the recipe's blocks of these names, as dictionaries or as the pydantic
     models. device: auto, cpu, cuda or mps. cache: where the teachers' outputs are kept, if not in the run folder.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -10,6 +11,7 @@ from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
+from alloykit.files import file_errors
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
@@ -27,14 +29,17 @@ from alloykit.recipe.typed import (
     TextsDict,
     TrainingDict,
 )
+from alloykit.run_files import START
 from alloykit.teachers.from_python import held_teacher
+from alloykit.teachers.hugging_face import weights_fingerprint
+from alloykit.teachers.hugging_face_in_memory import save_model
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | Any]
 """Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
 `alloykit.Teacher`, a fitted classifier of scikit-learn."""
-Student: TypeAlias = str | Path | StudentSpec | StudentDict
-"""A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more."""
+Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]
+"""A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more; or (model, tokenizer), which are saved in the run folder."""
 TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
 """A file, a folder or a hub id; the recipe's `texts:` block; a list of strings, of pairs or of dictionaries; a `datasets.Dataset`."""
 MethodLike: TypeAlias = str | Mapping[str, Any]
@@ -76,7 +81,7 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
         values["models"] = _models("a list of models", arguments["models"])
     for key in ("student", "model"):
         if key in values:
-            values[key] = _model(values[key])
+            values[key] = _model(_saved(values[key], arguments["output"]))
     values["output"] = str(values["output"]) if isinstance(values["output"], Path) else values["output"]
 
     def texts(name: str, want_labels: bool) -> Any:
@@ -118,6 +123,22 @@ def _models(expected: str, given: Any) -> list[Any]:
     if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
         raise _no_model(expected, given)
     return [_model(one) for one in given]
+
+
+def _saved(given: Any, output: Any) -> Any:
+    """(model, tokenizer) as a folder in the run folder, which later commands read too; anything else as it is. The folder is named after
+    the weights, and written once."""
+    if not (isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "save_pretrained")):
+        return given
+    model, tokenizer = given
+    folder = Path(output) / START / weights_fingerprint(model)[:16]
+    if not folder.exists():
+        part = folder.with_name(f".{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        save_model(model, tokenizer, part)
+        with file_errors(folder):
+            part.rename(folder)
+    return str(folder)
 
 
 def _model(given: Any) -> Any:

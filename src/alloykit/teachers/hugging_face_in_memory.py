@@ -21,6 +21,13 @@ from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec
 from alloykit.teachers.protocol import TeacherSpec
 
 
+def save_model(model: Any, tokenizer: Any, folder: Path) -> None:
+    """Save both in one folder. AlloyError if it cannot be written."""
+    with file_errors(folder), library_bars_off():
+        model.save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+
+
 class ModelInMemory(HeldTeacher):
     """A classifier and its tokenizer. It is copied when it is made: later changes of the model have no effect."""
 
@@ -35,9 +42,7 @@ class ModelInMemory(HeldTeacher):
     @cached_property
     def _place(self) -> TemporaryDirectory[str]:
         place = TemporaryDirectory(prefix="alloykit-model-", ignore_cleanup_errors=True)
-        with file_errors(Path(place.name)), library_bars_off():
-            self._model.save_pretrained(place.name)
-            self._tokenizer.save_pretrained(place.name)
+        save_model(self._model, self._tokenizer, Path(place.name))
         return place
 
     @property
