@@ -16,7 +16,8 @@ from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import TeacherInfo
 from benchmarks.scale.simulation import Cluster, simulate
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.teachers import untrained
@@ -26,7 +27,7 @@ TEXTS, SHARD, ROUNDS = 1024, 64, 2
 
 def run(data: Path, work: Path) -> dict[str, Any]:
     folders = [untrained(work / f"teacher{k}", [f"{k}-a", f"{k}-b"], k, layers=1) for k in range(2)]
-    infos = [read_teacher_info(TeacherSpec(model=str(folder)), folder.name) for folder in folders]
+    infos = [read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name) for folder in folders]
     texts = load_texts(
         [f"the customer of order {n} was charged twice and asks for a refund of it" for n in range(TEXTS)]
     )

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from alloykit.labels import LabelSpace as LabelSpace
     from alloykit.methods.protocol import Method as Method
     from alloykit.stages.run import Run as Run
+    from alloykit.teachers.function_in_memory import Teacher as Teacher
+    from alloykit.teachers.scikit_learn import from_sklearn as from_sklearn
 
 __version__ = "0.1.0"
 
@@ -42,11 +44,13 @@ _HOMES = {
     "LabelSpace": "labels",
     "Method": "methods.protocol",
     "Run": "stages.run",
+    "Teacher": "teachers.function_in_memory",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
     "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",
     "export": "commands.export",
+    "from_sklearn": "teachers.scikit_learn",
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",

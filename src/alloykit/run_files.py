@@ -26,6 +26,7 @@ SUMMARY, LOG = "generation.json", "run.log"
 EXPORT = "export/onnx"  # the folder of the ONNX export
 POOL_ANSWERS = "pool-answers.json"  # what the student answers to the pool, as counts
 COMPARED = "changes.json"  # an updated run and the earlier one
+START = "start"  # a student that was passed from Python's memory, before its training
 CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
@@ -78,8 +79,8 @@ class Health(TypedDict):
     excess: Number
     pass_variance: OptionalNumber
     predicted: dict[str, Count]
-    unknown_tokens: Share | None
-    truncated_texts: Share
+    unknown_tokens: NotRequired[Share | None]
+    truncated_texts: NotRequired[Share]
 
 
 class SureTeachers(TypedDict):

@@ -120,8 +120,13 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     for t in plan["teachers"]:
         line = f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads"
         if "seconds" in t:
-            line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+            tokens = f" of {t['tokens_each']:.0f} tokens" if t["tokens_each"] else ""
+            line += f"{tokens}, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
         lines.append(line)
+        if plan["methods"] is not None:
+            lines.append(f"  gives {t['gives']}")
+    if plan["methods"] is not None:
+        lines.append(f"methods for these teachers: {', '.join(plan['methods'])}")
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
     if plan["text_states"]:
         about = f", about {duration(plan['seconds']['text_states'])}" if plan["seconds"] else ""

@@ -28,6 +28,7 @@ from alloykit.cli.options import (
     RecipeFile,
     TextColumn,
     Trust,
+    TrustPython,
     Verbose,
     set_verbosity,
     with_engine,
@@ -121,12 +122,17 @@ def amalgamate(
     cache: Cache = None,
     engine: EngineName = None,
     overwrite: Overwrite = False,
+    trust_python: TrustPython = False,
 ) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.amalgamation import run_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    _show(run_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, overwrite=overwrite))
+    with python_trusted(trust_python):
+        checked = read_recipe(recipe, Recipe, with_engine(override, engine))
+        run = run_recipe(checked, cache=cache, overwrite=overwrite)
+    _show(run)
 
 
 @command
@@ -136,13 +142,17 @@ def distill(
     cache: Cache = None,
     engine: EngineName = None,
     overwrite: Overwrite = False,
+    trust_python: TrustPython = False,
 ) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
     from alloykit.recipe.models import DistillRecipe, read_recipe
     from alloykit.stages.distillation import distill_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
-    _show(distill_recipe(checked, cache=cache, overwrite=overwrite))
+    with python_trusted(trust_python):
+        checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
+        run = distill_recipe(checked, cache=cache, overwrite=overwrite)
+    _show(run)
 
 
 @command
@@ -168,12 +178,14 @@ def teach(
 
 
 @command
-def generate(recipe: RecipeFile, override: Overrides = None) -> None:
+def generate(recipe: RecipeFile, override: Overrides = None, trust_python: TrustPython = False) -> None:
     """Let a language model write texts for every label of every teacher."""
     from alloykit.recipe.models import GenerateRecipe, read_recipe
     from alloykit.stages.generated_texts import generate_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
+    with python_trusted(trust_python):
+        terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
 
 
 @command
@@ -188,12 +200,15 @@ def sweep(
             metavar="I/N", help="Compute only one of N parts, such as 1/4, to spread the work over several machines."
         ),
     ] = "1/1",
+    trust_python: TrustPython = False,
 ) -> None:
     """Compute only the teachers' outputs, and keep them for later runs."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
+    with python_trusted(trust_python):
+        sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
 
 
 @command
@@ -201,14 +216,17 @@ def plan(
     recipe: RecipeFile,
     override: Overrides = None,
     probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space, time. Writes nothing."""
     from alloykit.cli.listings import plan_lines
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.planning import plan_recipe
+    from alloykit.teachers.trust import python_trusted
 
-    found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
+    with python_trusted(trust_python):
+        found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
     if as_json:
         terminal.echo_json(found)
     else:
@@ -223,13 +241,16 @@ def doctor(
     override: Overrides = None,
     cache: Cache = None,
     probe: Annotated[bool, typer.Option(help="Let every model read a few batches, to predict the time.")] = True,
+    trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
     """Look at this machine, the teachers and the texts, and say what to do. Ends with 2 if the recipe cannot run. Writes nothing."""
     from alloykit.cli.listings import doctor_lines
     from alloykit.stages.examine import examine
+    from alloykit.teachers.trust import python_trusted
 
-    found = examine(recipe, override, cache=cache, probe=probe)
+    with python_trusted(trust_python):
+        found = examine(recipe, override, cache=cache, probe=probe)
     if as_json:
         terminal.echo_json(found)
     else:
@@ -250,6 +271,7 @@ def evaluate(
     cache: Cache = None,
     engine: EngineName = None,
     trust: Trust = False,
+    trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -257,7 +279,8 @@ def evaluate(
     from alloykit.evaluation.score_table import score_table
 
     result = job(
-        run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust
+        run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust,
+        trust_python=trust_python,
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
@@ -569,12 +592,13 @@ def serve(
     ] = False,
     cache: Cache = None,
     trust: Trust = False,
+    trust_python: TrustPython = False,
 ) -> None:
     """Serve a student over HTTP: /predict as in text-embeddings-inference, and a page to try it."""
     from alloykit.commands.serve import serve as job
 
     job(
-        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust,
+        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust, trust_python=trust_python,
         ready=lambda address: terminal.echo(f"serving at {address}", now=True),
         host=host, port=port, batch=batch, wait_ms=wait_ms, queue=queue, texts_per_request=texts_per_request,
         characters=characters, timeout=timeout, threads=threads, truncate=truncate, allowed_hosts=tuple(allowed_hosts or ()),

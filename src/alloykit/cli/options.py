@@ -42,6 +42,13 @@ Trust = Annotated[
         "--trust-remote-code", help="Run code that comes with the models. Use it only if you have read the code."
     ),
 ]
+TrustPython = Annotated[
+    bool,
+    typer.Option(
+        "--trust-python",
+        help="Import the Python functions that the recipe names as teachers. Only for code that you trust.",
+    ),
+]
 EngineName = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="Who computes: local (this process), or ray (workers of a Ray cluster)."),

@@ -13,6 +13,7 @@ from alloykit.errors import AlloyError
 from alloykit.progress import hushed, log_line
 from alloykit.run_files import EXPORT, RECIPE
 from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.teachers.trust import python_trusted
 
 if TYPE_CHECKING:
     from alloykit.serving.classifier import Classifier
@@ -29,6 +30,7 @@ def serve(
     cache: str | Path | None = None,
     device: str = "auto",
     trust_remote_code: bool = False,
+    trust_python: bool = False,
     ready: Callable[[str], None] = lambda address: log_line(f"serving at {address} (Ctrl-C stops it)"),
     **options: Any,
 ) -> None:
@@ -36,8 +38,8 @@ def serve(
 
     run: a run, its folder, or a model folder. onnx: use the ONNX file that `alloykit export RUN --onnx` made. teachers: keep the run's
     teachers in memory, so that the page can ask them too. cache: where the teachers' outputs are kept, if not in the run folder. device:
-    auto, cpu, cuda or mps. trust_remote_code: run code that comes with the models. ready: called with the server's address when it
-    answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError.
+    auto, cpu, cuda or mps. trust_remote_code: run code that comes with the models. trust_python: import the functions that the
+    run's recipe names as teachers. ready: called with the server's address when it answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise AlloyError(
@@ -53,7 +55,8 @@ def serve(
     place = listen(chosen)  # first: a port in use shows before the models are loaded
     with place:
         classifier = _classifier(folder, onnx=onnx, device=device, trust=trust_remote_code, threads=chosen.threads)
-        explainer, why = _explainer(folder, cache=cache, teachers=teachers, trust=trust_remote_code)
+        with python_trusted(trust_python):
+            explainer, why = _explainer(folder, cache=cache, teachers=teachers, trust=trust_remote_code)
         name = folder.resolve().name
         warn_of_exposure(chosen)
         threads = partial(_use_threads, chosen.threads)

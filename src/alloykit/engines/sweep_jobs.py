@@ -9,13 +9,13 @@ from typing import Any
 from alloykit.data import Texts
 from alloykit.engines.jobs import Job, JobEngine
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.shard import compute_shards, unanswered_line
 from alloykit.knowledge.sweep.sweep import open_teacher
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.progress import log_line
+from alloykit.teachers.protocol import Answerer, TeacherInfo
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,15 @@ class SweepBy:
         for info in infos:
             pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
             jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
-            if not pending and not has_fingerprint(store, info, options):
+            if not pending and info.name not in store.probed and not has_fingerprint(store, info, options):
                 jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
-        worker = _Maker(store.storage.url, replace(options, engine=None))
-        for _ in self.engine.run(jobs, worker, "sweep", "reads"):
-            pass
+        worker, missing = _Maker(store.storage.url, replace(options, engine=None)), dict[str, list[int]]()
+        for n, found in self.engine.run(jobs, worker, "sweep", "reads"):
+            missing.setdefault(jobs[n].key, []).extend(found)
+        for name, positions in missing.items():
+            if positions:
+                log_line(unanswered_line(name, sorted(positions), texts))
+        store.probed.update(info.name for info in infos if info.probed)
 
 
 class _At:
@@ -73,15 +77,15 @@ class _SweepWorker:
     def __init__(self, url: str, options: SweepOptions) -> None:
         self.options, self.store = options, Store.existing(url)
         self.name = ""
-        self.opened: tuple[Teacher, Sampler] | None = None
+        self.opened: Answerer | None = None
 
-    def __call__(self, job: Job) -> None:
+    def __call__(self, job: Job) -> list[int]:
+        """The positions of the texts without an answer."""
         info, sent = job.payload
         if self.name != info.name:
             self.opened = None  # its memory is needed
             self.opened, self.name = open_teacher(self.store, info, self.options), info.name
         if sent is None:
-            return
+            return []
         assert self.opened is not None
-        teacher, sampler = self.opened
-        compute_shards(self.store, teacher, lambda _: sent.rows, [sent.shard], self.options, sampler, lambda _: None)
+        return compute_shards(self.store, self.opened, lambda _: sent.rows, [sent.shard], self.options, lambda _: None)

@@ -17,7 +17,7 @@ from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
 from alloykit.recipe.overrides import override
 from alloykit.recipe.problems import explain, listed
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.kinds import AnyTeacher
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 from alloykit.yaml_files import read_yaml
 
@@ -124,8 +124,8 @@ class ReportOptions(Block):
 class Recipe(Block):
     """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
 
-    teachers: list[TeacherSpec] = Field(min_length=1)
-    """The fine-tuned classifiers: folders or hub ids."""
+    teachers: list[AnyTeacher] = Field(min_length=1)
+    """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
     texts: TextsOriginOrGenerate
     """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
@@ -252,8 +252,8 @@ class TogetherRecipe(_LabelledTexts):
 class GenerateRecipe(Block):
     """`generate`: teachers and a language model in, texts for every class of every teacher out."""
 
-    teachers: list[TeacherSpec] = Field(min_length=1)
-    """The classifiers that steer the language model: folders or hub ids."""
+    teachers: list[AnyTeacher] = Field(min_length=1)
+    """The teachers that steer the language model: folders or hub ids of classifiers, or blocks of other kinds of teachers."""
     generation: GenerationOptions
     """How texts are written."""
     labels: LabelOptions = LabelOptions()

@@ -9,13 +9,47 @@ from typing import Any, Literal, TypedDict
 
 
 class TeacherDict(TypedDict, total=False):
-    """One entry of `teachers:`."""
+    """One entry of `teachers:` with a model of transformers."""
 
+    name: str | None
     model: str
     revision: str | None
     trust_remote_code: bool
-    name: str | None
     labels: dict[str, str] | None
+
+
+class AnswersDict(TypedDict, total=False):
+    """One entry of `teachers:` with stored answers."""
+
+    name: str | None
+    answers: str
+    labels: list[str] | None
+    values: Literal["probabilities", "logits"]
+    label: str | None
+    confidence: str | None
+    certainty: float | None
+    top: str | None
+    by: Literal["text", "row"]
+    text: str
+    text_pair: str | None
+
+
+class PythonDict(TypedDict, total=False):
+    """One entry of `teachers:` with a Python function."""
+
+    name: str | None
+    python: str
+    labels: list[str]
+    version: str
+
+
+class SklearnDict(TypedDict, total=False):
+    """One entry of `teachers:` with a classifier of scikit-learn."""
+
+    name: str | None
+    sklearn: str
+    labels: dict[str, str] | None
+    trusted: list[str]
 
 
 class StudentDict(TypedDict, total=False):

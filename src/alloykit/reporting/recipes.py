@@ -15,8 +15,11 @@ _PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
 def public_values(recipe: Recipe) -> dict[str, Any]:
     """The recipe as values for a public page: all defaults included, local paths without their folders."""
     values = recipe.model_dump(mode="json")
-    for teacher in values["teachers"]:
-        teacher["model"] = model_name(teacher["model"], teacher["revision"] is not None)
+    for spec, teacher in zip(recipe.teachers, values["teachers"], strict=True):
+        on_hub = spec.model_name is not None
+        teacher[spec.key] = (
+            model_name(spec.source, teacher["revision"] is not None) if on_hub else last_part(teacher[spec.key])
+        )
     for block in (values["student"], (values["generation"] or {}).get("language_model")):
         if block is not None:
             block["model"] = model_name(block["model"])

@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from alloykit.data import Texts
-from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
 from alloykit.processes import joined, launched
@@ -80,7 +79,7 @@ def _run(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )
         with tracking(recipe.training.report_to, run.folder, prepared.device) as tracker:
-            findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
+            findings = Findings.of_inputs(prepared, prepared.method.warnings(prepared.context))
             outputs = gather(prepared, run, cache)
             tracker.log({f"sweep/{name}/reads_per_second": speed for name, speed in outputs.speed.items()})
             fitted = fit(prepared, run, outputs)

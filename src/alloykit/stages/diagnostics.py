@@ -17,8 +17,6 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
-from alloykit.models.dropout import dropout_rates
-from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_files import TrainingRecord
@@ -65,17 +63,19 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     probabilities: list[list[Tensor]] = [[] for _ in prepared.infos]
     for rows in chunks(pool):
         for mine, teacher in zip(probabilities, rows.teachers, strict=True):
-            mine.append(teacher.probabilities())
+            p = teacher.probabilities()
+            mine.append(p if teacher.answered is None else p[teacher.answered])
     for i, info in enumerate(prepared.infos):
-        p = torch.cat(probabilities[i])
-        tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
+        p, tokenizer = torch.cat(probabilities[i]), info.load_tokenizer()
+        found[info.name] = health.output_statistics(p, source.pass_variance(info.name), info.labels)
+        found[info.name] |= {"unanswered": 1 - len(p) / max(1, len(pool)), "dropout": info.gives.dropout}
+        if tokenizer is None:
+            continue
         ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
         read = (store.identity(info.name, "teacher") or {}).get("max_length", prepared.recipe.training.max_length)
-        found[info.name] = {
-            **health.output_statistics(p, source.pass_variance(info.name), info.labels),
-            **health.tokenizer_statistics(ids, [text for part in pieces for text in part], tokenizer, read),
-            "dropout": max(dropout_rates(info.config), default=0.0),
-        }
+        found[info.name] |= health.tokenizer_statistics(
+            ids, [text for part in pieces for text in part], tokenizer, read
+        )
     return found
 
 

@@ -44,7 +44,7 @@ def evaluate_run_folder(
     if isinstance(origin, (str, Path)):
         origin = texts_options(origin, **columns)
     test = read(salted(origin, recipe), want_labels=True)
-    prepared = prepare(recipe, test)  # the training texts are not needed any more
+    prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
     state = fitted_state(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),

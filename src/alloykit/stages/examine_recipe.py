@@ -19,7 +19,9 @@ from alloykit.stages.finding import Finding
 from alloykit.stages.planning import plan_recipe
 from alloykit.stages.run_folder import check_run_folder
 from alloykit.stages.texts import origin_of, read, wants_labels
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info, unique_names
+from alloykit.teachers.hugging_face import HuggingFaceTeacher
+from alloykit.teachers.protocol import Reading, TeacherSpec
+from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
 SLOW = 60.0  # seconds of work below which nothing is called slow
@@ -61,15 +63,15 @@ def _teachers(recipe: Recipe) -> Iterator[Finding]:
 
 
 def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
-    info = read_teacher_info(spec, name)
+    info = spec.describe(name)
     wanted = recipe.training.max_length
-    teacher = Teacher.load(info, max_length=wanted, device=pick_device(recipe.device))
+    teacher = info.load(Reading(max_length=wanted, device=pick_device(recipe.device)))
+    labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
+    if not isinstance(teacher, HuggingFaceTeacher):
+        return Finding(f"teacher {name}", f"{labels}, {spec.key}: {short(spec.source)}")
     weights = teacher.fingerprint["weights"]
     parameters = sum(p.numel() for p in teacher.model.parameters())
-    found = (
-        f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''}), "
-        f"{parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
-    )
+    found = f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
     if teacher.max_length < wanted:
         hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. The limit is that of its model or tokenizer."
         return Finding(f"teacher {name}", found, "note", hint)

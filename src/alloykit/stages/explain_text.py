@@ -31,7 +31,7 @@ Origin = Literal["stored", "computed"]
 
 @dataclass(frozen=True)
 class TeacherAnswer:
-    """A teacher's probabilities of its own labels. `share`: how much of the target comes from it; None if the method does not say."""
+    """A teacher's probabilities of its own labels; empty if it has no answer to the text. `share`: how much of the target comes from it; None if the method does not say."""
 
     name: str
     probabilities: dict[str, float]
@@ -135,20 +135,12 @@ class TextExplainer:
         rows = source.rows([0])
         found = None if method is None else supervised(method, rows, self.context, 1)
         shares = None if found is None or found.teacher_weights is None else found.teacher_weights[0].tolist()
-        teachers = [
-            TeacherAnswer(
-                info.name,
-                dict(
-                    zip(
-                        [space.names[at] for at in space.index(i).tolist()],
-                        rows.teachers[i].probabilities()[0].tolist(),
-                        strict=True,
-                    )
-                ),
-                None if shares is None else shares[i],
-            )
-            for i, info in enumerate(self.prepared.infos)
-        ]
+        teachers = []
+        for i, (info, mine) in enumerate(zip(self.prepared.infos, rows.teachers, strict=True)):
+            names = [space.names[at] for at in space.index(i).tolist()]
+            told = mine.answered is None or bool(mine.answered[0])
+            answers = dict(zip(names, mine.probabilities()[0].tolist(), strict=True)) if told else {}
+            teachers.append(TeacherAnswer(info.name, answers, None if shares is None else shares[i]))
         if found is None:
             return Explanation(origin, teachers, None, None)
         target = dict(zip(space.names, found.targets[0].tolist(), strict=True))

@@ -7,7 +7,6 @@ from pathlib import Path
 from safetensors import SafetensorError
 from torch import Tensor
 
-from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.artifacts import read_tensors
 from alloykit.recipe.models import Recipe
@@ -41,10 +40,14 @@ def unfinished_run(folder: Path) -> AlloyError:
 
 def refuse_code(recipe: Recipe, path: Path) -> None:
     """AlloyError if a model of the run has its own code."""
-    specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
-    if recipe.student is not None:
-        specs["student"] = recipe.student
-    if trusted := [f"`{where}` ('{spec.model}')" for where, spec in specs.items() if spec.trust_remote_code]:
+    trusted = [
+        f"`teachers.{i}` ('{spec.source}')"
+        for i, spec in enumerate(recipe.teachers)
+        if spec.code is not None and spec.flag == "--trust-remote-code"
+    ]
+    if recipe.student is not None and recipe.student.trust_remote_code:
+        trusted.append(f"`student` ('{recipe.student.model}')")
+    if trusted:
         raise AlloyError(
             expected="a run whose models need no code of their own",
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",

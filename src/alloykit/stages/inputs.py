@@ -11,8 +11,8 @@ from alloykit.stages.prepare import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:
-    """Teacher's name → identity of the content of its files."""
-    return {info.name: model_identity(info.spec.model, info.revision) for info in prepared.infos}
+    """Teacher's name → what identifies its answers."""
+    return {info.name: info.identity() for info in prepared.infos}
 
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:

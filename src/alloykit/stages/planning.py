@@ -11,7 +11,7 @@ from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
-from alloykit.methods.protocol import Context
+from alloykit.methods.capabilities import remaining
 from alloykit.models.loading import load_config
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
@@ -61,7 +61,8 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
     for info, labels in zip(prepared.infos, space.teachers, strict=True):
         entry: dict[str, Any] = {
             "name": info.name,
-            "model": info.spec.model,
+            "model": info.spec.source,
+            "gives": info.gives.describe(),
             "labels": list(labels),
             "revision": info.revision,
             "reads": distinct * (1 + passes) if use_teachers else 0,
@@ -109,9 +110,18 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         else None,
         "seconds": seconds,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
-        "warnings": prepared.method.warnings(Context(space)),
+        "methods": _methods_that_remain(prepared),
+        "warnings": prepared.method.warnings(prepared.context),
         "output": recipe.output,
     }
+
+
+def _methods_that_remain(prepared: Prepared) -> list[str] | None:
+    """The methods for these teachers; None where they give everything, so that all methods are possible."""
+    gives = {info.name: info.gives for info in prepared.infos}
+    if all(g.model for g in gives.values()):
+        return None
+    return remaining(gives, prepared.context, has_labels=prepared.texts.has_labels)
 
 
 def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str, float]:
@@ -137,6 +147,11 @@ def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Bytes of arrays, ids, headers and receipts."""
     classes = [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS_BY_DEVICE[prepared.device])
-    widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
+    widths = [
+        i.gives.states.hidden_size
+        for i in prepared.infos
+        if i.gives.states
+        for _ in prepared.pooled_layers.get(i.name, ())
+    ]
     units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
     return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES

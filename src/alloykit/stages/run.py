@@ -9,10 +9,12 @@ from typing import Any, overload
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.stages.arguments import Teachers, teacher_entries
 from alloykit.stages.evaluate_folder import evaluate_run_folder
 from alloykit.stages.lock import locked
 from alloykit.stages.run_folder import RunFolder, folder_of
 from alloykit.stages.write_report import write_report
+from alloykit.teachers.trust import python_trusted
 
 
 class Run(RunFolder):
@@ -107,11 +109,16 @@ class Run(RunFolder):
         text_pair: str | None = None,
         cache: str | Path | None = None,
         trust_remote_code: bool = False,
+        trust_python: bool = False,
+        teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
         columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-        with locked(self.folder):
-            return evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+        held = teacher_entries(teachers)  # keeps them in memory
+        with locked(self.folder), python_trusted(trust_python):
+            found = evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+            del held
+            return found
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""

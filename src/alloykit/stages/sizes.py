@@ -10,13 +10,13 @@ import torch
 from alloykit.models.tokens import encode, pad
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.teachers.protocol import Reading
 
 TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
 def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
-    """By name, the student last: parameters, layers, width, and texts per second.
+    """By name, the student last, of models of transformers: parameters, layers, width, and texts per second.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """
@@ -24,8 +24,9 @@ def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
     shown = prepared.texts.table.take(at.numpy(), columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
-    for info in prepared.infos if prepared.method.needs.teachers else []:
-        teacher = Teacher.load(info, max_length=length, device=device)
+    models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []
+    for info in models:
+        teacher: Any = info.load(Reading(max_length=length, device=device))
         found[info.name] = _measure(teacher.model, teacher.tokenizer, teacher.max_length, shown)
     if run.has_student:
         student = prepared.predictor(run.student)

@@ -58,14 +58,14 @@ def updated_recipe(run: RunFolder, changes: Changes, output: Path) -> Recipe:
 
 
 def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
-    """Names of the teachers whose outputs can be used again: they have the same name and model, and were not replaced."""
-    old = {teacher.name: (teacher.model, teacher.revision) for teacher in before.teachers}
+    """Names of the teachers whose outputs can be used again: they have the same entry in the recipe, and were not replaced."""
+    old = {teacher.name: teacher.model_dump() for teacher in before.teachers}
     return [
         str(teacher.name)
         for teacher in after.teachers
         if teacher.name is not None
         and teacher.name not in changes.replace_teachers
-        and old.get(teacher.name) == (teacher.model, teacher.revision)
+        and old.get(teacher.name) == teacher.model_dump()
     ]
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from alloykit.models.compute_format import ComputeFormat
+from alloykit.teachers.protocol import Reading
 
 
 @dataclass(frozen=True)
@@ -23,3 +25,15 @@ class SweepOptions:
     compute_format: ComputeFormat = field(default_factory=ComputeFormat)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     engine: Callable[..., None] | None = None
+
+    def reading(self, *, folder: str | None = None, sampler: Any = None) -> Reading:
+        """How a teacher is loaded for this sweep."""
+        return Reading(
+            max_length=self.max_length,
+            device=self.device,
+            compute_format=self.compute_format,
+            tokens_per_batch=self.tokens_per_batch,
+            dropout=self.dropout,
+            sampler=sampler,
+            folder=folder,
+        )

@@ -137,14 +137,20 @@ class FewLabels:
 
 def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
     """Share of the labelled texts whose label is named by the teacher with the largest standardised energy."""
-    elsewhere = ~owners[anchors.view.energies.argmax(-1)]
+    elsewhere = ~owners[_answered_energies(anchors.view, -torch.inf).argmax(-1)]
     named = anchors.view.answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
     return float((named == anchors.labels).double().mean())
 
 
 def _features(view: View) -> Tensor:
     """[B, D + C + N]"""
-    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * view.energies], -1)
+    energies = _answered_energies(view, 0.0)
+    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * energies], -1)
+
+
+def _answered_energies(view: View, otherwise: float) -> Tensor:
+    """The energies, [B, N], with another number where a teacher has no answer to the text."""
+    return view.energies if view.answered is None else view.energies.masked_fill(~view.answered, otherwise)
 
 
 def _folds(labels: Tensor) -> Tensor:

@@ -13,15 +13,18 @@ from __future__ import annotations
 from torch import Tensor
 
 
-def teacher_weights(r: Tensor, owners: Tensor) -> Tensor:
-    """γ of Eq. 7. [B, N]"""
+def teacher_weights(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """γ of Eq. 7, over the teachers that have an answer (answered [B, N] bool; None: all). [B, N]"""
     held = owners.double()
-    return (r / held.sum(0)) @ held.T
+    if answered is None:
+        return (r / held.sum(0)) @ held.T
+    told = answered.double()
+    return told * ((r / (told @ held).clamp(min=1)) @ held.T)
 
 
-def shares(r: Tensor, owners: Tensor) -> Tensor:
+def shares(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
     """The share of the texts that goes to each of N teachers. [N]"""
-    return teacher_weights(r, owners).mean(0)
+    return teacher_weights(r, owners, answered).mean(0)
 
 
 def knows_label(r: Tensor, owners: Tensor) -> Tensor:

@@ -18,9 +18,10 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.routing import knows_label, teacher_weights
 
 
-def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tensor:
-    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]."""
+def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]; answered [n, N] bool: which texts count for which teacher."""
     known, found = knows_label(r, owners), []
+    known = known if answered is None else known * answered
     for i, p in enumerate(probabilities):
         chance = 1 / p.shape[-1]
         mean = (known[:, i] * p.double().amax(-1)).sum() / known[:, i].sum().clamp(min=1e-9)
@@ -28,10 +29,12 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tenso
     return torch.stack(found)
 
 
-def target(space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor) -> Tensor:
-    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b."""
+def target(
+    space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor, answered: Tensor | None = None
+) -> Tensor:
+    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b; answered [B, N] bool: who has an answer."""
     owners = space.has_label().to(r.device)
-    gamma, found = teacher_weights(r, owners), torch.zeros_like(r)
+    gamma, found = teacher_weights(r, owners, answered), torch.zeros_like(r)
     for i, p in enumerate(probabilities):
         known = r * owners[i]
         mass = known.sum(-1, keepdim=True)

@@ -5,6 +5,8 @@ Equation numbers are the paper's. Lines marked "ours" are decisions that the pap
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -42,6 +44,11 @@ class Muka(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         c, p = self.confidences(rows, context), self.target_probabilities(rows)
         w = self.teacher_weights(c)
+        if (
+            answered := rows.answered()
+        ) is not None:  # a teacher without an answer has no weight and contradicts nobody (ours)
+            some = answered | ~answered.any(-1, keepdim=True)
+            w, c = self.teacher_weights(c.masked_fill(~some, -torch.inf)), c * answered
         parts = [w[:, i, None] * context.space.scatter(i, p_i.double()) for i, p_i in enumerate(p)]
         targets = torch.stack(parts).sum(0)  # Eq. 11: T(x) = Σ_i w_i Pad_i(p_i)
         v = normalised(self.text_weights(c, p, context), targets, context, self.options.normalise)
@@ -93,10 +100,10 @@ class Muka(Method):
 
     def fit(self, pool: Source, context: Context) -> State:
         """What makes confidences comparable, and the mean weight of each group of labels."""
-        state = fit_confidences(pool, self.options)
+        state = fit_confidences(pool, context, self.options)
         if self.options.normalise == "group":
             plain = Muka(self.options.model_copy(update={"normalise": "none"}))
-            state |= fit_normalisation(pool, plain, Context(context.space, state))
+            state |= fit_normalisation(pool, plain, replace(context, state=state))
         return state
 
     def warnings(self, context: Context) -> list[str]:

@@ -123,12 +123,13 @@ class StrataNet(Method):
         """Targets with ĉ. The teachers' weights are computed without the clip, which would make ties."""
         last = self.log_odds(rows, context)[..., -1]
         clipped = last.clamp(-LIMIT, LIMIT)
-        shares = torch.softmax(clipped / self.options.sharpness, -1).float()
+        shares = rows.weighed(torch.softmax(clipped / self.options.sharpness, -1).float())
         padded = [
             context.space.scatter(i, t.probabilities(self.options.temperature)) for i, t in enumerate(rows.teachers)
         ]
         targets = (shares.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
-        return Supervision(targets, uniform_weights(targets), torch.softmax(last / self.options.sharpness, -1).float())
+        weights = rows.weighed(torch.softmax(last / self.options.sharpness, -1).float())
+        return Supervision(targets, uniform_weights(targets), weights)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         o, student, context = self.options, inputs.student, inputs.context

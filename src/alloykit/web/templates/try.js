@@ -69,7 +69,9 @@ function teachers(found, why) {
     : "This text is not one of the texts that the run learned from. The teachers have read it now.";
   part("teachers").replaceChildren(...found.answers.map((teacher) => {
     const figure = element("figure");
-    figure.append(element("figcaption", teacher.name), ...table(`Probabilities of teacher ${teacher.name}`, teacher.scores));
+    figure.append(element("figcaption", teacher.name), ...(teacher.scores.length
+      ? table(`Probabilities of teacher ${teacher.name}`, teacher.scores)
+      : [element("p", "This teacher has no answer to this text.")]));
     return figure;
   }));
   const shares = found.answers.filter((teacher) => teacher.share !== null);
