@@ -16,7 +16,7 @@ from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
 
 BEFORE = LabelSpace.union([["bug", "login", "refund"]])
-AFTER = LabelSpace.union([["refund", "late"], ["bug"]])
+AFTER = LabelSpace.union([["refund", "late"], ["bug", "late"]])
 
 
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert", "pooled"])
