@@ -157,7 +157,7 @@ def _suggest() -> list[str]:
     return [
         f"## {figures['labelled']} suggested labels",
         "",
-        f"A student of Alloy continues (`alloykit update`) with {figures['labelled']} labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. Last column: suggested "
+        f"A student of Alloy continues for {figures['epochs']} epochs (`alloykit update`) with {figures['labelled']} labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. Last column: suggested "
         "texts minus this way, in points, with the 95 % interval over the test texts.",
         "",
         *rows(["", "labelled texts", "seeds", "test texts", "accuracy", "gain of suggested texts"], body),

@@ -6,7 +6,7 @@ import math
 
 import torch
 
-from alloykit.evaluation.label_next import choose_texts, reason, shares, usefulness
+from alloykit.evaluation.label_next import choose_texts, equal_shares, reason, usefulness
 
 
 def test_usefulness_is_the_mean_of_two_margins_and_a_divergence() -> None:
@@ -24,9 +24,9 @@ def test_usefulness_is_the_mean_of_two_margins_and_a_divergence() -> None:
 
 
 def test_labels_share_the_texts_equally_as_far_as_they_have_any() -> None:
-    assert shares({0: 50, 1: 50, 2: 50}, 10) == {0: 4, 1: 3, 2: 3}
-    assert shares({0: 1, 1: 50, 2: 2}, 9) == {0: 1, 1: 6, 2: 2}
-    assert shares({0: 1, 1: 2}, 9) == {0: 1, 1: 2}
+    assert equal_shares({0: 50, 1: 50, 2: 50}, 10) == {0: 4, 1: 3, 2: 3}
+    assert equal_shares({0: 1, 1: 50, 2: 2}, 9) == {0: 1, 1: 6, 2: 2}
+    assert equal_shares({0: 1, 1: 2}, 9) == {0: 1, 1: 2}
 
 
 def test_one_text_of_each_kind_and_the_least_sure_one() -> None:

@@ -67,7 +67,7 @@ def choose_texts(score: Tensor, labels: Tensor, states: Tensor, n: int) -> list[
     by_label = {int(c): torch.nonzero(labels == c).squeeze(1).numpy() for c in sorted(set(labels.tolist()))}
     u, z = score.numpy(), torch.nn.functional.normalize(states.float(), dim=-1).numpy()
     chosen: list[int] = []
-    for label, share in shares({c: len(at) for c, at in by_label.items()}, n).items():
+    for label, share in equal_shares({c: len(at) for c, at in by_label.items()}, n).items():
         at = by_label[label]
         order = at[np.argsort(-u[at], kind="stable")]
         candidates = order[: max(math.ceil(UPPER * len(order)), min(len(order), PER_GROUP * share))]
@@ -75,7 +75,7 @@ def choose_texts(score: Tensor, labels: Tensor, states: Tensor, n: int) -> list[
     return sorted(chosen, key=lambda i: (-float(u[i]), i))
 
 
-def shares(available: dict[int, int], n: int) -> dict[int, int]:
+def equal_shares(available: dict[int, int], n: int) -> dict[int, int]:
     """How many texts each label gets: as equal as possible, at most what it has. available: label → number of its texts."""
     given = dict.fromkeys(available, 0)
     for _ in range(min(n, sum(available.values()))):

@@ -246,11 +246,15 @@ def lines(
     return Figure(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
 
 
-Share = tuple[float, Sequence[float] | None]  # with its interval
+ShareWithInterval = tuple[float, Sequence[float] | None]  # with its interval
 
 
 def two_shares(
-    name: str, rows: Mapping[str, tuple[Share, Share]], series: tuple[str, str], caption: str, xlabel: str
+    name: str,
+    rows: Mapping[str, tuple[ShareWithInterval, ShareWithInterval]],
+    series: tuple[str, str],
+    caption: str,
+    xlabel: str,
 ) -> Figure:
     """Two dots per label, with intervals where they are given: the first series above, the second below."""
     labels = list(rows)
@@ -270,7 +274,7 @@ def two_shares(
         axes.set_xlabel(xlabel)
         _legend(axes, 2, dots, series)
 
-    def cell(share: Share) -> str:
+    def cell(share: ShareWithInterval) -> str:
         return percent(share[0]) + (f" ({percent(share[1][0])} to {percent(share[1][1])})" if share[1] else "")
 
     cells = [[label, cell(a), cell(b)] for label, (a, b) in rows.items()]
