@@ -40,6 +40,7 @@ def write() -> None:
         *_students(taught, of_students),
         *_targets(read, of_targets),
         *few_labels(labelled),
+        *_suggest(),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]
@@ -144,6 +145,32 @@ def _teachers(cells: Cells) -> list[str]:
         if body
         else ["Not run yet.", ""]
     )
+
+
+def _suggest() -> list[str]:
+    """Empty until it was run."""
+    found = measured("alloy", "suggest")
+    if found is None:
+        return []
+    figures, body = found["figures"], []
+    for s in figures["settings"].values():
+        for way, accuracy in s["accuracy"].items():
+            gain = s["suggested_against"].get(way)
+            told = (
+                f"{100 * gain['difference']:+.1f} ({100 * gain['low']:+.1f} to {100 * gain['high']:+.1f})"
+                if gain
+                else ""
+            )
+            body.append([s["title"], way, s["seeds"], s["test_texts"], f"{100 * accuracy:.1f}", told])
+    return [
+        f"## {figures['labelled']} suggested labels",
+        "",
+        f"A student of Alloy continues for {figures['epochs']} epochs (`alloykit update`) with {figures['labelled']} labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. Last column: suggested "
+        "texts minus this way, in points, with the 95 % interval over the test texts.",
+        "",
+        *rows(["", "labelled texts", "seeds", "test texts", "accuracy", "gain of suggested texts"], body),
+        *ran(found),
+    ]
 
 
 def _cost() -> list[str]:

@@ -16,8 +16,11 @@ from safetensors.torch import load_file
 
 import alloykit
 from alloykit.data import load_texts
+from alloykit.stages import amalgamation, link_outputs
+from alloykit.stages.update_recipe import Changes, updated_recipe
+from alloykit.stages.update_run import next_folder
 
-QUICK = ("-o", "training.epochs=1")
+QUICK = ("-o", "training.epochs=0.2")
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +57,7 @@ def test_only_what_is_new_is_computed(run: Path, third: Path, more: Path, call: 
     assert files_of(run) == before, "the earlier run stays as it is"
     new = run.with_name("run-2")
     # 300 texts were read by two teachers. 60 are new (or fewer, if the pool has some of them), and one teacher is.
-    pool, added = (set(load_texts(run.parent / name if name == "x" else path).table["text"]) for name, path in (("a", _pool(run)), ("b", more)))  # fmt: skip
+    pool, added = (set(load_texts(path).table["text"]) for path in (_pool(run), more))
     fresh, all_texts = len(added - pool), len(added | pool)
     passes = 1 + 4
     tests = 40
@@ -105,7 +108,7 @@ def test_a_killed_update_goes_on_with_the_same_result(
 ) -> None:
     given: dict[str, Any] = {
         "replace_teachers": {"delivery": third},
-        "override": ["training.epochs=1", "evaluate=null"],
+        "override": ["training.epochs=0.2", "evaluate=null"],
     }
     whole = alloykit.update(run, output=tmp_path / "whole", **given)
     linked = [0]
@@ -115,8 +118,6 @@ def test_a_killed_update_goes_on_with_the_same_result(
         if linked[0] > 5:
             raise KeyboardInterrupt
         os.link(path, target)
-
-    from alloykit.stages import amalgamation, link_outputs
 
     with monkeypatch.context() as patch:
         patch.setattr(link_outputs.os, "link", killed)
@@ -137,19 +138,25 @@ def test_a_killed_update_goes_on_with_the_same_result(
     assert sum(row["old"] for row in found["labels"].values()) == found["texts"] == 300
 
 
-def test_labelled_texts_are_learned_and_later_files_are_added(run: Path, tmp_path: Path, call: Call) -> None:
-    rows = [(text, label, label, "0.5", "why") for text, label in toy.examples(20, seed=31)]
+def test_labelled_texts_are_learned(run: Path, tmp_path: Path, call: Call) -> None:
+    rows = [(text, label, label, "0.5", "why") for text, label in toy.examples(10, seed=31)]
     header = ("text", "label", "suggested", "probability", "why")
-    first = write_csv(tmp_path / "a.csv", [*rows[:10], ("not labelled", "", "refund", "0.5", "why")], header)
-    second = write_csv(tmp_path / "b.csv", rows[10:], header)
-    result = call("update", run, "--labelled", first, *QUICK)
+    path = write_csv(tmp_path / "a.csv", [*rows, ("not labelled", "", "refund", "0.5", "why")], header)
+    result = call("update", run, "--labelled", path, *QUICK, "-o", "evaluate=null")
     assert result.code == 0, result.err
     assert "1 missing label" in result.err
-    result = call("update", tmp_path / "run-2", "--labelled", second, *QUICK)
-    assert result.code == 0, result.err
-    block = alloykit.Run(tmp_path / "run-3").recipe.labelled
+    later = write_csv(tmp_path / "b.csv", rows[:4], header)
+    changes = Changes(labelled=(str(later), str(path)))
+    block = updated_recipe(alloykit.Run(tmp_path / "run-2"), changes, tmp_path / "run-3").labelled
     assert block is not None
-    assert len(load_texts(block.data, want_labels=True)) == 20  # type: ignore[arg-type]
+    with pytest.warns(alloykit.AlloyWarning, match="1 missing label"):
+        found = load_texts(block.data, want_labels=True)  # type: ignore[arg-type]
+    assert found.table["text"] == [row[0] for row in [*rows, *rows[:4], *rows]]
+
+
+def test_the_next_folder_counts() -> None:
+    names = {"runs/tickets": "runs/tickets-2", "runs/tickets-2": "runs/tickets-3", "a-9/b-19": "a-9/b-20"}
+    assert {name: str(next_folder(Path(name))) for name in names} == names
 
 
 BAD = {

@@ -16,10 +16,10 @@ from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
 
 BEFORE = LabelSpace.union([["bug", "login", "refund"]])
-AFTER = LabelSpace.union([["refund", "late"], ["bug"]])
+AFTER = LabelSpace.union([["refund", "late"], ["bug", "late"]])
 
 
-@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "modernbert", "pooled"])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "modernbert", "pooled"])
 def test_weights_are_copied_and_rows_go_by_name(kind: str, tmp_path: Path) -> None:
     folder = tiny.encoder(tmp_path / "encoder", "bert" if kind == "pooled" else kind)
     spec = StudentSpec(model=str(folder), layers=2, head="pooled" if kind == "pooled" else "plain")

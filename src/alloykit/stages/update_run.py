@@ -86,9 +86,9 @@ def update_run(
 
 def next_folder(folder: Path) -> Path:
     """The default folder of an update: runs/tickets-2 for runs/tickets, runs/tickets-3 for runs/tickets-2."""
-    name = folder.resolve().name
-    counted = re.fullmatch(r"(.+)-(\d{1,6})", name)
-    return folder.resolve().parent / (f"{counted[1]}-{int(counted[2]) + 1}" if counted else f"{name}-2")
+    named = folder if folder.name not in ("", "..") else folder.resolve()
+    counted = re.fullmatch(r"(.+)-(\d{1,6})", named.name)
+    return named.with_name(f"{counted[1]}-{int(counted[2]) + 1}" if counted else f"{named.name}-2")
 
 
 def compare_students(old: RunFolder, new: RunFolder) -> dict[str, Any]:
