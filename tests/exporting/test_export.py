@@ -93,7 +93,7 @@ def test_a_failed_export_leaves_the_earlier_one(model: Path, texts: Path, monkey
     place = alloykit.export(model, texts=texts)
     before = (place / "onnx" / "model.onnx").read_bytes()
     with monkeypatch.context() as patch, pytest.raises(RuntimeError):
-        patch.setattr(export_student, "card", lambda *_: (_ for _ in ()).throw(RuntimeError("stopped")))
+        patch.setattr(export_student, "export_card", lambda *_: (_ for _ in ()).throw(RuntimeError("stopped")))
         alloykit.export(model, texts=texts)
     assert [path.name for path in place.parent.iterdir()] == ["onnx"]
     assert (place / "onnx" / "model.onnx").read_bytes() == before

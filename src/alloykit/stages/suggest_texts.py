@@ -27,10 +27,10 @@ from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared, prepare
 from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.texts import read, salted
+from alloykit.training.dataset import Positions
 
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
 BATCH = 1_000
-_Positions: TypeAlias = "np.ndarray[Any, Any]"
 
 
 @dataclass(frozen=True)
@@ -84,8 +84,8 @@ def suggest_texts(
     return suggestions
 
 
-def _candidates(prepared: Prepared) -> _Positions:
-    """_Positions of different texts of the pool without a known label, a sample of at most LOOKED_AT, ascending."""
+def _candidates(prepared: Prepared) -> Positions:
+    """Positions of different texts of the pool without a known label, a sample of at most LOOKED_AT, ascending."""
     ids = prepared.texts.ids()
     first = RowIndex([ids]).find(ids) == np.arange(len(ids))
     block = prepared.recipe.labelled
@@ -99,7 +99,7 @@ def _candidates(prepared: Prepared) -> _Positions:
     return at
 
 
-def _student_reading(prepared: Prepared, run: RunFolder, at: _Positions) -> StudentReading:
+def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> StudentReading:
     student = prepared.predictor(run.student)
     if student.labels != prepared.space.names:
         raise AlloyError(
@@ -119,7 +119,7 @@ def _student_reading(prepared: Prepared, run: RunFolder, at: _Positions) -> Stud
     )
 
 
-def _targets(prepared: Prepared, run: RunFolder, at: _Positions, cache: str | Path | None) -> Tensor | None:
+def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Path | None) -> Tensor | None:
     """The method's targets of these texts, [n, C]; None for a method without a single target."""
     method = prepared.method
     if not method.single_target:
@@ -149,7 +149,7 @@ def _targets(prepared: Prepared, run: RunFolder, at: _Positions, cache: str | Pa
     return found
 
 
-def _with_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, at: _Positions) -> Source:
+def _with_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, at: Positions) -> Source:
     """With the encoder's states of the texts at these positions, if the method asks for states. The run's file has those of all texts."""
     found = with_text_states(prepared, source, texts, run.folder, "texts")
     return replace(found, states=found.states[at]) if isinstance(found, WithTextStates) else found
