@@ -342,7 +342,9 @@ def watch(
     fail_over: Annotated[
         float | None,
         typer.Option(
-            "--fail-over", metavar="X", help="End with 1 if a population stability index is above X, such as 0.25."
+            "--fail-over",
+            metavar="X",
+            help="End with 1 if a population stability index is above X, such as 0.25, and not by chance.",
         ),
     ] = None,
     trust: Trust = False,
