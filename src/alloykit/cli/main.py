@@ -313,7 +313,7 @@ def suggest(
     trust: Trust = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
-    """Write the texts whose labels would help most, as CSV to fill in. `update --labelled` learns from it."""
+    """Write the texts that student and teachers are least sure of, as CSV to fill in. `update --labelled` learns from it."""
     from alloykit.commands.suggest import suggest as job
 
     found = job(run, n, output=output, cache=cache, trust_remote_code=trust, overwrite=overwrite)
@@ -390,7 +390,9 @@ def watch(
     fail_over: Annotated[
         float | None,
         typer.Option(
-            "--fail-over", metavar="X", help="End with 1 if a population stability index is above X, such as 0.25."
+            "--fail-over",
+            metavar="X",
+            help="End with 1 if a population stability index is above X, such as 0.25, and not by chance.",
         ),
     ] = None,
     trust: Trust = False,

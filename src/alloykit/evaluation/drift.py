@@ -4,7 +4,9 @@
     KS  = max_v |P(v) − Q(v)|                                             Kolmogorov and Smirnov, P and Q the cumulative shares
 
 p are the shares of the pool and q those of the new texts, each count with ½ added, so that an empty bin has a share. For confidence and energy
-the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change.
+the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
+chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
+2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in twenty times.
 """
 
 from __future__ import annotations
@@ -59,28 +61,39 @@ class AnswerCounts:
 
 
 def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, Any]:
-    """The comparison as JSON-like values: `labels`, `confidence`, `energy`, `foreign` (None without that score), `psi` (the largest of all)
+    """The comparison as JSON-like values: `labels`, `confidence`, `energy`, `foreign` (None without that score), `psi` (see `largest_psi`)
     and `changed`, the labels whose share differs significantly, the largest difference first."""
     labels = _label_shares(pool.labels, new.labels, names)
     found: dict[str, Any] = {
         "texts": {"pool": pool.texts, "new": new.texts},
-        "labels": {"psi": psi(pool.labels, new.labels), "shares": labels},
+        "labels": {"psi": psi(pool.labels, new.labels), "chance": _chance(pool.labels, new.labels), "shares": labels},
         "confidence": _distribution(pool.confidence, new.confidence, 0.0, 1.0),
         "energy": _distribution(pool.energy, new.energy, pool.low, pool.high),
         "foreign": None,
     }
     if pool.foreign is not None and new.foreign is not None:
         found["foreign"] = _share(pool.foreign, pool.texts, new.foreign, new.texts)
-    found["psi"] = max(found[key]["psi"] for key in ("labels", "confidence", "energy"))
+    found["psi"] = largest_psi(found)
     changed = [name for name, row in labels.items() if row["p_holm"] < ALPHA]
     found["changed"] = sorted(changed, key=lambda name: -abs(labels[name]["difference"]))
     return found
+
+
+def largest_psi(found: Mapping[str, Any]) -> float:
+    """The largest of the three indices that are above their `chance`; 0 if none is."""
+    indices = (found[key] for key in ("labels", "confidence", "energy"))
+    return max((index["psi"] for index in indices if index["psi"] > index["chance"]), default=0.0)
 
 
 def psi(pool: Counts, new: Counts) -> float:
     """The population stability index of two counts over the same bins."""
     p, q = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (pool, new))
     return float(((q - p) * np.log(q / p)).sum())
+
+
+def _chance(pool: Counts, new: Counts) -> float:
+    """The 95 % quantile of the index of two counts with the same shares."""
+    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(0.95, max(len(pool) - 1, 1)))
 
 
 def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
@@ -125,6 +138,7 @@ def _distribution(pool: Counts, new: Counts, low: float, high: float) -> dict[st
     middles = low + (np.arange(len(pool)) + 0.5) * (high - low) / len(pool)
     return {
         "psi": psi(*coarse),
+        "chance": _chance(*coarse),
         "ks": distance,
         "ks_p": p,
         "mean": {"pool": float(middles @ pool / pool.sum()), "new": float(middles @ new / new.sum())},

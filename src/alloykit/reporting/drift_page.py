@@ -43,8 +43,8 @@ def summary_of_drift(found: Mapping[str, Any]) -> Verdict:
     status = "good" if largest < STABLE else "mixed" if largest <= CHANGED else "poor"
     words = {"good": "look like the pool", "mixed": "differ somewhat from the pool", "poor": "differ from the pool"}
     headline = (
-        f"The {texts['new']:,} new texts {words[status]}: population stability index {largest:.2f} "
-        f"(labels {found['labels']['psi']:.2f}, confidence {found['confidence']['psi']:.2f}, energy {found['energy']['psi']:.2f})."
+        f"The {texts['new']:,} new texts {words[status]}: population stability index {found['labels']['psi']:.2f} of the labels, "
+        f"{found['confidence']['psi']:.2f} of the confidence, {found['energy']['psi']:.2f} of the energy."
     )
     shares, changed = found["labels"]["shares"], found["changed"]
     points = [
@@ -56,6 +56,8 @@ def summary_of_drift(found: Mapping[str, Any]) -> Verdict:
         points.append(f"{len(changed) - SHOWN} more labels changed significantly.")
     if not changed:
         points.append("No label's share changed significantly.")
+    if any(found[key]["chance"] > STABLE for key in ("labels", "confidence", "energy")):
+        points.append("So few texts show large changes only: an index counts if chance does not explain it.")
     mean = found["confidence"]["mean"]
     points.append(f"Mean confidence: {percent(mean['pool'])} on the pool, {percent(mean['new'])} on the new texts.")
     if (foreign := found["foreign"]) is not None:

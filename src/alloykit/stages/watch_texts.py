@@ -11,7 +11,7 @@ from pydantic import TypeAdapter
 
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
-from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json
+from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
 from alloykit.files import write_json
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, log_line
@@ -62,7 +62,7 @@ def watch_texts(
     if pool.unseen is not None:
         unseen = drift(pool.unseen, new, student.labels)
         found |= {key: unseen[key] for key in ("confidence", "energy")}
-        found["psi"] = max(found[key]["psi"] for key in ("labels", "confidence", "energy"))
+        found["psi"] = largest_psi(found)
     unusable = {"duplicates": new_texts.duplicates, **new_texts.dropped}
     return found | {"unseen": pool.unseen is not None, "unused": unusable, "run": run.folder.resolve().name}
 
