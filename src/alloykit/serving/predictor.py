@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,20 +18,35 @@ from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
 from alloykit.models.export import temperature_of
 from alloykit.models.forward import Budget, forward_texts
+from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.tokens import encode, usable_length
 from alloykit.progress import bar
+from alloykit.serving.none_of_these_file import load_none_of_these
+from alloykit.stats.none_of_these import NoneOfThese
 
 TOKENS_PER_BATCH = 8192
+
+
+@dataclass(frozen=True)
+class Prediction:
+    """Answers to n texts, in their order. `probabilities`: [n, C] float32. `none_of_these`: [n] float64, the share of the pool's texts that are less
+    unusual (stats/none_of_these.py); None where it was not asked for."""
+
+    probabilities: Tensor
+    none_of_these: Tensor | None = None
 
 
 class Predictor:
     """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device."""
 
-    def __init__(self, model: Any, tokenizer: Any, max_length: int | None = None) -> None:
-        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder."""
-        self.model, self.tokenizer = model.eval(), tokenizer
+    def __init__(
+        self, model: Any, tokenizer: Any, max_length: int | None = None, folder: str | Path | None = None
+    ) -> None:
+        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder. folder:
+        where the model is from."""
+        self.model, self.tokenizer, self.folder = model.eval(), tokenizer, folder
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
@@ -52,7 +70,7 @@ class Predictor:
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
         model, tokenizer = load_classifier(ModelSpec(model=str(folder), trust_remote_code=trust_remote_code))
-        return cls(model.to(pick_device(device)), tokenizer, max_length)
+        return cls(model.to(pick_device(device)), tokenizer, max_length, folder)
 
     @property
     def device(self) -> torch.device:
@@ -72,6 +90,54 @@ class Predictor:
 
         pairs: the second text of each text, None for a text without one. name: in messages. AlloyError for values that are not texts.
         """
+        return self.predict(texts, pairs, name, calibrated=calibrated).probabilities
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        name: str = "student",
+        *,
+        calibrated: bool = True,
+        none_of_these: bool = False,
+    ) -> Prediction:
+        """The probabilities, and with `none_of_these` also how unusual every text is, from one pass. Arguments as for `probabilities`.
+        AlloyError for values that are not texts, and for a folder without none_of_these.safetensors if it is asked for."""
+        if not none_of_these:
+            return Prediction(self._forward(texts, pairs, name, calibrated))
+        fitted = self.fitted_none_of_these
+        found = self._forward(texts, pairs, name, calibrated, 1, lambda z: fitted.gaussians.distance(z).unsqueeze(-1))
+        return Prediction(found[:, :-1].contiguous(), fitted.share(found[:, -1]))
+
+    def with_states(
+        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student"
+    ) -> tuple[Tensor, Tensor | None]:
+        """The probabilities at temperature 1, [n, C], and what the classification head reads, [n, d], both float32. None for a
+        model whose head is not a linear layer."""
+        if not (width := HeadInput(self.model).width):
+            return self._forward(texts, pairs, name, calibrated=False), None
+        found = self._forward(texts, pairs, name, False, width, lambda z: z)
+        return found[:, : len(self.labels)].contiguous(), found[:, len(self.labels) :].contiguous()
+
+    @cached_property
+    def fitted_none_of_these(self) -> NoneOfThese:
+        """What was fitted on the pool. AlloyError if the classifier's folder has none, or a damaged one."""
+        if self.folder is None:
+            raise AlloyError(
+                expected="a classifier from a folder", got="one in memory", hint="Load it with Predictor.load(folder)."
+            )
+        return load_none_of_these(Path(self.folder), HeadInput(self.model).width)
+
+    def _forward(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None,
+        name: str,
+        calibrated: bool,
+        more: int = 0,
+        of_states: Callable[[Tensor], Tensor] | None = None,
+    ) -> Tensor:
+        """[n, C + more]: the probabilities, and `more` numbers that `of_states` computes on the CPU from what the head reads, [B, d]."""
         for argument, values in (("texts", texts), ("pairs", pairs)):
             check_strings(values, argument, none_allowed=argument == "pairs")
         if pairs is not None and len(pairs) != len(texts):
@@ -82,13 +148,16 @@ class Predictor:
         temperature = self.temperature if calibrated else 1.0
 
         def run(batch: dict[str, Tensor]) -> Tensor:
-            with self.lean:
-                probabilities: Tensor = (self.model(**batch).logits.float() / temperature).softmax(-1)[None]
-            return probabilities
+            with self.lean, HeadInput(self.model) if of_states else nullcontext() as head:
+                logits = self.model(**batch).logits
+            found: Tensor = (logits.float() / temperature).softmax(-1)
+            if head is not None and of_states is not None:
+                found = torch.cat([found, of_states(head.states(logits).cpu()).to(found)], -1)
+            return found[None]
 
         with bar(name, len(texts)) as advance:
             return forward_texts(
-                run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
+                run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels) + more,
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,
             )[0]  # fmt: skip
 
