@@ -49,6 +49,7 @@ TABLES = {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and perfect routing, on six pools",
         "students": "students of Alloy, its rivals and perfect routing",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
+        "none": "how well students tell texts that no teacher knows",
         "cost": "the time that Alloy adds to a run",
     },
     "significance": {

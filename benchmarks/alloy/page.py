@@ -8,6 +8,7 @@ from alloykit.files import write_atomic
 from benchmarks.alloy import details, overview, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
+from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import CHOICE, REPORTED
@@ -38,6 +39,7 @@ def write() -> None:
         *_short(of_students, of_targets),
         *_students(taught, of_students),
         *_targets(read, of_targets),
+        *none_section(NOTES),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]
