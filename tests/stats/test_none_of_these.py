@@ -59,7 +59,7 @@ def test_against_loops() -> None:
 
 def test_the_share_of_new_texts_of_the_same_kind_is_even() -> None:
     """The texts that are fitted would be too close: of new texts far more than 5 % would have a score of at least 0.95."""
-    states, predicted, _ = pool(n=900, d=40)
+    states, predicted, _ = pool(n=900, d=80)
     found = NoneOfThese.fit(states[:300], predicted[:300], torch.arange(300) % 3 == 0)
     naive = NoneOfThese.fit(states[:300], predicted[:300], torch.zeros(300, dtype=torch.bool))
     assert found is not None
