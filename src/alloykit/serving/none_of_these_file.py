@@ -7,7 +7,7 @@ from pathlib import Path
 import safetensors.torch
 
 from alloykit.errors import AlloyError
-from alloykit.files import replace_atomic
+from alloykit.files import file_errors, write_atomic
 from alloykit.stats.none_of_these import NoneOfThese
 
 FILE = "none_of_these.safetensors"
@@ -15,13 +15,17 @@ AGAIN = "Run the recipe again with `alloykit amalgamate` or `distill`: it writes
 
 
 def save_none_of_these(folder: Path, found: NoneOfThese | None) -> None:
-    """Write it into a classifier's folder in one atomic step. None removes an earlier one."""
+    """Write it into a classifier's folder in one atomic step. None removes an earlier one; an equal one stays as it is."""
     path = folder / FILE
     if found is None:
-        path.unlink(missing_ok=True)
+        with file_errors(path):
+            path.unlink(missing_ok=True)
         return
-    tensors = {name: tensor.contiguous() for name, tensor in found.state().items()}
-    replace_atomic(path, lambda temporary: safetensors.torch.save_file(tensors, temporary))
+    content = safetensors.torch.save({name: tensor.contiguous() for name, tensor in found.state().items()})
+    with file_errors(path):
+        is_there = path.is_file() and path.read_bytes() == content
+    if not is_there:
+        write_atomic(path, content)
 
 
 def load_none_of_these(folder: Path, width: int | None) -> NoneOfThese:
