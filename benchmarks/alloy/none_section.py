@@ -59,6 +59,6 @@ def _table(
         for kind in KINDS:
             row += [f"{np.mean([c['auroc'][name][kind] for c in cells]):.3f}" for name in scores]
         if shares:
-            row += [f"{np.mean([c['unusual'][name] for c in cells]):.1%}" for name in ("test", *KINDS)]
+            row += [f"{100 * np.mean([c['unusual'][name] for c in cells]):.1f} %" for name in ("test", *KINDS)]
         body.append(row)
     return rows(headings, body)

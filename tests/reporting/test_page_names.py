@@ -103,8 +103,8 @@ def test_texts_are_shown_only_on_request(runs: Runs) -> None:
         assert {text for text in runs.pool if text in metrics} == {*expected, *further}
         table = table_in(parse(whole), LEAST)
         assert [row[2] for row in rows(table)[1:] if len(row) > 2] == expected
-        table = table_in(parse(whole), "Most unusual texts")
-        assert [row[3] for row in rows(table)[1:] if len(row) > 3] == further
+        table_of_unusual = table_in(parse(whole), "Most unusual texts")
+        assert [row[3] for row in rows(table_of_unusual)[1:] if len(row) > 3] == further
         assert [row[0] for row in rows(table)[1:]] == [str(entry["row"]) for entry in least]
         assert ("show_texts: true" in said_under(parse(whole), LEAST)) != asked
         top_two = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]
