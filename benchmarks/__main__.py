@@ -50,6 +50,7 @@ TABLES = {
         "students": "students of Alloy, its rivals and perfect routing",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "suggest": "students that continue with 100 labelled texts: suggested ones, and random ones",
+        "none": "how well students tell texts that no teacher knows",
         "cost": "the time that Alloy adds to a run",
     },
     "significance": {

@@ -246,12 +246,15 @@ class Stages:
         return teach_recipe(parse(recipe, TeachRecipe))
 
     def _joined(self, name: str, parts: dict[str, Path]) -> Path:
+        """The parts in one file. Texts of a label that no teacher knows are left out."""
         target = self.folder / "texts" / f"{name}.parquet"
         if not target.exists():
             names = ["text", "text_pair"] if self.setting.pairs else ["text"]
             columns: dict[str, list[str | None]] = {name: [] for name in (*names, "label")}
             for dataset, path in parts.items():
                 table = read(path)
+                known = [n for n, y in enumerate(table["label"]) if y is None or self.setting.has_label(dataset, y)]
+                table = table.select(known)
                 for name in names:
                     columns[name] += table[name]
                 columns["label"] += [y and self.setting.union_name(dataset, y) for y in table["label"]]

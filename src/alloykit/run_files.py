@@ -129,6 +129,25 @@ class LeastCertain(TypedDict):
     text_pair: NotRequired[str | None]
 
 
+class UnusualText(TypedDict):
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
+    row: Count
+    label: Name
+    none_of_these: Share
+    text: NotRequired[str]
+    text_pair: NotRequired[str | None]
+
+
+class NoneOfTheseView(TypedDict):
+    """With how many texts of the pool new ones are compared, and its most unusual texts (stats/none_of_these.py)."""
+
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
+    threshold: Share
+    texts: Count
+    unseen: bool
+    most_unusual: list[UnusualText]
+
+
 class StudentView(TypedDict):
     """The student on the pool (evaluation/student_confidence.py)."""
 
@@ -139,6 +158,7 @@ class StudentView(TypedDict):
     same_as_supervision: NotRequired[Share | None]
     confidence: Histogram
     least_certain: list[LeastCertain]
+    none_of_these: NotRequired[NoneOfTheseView]
 
 
 class ModelSize(TypedDict):

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 import uvicorn
 
+from alloykit.serving.prediction import Prediction
 from alloykit.web.run_server import Server, listen
 from alloykit.web.serve_options import ServeOptions
 from alloykit.web.server_app import server_app
@@ -49,6 +50,13 @@ class Fake:
         if "poison" in texts:
             raise RuntimeError("cannot read this")
         return torch.tensor([[0.75, 0.25] if len(text) % 2 == 0 else [0.25, 0.75] for text in texts])
+
+    knows_unusual = True
+
+    def predict(self, texts: Any, pairs: Any = None, *, none_of_these: bool = False) -> Prediction:
+        """Texts of many words are unusual."""
+        unusual = torch.tensor([min(1.0, len(text.split()) / 8) for text in texts]) if none_of_these else None
+        return Prediction(self.probabilities(texts, pairs), unusual)
 
     def logits(self, texts: Any, pairs: Any = None) -> torch.Tensor:
         return self.probabilities(texts, pairs) * 10

@@ -465,6 +465,13 @@ def predict(
         str, typer.Argument(help="A file of texts, or - for standard input (one text per line).", metavar="TEXTS")
     ] = "-",
     every: Annotated[bool, typer.Option("--all", help="Print the probability of every label.")] = False,
+    none_of_these: Annotated[
+        bool,
+        typer.Option(
+            "--none-of-these",
+            help="Print how unusual each text is: the share of the pool's texts that are less unusual. From 0.95 on, ask whether any label fits.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
@@ -509,7 +516,7 @@ def predict(
     if output is not None:
         check_file(output)
     answers = job(
-        run, origin, all_probabilities=every, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx
+        run, origin, all_probabilities=every, none_of_these=none_of_these, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:

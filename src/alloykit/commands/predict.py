@@ -22,17 +22,19 @@ def predict(
     texts: str | Path | TextIO | Sequence[str],
     *,
     all_probabilities: bool = False,
+    none_of_these: bool = False,
     text: str = "text",
     text_pair: str | None = None,
     trust_remote_code: bool = False,
     onnx: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
+    """Yield {row, label, probability} per input row, with `probabilities` of all labels and `none_of_these` on request.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
-    the student's temperature. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if
-    it is there, with onnxruntime. AlloyError.
+    the student's temperature. none_of_these: the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether
+    any label fits. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if it is there,
+    with onnxruntime. AlloyError.
     """
     folder, origin = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
@@ -63,15 +65,17 @@ def predict(
         first, pairs = [lines[i] for i in rows], None
     if not first:
         raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
-    probabilities = classifier.probabilities(first, pairs, "prediction")
+    predicted = classifier.predict(first, pairs, "prediction", none_of_these=none_of_these)
     place = {row: n for n, row in enumerate(rows)}
     for row in range(total):
         if row not in place:
             yield {"row": row, "label": None, "probability": None, "error": "no usable text in this row"}
             continue
-        p = probabilities[place[row]]
+        p = predicted.probabilities[place[row]]
         best = int(p.argmax())
         answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
+        if predicted.none_of_these is not None:
+            answer["none_of_these"] = round(float(predicted.none_of_these[place[row]]), 6)
         if all_probabilities:
             answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
         yield answer

@@ -103,6 +103,7 @@ def card(
         "place": Markup(place),
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
+        "none_of_these": "none_of_these" in (metrics.get("student") or {}),
     }
     template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")
     return str(ModelCard(_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))

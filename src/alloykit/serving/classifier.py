@@ -7,19 +7,28 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from alloykit.serving.prediction import Prediction
+
 
 class Classifier(Protocol):
-    """A loaded classifier: `Predictor`, and any other class with the same methods.
-
-    A classifier may also have a method `none_of_these(texts, pairs)`: for each text, [n] float32, how likely it is that none of the labels fits.
-    """
+    """A loaded classifier: `Predictor`, and any other class with the same methods."""
 
     labels: tuple[str, ...]
     max_length: int
     tokenizer: Any
 
-    def probabilities(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Tensor:
-        """Calibrated probabilities, [n, C] float32 on the CPU."""
+    @property
+    def knows_unusual(self) -> bool:
+        """Whether `predict` can be asked for `none_of_these`."""
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        *,
+        none_of_these: bool = False,
+    ) -> Prediction:
+        """Calibrated probabilities, [n, C] float32 on the CPU, and on request how unusual each text is, from one pass."""
 
     def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Tensor:
         """What is computed before temperature and softmax, [n, C] float32 on the CPU."""

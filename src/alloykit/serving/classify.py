@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
-
-from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.tokens import encode
 from alloykit.serving.classifier import Classifier
+from alloykit.serving.prediction import Prediction
 
 
 @dataclass(frozen=True)
@@ -26,7 +24,7 @@ class Asked:
 @dataclass(frozen=True)
 class Answer:
     """`scores`: one per label, in the classifier's order. `truncated`: the classifier did not read the end of the text.
-    `none_of_these`: how likely it is that no label fits; None if the classifier does not say."""
+    `none_of_these`: the share of the pool's texts that are less unusual; None if the classifier does not say."""
 
     scores: list[float]
     truncated: bool
@@ -57,19 +55,23 @@ def _classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | E
         else Answer([], too_long)
         for one, too_long in zip(asked, cut, strict=True)
     ]
-    for raw, compute in ((False, classifier.probabilities), (True, classifier.logits)):
+    for raw in (False, True):
         at = [i for i, found in enumerate(results) if isinstance(found, Answer) and asked[i].raw == raw]
         if not at:
             continue
         texts, pairs = _columns([asked[i] for i in at])
-        scores = compute(texts, pairs)
-        if not bool(scores.isfinite().all()):
+        found = (
+            Prediction(classifier.logits(texts, pairs))
+            if raw
+            else classifier.predict(texts, pairs, none_of_these=classifier.knows_unusual)
+        )
+        if not bool(found.probabilities.isfinite().all()):
             raise AlloyError(
                 expected="finite scores", got="NaN or infinity", hint="The weights of the student are damaged."
             )
-        none = _none_of_these(classifier, texts, pairs)
-        for n, (i, row) in enumerate(zip(at, scores.tolist(), strict=True)):
-            results[i] = Answer(row, cut[i], None if none is None else float(none[n]))
+        unusual = found.none_of_these
+        for n, (i, row) in enumerate(zip(at, found.probabilities.tolist(), strict=True)):
+            results[i] = Answer(row, cut[i], None if unusual is None else float(unusual[n]))
     return results
 
 
@@ -83,8 +85,3 @@ def _columns(asked: Sequence[Asked]) -> tuple[list[str], list[str | None] | None
     """The texts, and their second texts; None if no text has one."""
     pairs = [one.pair for one in asked]
     return [one.text for one in asked], pairs if any(pair is not None for pair in pairs) else None
-
-
-def _none_of_these(classifier: Any, texts: list[str], pairs: list[str | None] | None) -> Tensor | None:
-    compute: Callable[..., Tensor] | None = getattr(classifier, "none_of_these", None)
-    return None if compute is None else compute(texts, pairs)

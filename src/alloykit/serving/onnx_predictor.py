@@ -18,6 +18,7 @@ from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED, encode
 from alloykit.progress import bar
 from alloykit.serving.onnx_session import onnx_session
+from alloykit.serving.prediction import Prediction
 from alloykit.serving.predictor import check_strings
 
 OnnxFormat = Literal["float32", "int8", "float16"]
@@ -94,6 +95,28 @@ class OnnxPredictor:
         """softmax(logits / T), [n, C] float32, in the order of the texts, as `Predictor.probabilities`. AlloyError for values that are not texts."""
         factor = 1.0 if calibrated else self.temperature
         return self._read(texts, pairs, name, lambda logits: (logits * factor).softmax(-1))
+
+    @property
+    def knows_unusual(self) -> bool:
+        """False: the graph gives no states, from which `none_of_these` is computed."""
+        return False
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        name: str = "student",
+        *,
+        none_of_these: bool = False,
+    ) -> Prediction:
+        """The probabilities, as `Predictor.predict`. AlloyError for `none_of_these`, which needs the student in PyTorch."""
+        if none_of_these:
+            raise AlloyError(
+                expected="the student in PyTorch, to say how unusual a text is",
+                got="the ONNX graph, which gives no states",
+                hint="Leave out --onnx or --none-of-these.",
+            )
+        return Prediction(self.probabilities(texts, pairs, name))
 
     def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
         """What the student computes before temperature and softmax, [n, C] float32. Arguments and AlloyError as in `probabilities`."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +17,14 @@ from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
 from alloykit.models.export import temperature_of
 from alloykit.models.forward import Budget, forward_texts
+from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.tokens import encode, usable_length
 from alloykit.progress import bar
+from alloykit.serving.none_of_these_file import FILE, load_none_of_these
+from alloykit.serving.prediction import Prediction
+from alloykit.stats.none_of_these import NoneOfThese
 
 TOKENS_PER_BATCH = 8192
 
@@ -27,9 +32,12 @@ TOKENS_PER_BATCH = 8192
 class Predictor:
     """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device."""
 
-    def __init__(self, model: Any, tokenizer: Any, max_length: int | None = None) -> None:
-        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder."""
-        self.model, self.tokenizer = model.eval(), tokenizer
+    def __init__(
+        self, model: Any, tokenizer: Any, max_length: int | None = None, folder: str | Path | None = None
+    ) -> None:
+        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder. folder:
+        where the model is from."""
+        self.model, self.tokenizer, self.folder = model.eval(), tokenizer, folder
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
@@ -53,12 +61,17 @@ class Predictor:
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
         model, tokenizer = load_classifier(ModelSpec(model=str(folder), trust_remote_code=trust_remote_code))
-        return cls(model.to(pick_device(device)), tokenizer, max_length)
+        return cls(model.to(pick_device(device)), tokenizer, max_length, folder)
 
     @property
     def device(self) -> torch.device:
         device: torch.device = self.model.device
         return device
+
+    @property
+    def knows_unusual(self) -> bool:
+        """Whether it can say how unusual a text is (`none_of_these`)."""
+        return self.folder is not None and (Path(self.folder) / FILE).is_file() and bool(HeadInput(self.model).width)
 
     def probabilities(
         self,
@@ -74,12 +87,53 @@ class Predictor:
 
         pairs: the second text of each text, None for a text without one. name: in messages. progress: show a bar. AlloyError for values that are not texts.
         """
-        temperature = self.temperature if calibrated else 1.0
-        return self._read(texts, pairs, name, lambda logits: (logits / temperature).softmax(-1), progress)
+        return self._read(texts, pairs, name, self._softmax(calibrated), progress=progress)
 
     def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
         """What the classifier computes before temperature and softmax, [n, C] float32 on the CPU. Arguments and AlloyError as in `probabilities`."""
         return self._read(texts, pairs, name, lambda logits: logits)
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        name: str = "student",
+        *,
+        calibrated: bool = True,
+        none_of_these: bool = False,
+    ) -> Prediction:
+        """The probabilities, and with `none_of_these` also how unusual every text is, from one pass. Arguments as for `probabilities`.
+        AlloyError for values that are not texts, and for a folder without none_of_these.safetensors if it is asked for."""
+        if not none_of_these:
+            return Prediction(self._read(texts, pairs, name, self._softmax(calibrated)))
+        fitted = self.fitted_none_of_these
+        found = self._read(
+            texts, pairs, name, self._softmax(calibrated), 1, lambda z: fitted.gaussians.distance(z).unsqueeze(-1)
+        )
+        return Prediction(found[:, :-1].contiguous(), fitted.share(found[:, -1]))
+
+    def with_states(
+        self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student"
+    ) -> tuple[Tensor, Tensor | None]:
+        """The probabilities at temperature 1, [n, C], and what the classification head reads, [n, d], both float32. None for a
+        model whose head is not a linear layer."""
+        if not (width := HeadInput(self.model).width):
+            return self._read(texts, pairs, name, self._softmax(False)), None
+        found = self._read(texts, pairs, name, self._softmax(False), width, lambda z: z)
+        return found[:, : len(self.labels)].contiguous(), found[:, len(self.labels) :].contiguous()
+
+    @cached_property
+    def fitted_none_of_these(self) -> NoneOfThese:
+        """What was fitted on the pool. AlloyError if the classifier's folder has none, or a damaged one."""
+        if self.folder is None:
+            raise AlloyError(
+                expected="a classifier from a folder", got="one in memory", hint="Load it with Predictor.load(folder)."
+            )
+        return load_none_of_these(Path(self.folder), HeadInput(self.model).width)
+
+    def _softmax(self, calibrated: bool) -> Callable[[Tensor], Tensor]:
+        temperature = self.temperature if calibrated else 1.0
+        return lambda logits: (logits / temperature).softmax(-1)
 
     def _read(
         self,
@@ -87,9 +141,11 @@ class Predictor:
         pairs: Sequence[str | None] | None,
         name: str,
         finish: Callable[[Tensor], Tensor],
+        more: int = 0,
+        of_states: Callable[[Tensor], Tensor] | None = None,
         progress: bool = True,
     ) -> Tensor:
-        """finish(logits) of every text. [n, C] float32 on the CPU."""
+        """[n, C + more] float32 on the CPU: finish(logits), and `more` numbers that `of_states` computes on the CPU from what the head reads, [B, d]."""
         for argument, values in (("texts", texts), ("pairs", pairs)):
             check_strings(values, argument, none_allowed=argument == "pairs")
         if pairs is not None and len(pairs) != len(texts):
@@ -99,12 +155,16 @@ class Predictor:
         encodings = encode(self.tokenizer, texts, pairs, self.max_length)
 
         def run(batch: dict[str, Tensor]) -> Tensor:
-            with self.lean:
-                return finish(self.model(**batch).logits.float())[None]
+            with self.lean, HeadInput(self.model) if of_states else nullcontext() as head:
+                logits = self.model(**batch).logits
+            found = finish(logits.float())
+            if head is not None and of_states is not None:
+                found = torch.cat([found, of_states(head.states(logits).cpu()).to(found)], -1)
+            return found[None]
 
         with bar(name, len(texts)) if progress else nullcontext(lambda n: None) as advance:
             return forward_texts(
-                run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels),
+                run, encodings, self.model, self.tokenizer, device=self.device, width=len(self.labels) + more,
                 budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,
             )[0]  # fmt: skip
 
