@@ -5,7 +5,7 @@
 
     c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool; Φ: the distribution function of the standard normal
 
-Teachers of any scale of logits and any number of labels are comparable. Logits are those of the pass without dropout.
+So teachers are comparable for any scale of their logits and any number of labels. The logits are those of the pass without dropout.
 """
 
 from __future__ import annotations
