@@ -33,7 +33,7 @@ class SweepBy:
             pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
             jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
             if not pending and not has_fingerprint(store, info, options):
-                jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
+                jobs.append(Job(info.name, (info, None), 0))  # the worker only compares the teacher with the store's record
         worker = _Maker(store.storage.url, replace(options, engine=None))
         for _ in self.engine.run(jobs, worker, "sweep", "reads"):
             pass
@@ -78,7 +78,7 @@ class _SweepWorker:
     def __call__(self, job: Job) -> None:
         info, sent = job.payload
         if self.name != info.name:
-            self.opened = None  # its memory is needed
+            self.opened = None  # frees the memory of the earlier teacher
             self.opened, self.name = open_teacher(self.store, info, self.options), info.name
         if sent is None:
             return

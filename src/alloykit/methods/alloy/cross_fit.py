@@ -8,8 +8,8 @@ The pool is split into two halves. s′(x) are the scores of x by the mixture th
 i*(x): the teacher that most probably knows x, by the mixture of all texts. hits: the share of texts for which the states alone choose, among the
 labels of i*(x), the label that i*(x) answers. chance: the same share if each teacher's most frequent answer were always chosen.
 
-In D dimensions a mixture is overconfident, because its assumptions are not exactly true. Eq. 9 chooses the temperature with which each half predicts
-the routing of the other half best. Eq. 10 tests the states on the labels of one teacher, because the teacher itself can tell these apart. States that
+In D dimensions a mixture is overconfident, because its assumptions are not exactly true. Eq. 9 chooses the temperature with which the
+mixture of the other half predicts i* best. Eq. 10 tests the states on the labels of one teacher, because the teacher itself can tell these apart. States that
 cannot tell these labels apart cannot tell teachers apart either.
 """
 
