@@ -1,4 +1,4 @@
-"""Classify texts of several clients in one batch. A text that cannot be answered does not fail the others."""
+"""Classify texts of several clients in one batch. If one text fails, the others still get their answers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class Asked:
 @dataclass(frozen=True)
 class Answer:
     """`scores`: one per label, in the classifier's order. `truncated`: the classifier did not read the end of the text.
-    `none_of_these`: how likely it is that no label fits; None if the classifier does not say."""
+    `none_of_these`: how likely it is that no label fits; None if the classifier cannot compute it."""
 
     scores: list[float]
     truncated: bool
@@ -38,7 +38,7 @@ class TooLong(Exception):
 
 
 def classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Exception]:
-    """For each text its answer, or the exception that says why there is none."""
+    """For each text its answer, or an exception with the reason why there is none."""
     try:
         return _classify(classifier, asked)
     except Exception as error:
