@@ -33,7 +33,9 @@ class SweepBy:
             pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
             jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
             if not pending and not has_fingerprint(store, info, options):
-                jobs.append(Job(info.name, (info, None), 0))  # the worker only compares the teacher with the store's record
+                jobs.append(
+                    Job(info.name, (info, None), 0)
+                )  # the worker only compares the teacher with the store's record
         worker = _Maker(store.storage.url, replace(options, engine=None))
         for _ in self.engine.run(jobs, worker, "sweep", "reads"):
             pass

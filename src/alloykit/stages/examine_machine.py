@@ -69,9 +69,13 @@ def _threads() -> Finding:
     threads = torch.get_num_threads()
     found = f"torch uses {threads} of {cores} cores"
     if threads < cores // 2:  # torch leaves the second threads of a core unused
-        return Finding("threads", found, "note", "More threads are faster on a CPU: unset OMP_NUM_THREADS, or set it higher.")
+        return Finding(
+            "threads", found, "note", "More threads are faster on a CPU: unset OMP_NUM_THREADS, or set it higher."
+        )
     if threads > cores:
-        return Finding("threads", found, "note", f"More threads than cores make a run slow: set OMP_NUM_THREADS={cores}.")
+        return Finding(
+            "threads", found, "note", f"More threads than cores make a run slow: set OMP_NUM_THREADS={cores}."
+        )
     return Finding("threads", found)
 
 

@@ -71,7 +71,9 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
         f"{parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
     )
     if teacher.max_length < wanted:
-        hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."
+        hint = (
+            f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."
+        )
         return Finding(f"teacher {name}", found, "note", hint)
     return Finding(f"teacher {name}", found)
 

@@ -109,7 +109,9 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
         pool = load_texts(given, **columns)
     elif recipe is None:
         raise AlloyError(
-            expected="texts to compare the answers on", got="a model folder, which has no recipe with texts", hint="Add --texts FILE."
+            expected="texts to compare the answers on",
+            got="a model folder, which has no recipe with texts",
+            hint="Add --texts FILE.",
         )
     else:
         try:

@@ -53,7 +53,9 @@ class Tracker(TrainerCallback):
                 with redirect_stdout(sys.stderr):  # standard output is for results
                     getattr(callback, event)(args, state, control, **kwargs)
             except Exception as error:  # of foreign libraries and servers
-                log_line(f"warning: tracker {name} failed, and nothing more is sent to it: {type(error).__name__}: {error}")
+                log_line(
+                    f"warning: tracker {name} failed, and nothing more is sent to it: {type(error).__name__}: {error}"
+                )
                 del self._callbacks[name]
 
 

@@ -77,7 +77,11 @@ class Guard:
             raise Refused("Model is overloaded", "Overloaded")
         headers = dict(scope["headers"])
         if self.hosts is not None and (host := host_of(headers.get(b"host", b""))) not in self.hosts:
-            raise Refused(f"this server does not answer requests for the host {ascii(host)[:100]}; `--allowed-hosts` allows it", "Validation", 421)
+            raise Refused(
+                f"this server does not answer requests for the host {ascii(host)[:100]}; `--allowed-hosts` allows it",
+                "Validation",
+                421,
+            )
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.options.body:
             raise self._too_large()

@@ -22,15 +22,23 @@ class ServerMetrics:
             "alloykit_requests", "Answered requests, errors included.", ["route", "status"], registry=made
         )
         self.latency = Histogram(
-            "alloykit_request_seconds", "Seconds from a request to its answer.", ["route"], buckets=SECONDS, registry=made
+            "alloykit_request_seconds",
+            "Seconds from a request to its answer.",
+            ["route"],
+            buckets=SECONDS,
+            registry=made,
         )
         self.active = Gauge("alloykit_active_requests", "Requests that have no answer yet.", registry=made)
         self.texts = Counter("alloykit_texts", "Texts that were classified.", registry=made)
-        self.truncated = Counter("alloykit_truncated_texts", "Texts that were cut because they had too many tokens.", registry=made)
+        self.truncated = Counter(
+            "alloykit_truncated_texts", "Texts that were cut because they had too many tokens.", registry=made
+        )
         self.batches = Histogram(
             "alloykit_batch_texts", "Texts that the student read at once.", buckets=TEXTS, registry=made
         )
-        self.batch_seconds = Histogram("alloykit_batch_seconds", "Seconds that the student needed for a batch.", buckets=SECONDS, registry=made)
+        self.batch_seconds = Histogram(
+            "alloykit_batch_seconds", "Seconds that the student needed for a batch.", buckets=SECONDS, registry=made
+        )
         self.queue = Gauge("alloykit_queue_texts", "Texts in the queue.", registry=made)
         ProcessCollector(registry=made)
 
