@@ -1,7 +1,7 @@
 """Several processes for one command, as `torchrun` and `accelerate launch` start them.
 
-Process 0 does everything except training alone: it writes and speaks, and tells the others when training begins and when all is done.
-The launcher's environment variables say which process this is. Without them there is one process, and nothing here does anything.
+All processes train. Process 0 does everything else: it writes files, prints, and tells the others when training begins and when the command ends.
+The launcher's environment variables say which process this is. Without them there is one process, and nothing in this file has an effect.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from alloykit.errors import AlloyError
 from alloykit.terminal import echo_error
 
 T = TypeVar("T")
-JOINING = timedelta(minutes=10)  # for all processes to start
-WAITING = timedelta(minutes=30)  # for each other in training: the slowest reads and tokenises the texts meanwhile
+JOINING = timedelta(minutes=10)  # until all processes have started
+WAITING = timedelta(minutes=30)  # for each other in training: a slow process may still read and tokenise the texts
 ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
@@ -31,7 +31,7 @@ _telling = threading.Lock()
 
 
 class OtherProcessEnded(AlloyError):
-    """Another process of the same command has failed or was killed. `told`: it has said itself why."""
+    """Another process of the same command has failed or was killed. `told`: it has printed the reason itself."""
 
     told = False
 
@@ -51,7 +51,7 @@ class ProcessGroup:
         self.store.set(stage, value)
 
     def wait(self, stage: str) -> str:
-        """The others: wait until process 0 tells of a stage, however long that takes. OtherProcessEnded if it fails instead."""
+        """The others: wait without a time limit until process 0 tells that a stage begins. OtherProcessEnded if process 0 fails."""
         from torch.distributed import DistStoreError
 
         while True:
@@ -80,22 +80,22 @@ def launched() -> tuple[int, int]:
 
 
 def group() -> ProcessGroup | None:
-    """The group that this process has joined; None where it works alone."""
+    """The group that this process has joined; None without a launcher."""
     return _group
 
 
 def count() -> int:
-    """How many processes train together; 1 where this one works alone."""
+    """How many processes train together; 1 without a launcher."""
     return 1 if _group is None else _group.count
 
 
 def is_first() -> bool:
-    """Whether this process writes and speaks. True where it works alone."""
+    """Whether this process writes files and prints. True without a launcher."""
     return _group is None or _group.is_first
 
 
 def speaks() -> bool:
-    """Whether this process prints: process 0, and later ones once process 0 has told them that training begins."""
+    """Whether this process prints: process 0 always, the others once training has begun."""
     return launched()[0] == 0 or _speaking
 
 
@@ -103,7 +103,7 @@ _speaking = False
 
 
 def reports_loss() -> bool:
-    """Whether this is the process that says that another one was lost: process 0, or process 1 if that is the lost one."""
+    """Whether this process reports that another one was lost: process 0 does, or process 1 if process 0 was lost."""
     rank = launched()[0]
     return rank == 0 or (rank == 1 and _first_is_gone())
 
@@ -124,9 +124,9 @@ _first = ("", 0)  # host and process number of process 0
 
 @contextmanager
 def joined(device: str) -> Iterator[ProcessGroup | None]:
-    """Be one of the launched processes while the block runs; None if there is one alone. device: the recipe's.
+    """Join the group of the launched processes while the block runs. Yields None without a launcher. device: the recipe's.
 
-    If process 0 leaves with an error, the others get an OtherProcessEnded. If any process is killed, the others end within seconds.
+    If process 0 leaves the block with an error, the others get an OtherProcessEnded. If any process is killed, the others end within seconds.
     """
     global _group, _joined, _first
     rank, processes = launched()
@@ -139,7 +139,7 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
     from torch.distributed.rendezvous import rendezvous
 
     on_gpu = device in ("auto", "cuda") and torch.cuda.is_available()
-    if on_gpu:  # "cuda" then means this process's own
+    if on_gpu:  # "cuda" then means the GPU of this process
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     _joined += 1
     try:
@@ -179,18 +179,18 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
 
 
 def training_begins() -> None:
-    """From here on, this process speaks for itself."""
+    """From here on, this process prints its own messages."""
     global _speaking
     _speaking = True
 
 
 def barrier() -> None:
-    """Wait for all processes. Does nothing where this one works alone."""
+    """Wait for all processes. Does nothing without a launcher."""
     from_first(None)
 
 
 def from_first(value: T) -> T:
-    """Process 0's value, in every process. The value itself where this process works alone."""
+    """Process 0's value, in every process. The value itself without a launcher."""
     if _group is None:
         return value
     import torch
@@ -202,7 +202,7 @@ def from_first(value: T) -> T:
 
 
 def gathered(value: T) -> list[T]:
-    """The values of all processes, by rank. [value] where this process works alone."""
+    """The values of all processes, by rank. [value] without a launcher."""
     if _group is None:
         return [value]
     import torch.distributed as dist
@@ -214,7 +214,7 @@ def gathered(value: T) -> list[T]:
 
 @contextmanager
 def losses_named() -> Iterator[None]:
-    """Errors of the connection between the processes, inside, become OtherProcessEnded."""
+    """Errors of the connection between the processes in this block become OtherProcessEnded."""
     try:
         yield
     except RuntimeError as error:
@@ -232,7 +232,7 @@ def _is_of_connection(error: RuntimeError) -> bool:
 
 def _ended(processes: int) -> OtherProcessEnded:
     return OtherProcessEnded(
-        expected=f"all {processes} processes of this command to stay until its end",
+        expected=f"all {processes} processes of this command to run until its end",
         got="one that ended early",
         hint="If it failed, its message says why. Run the same command again: finished parts are kept.",
     )
@@ -240,9 +240,9 @@ def _ended(processes: int) -> OtherProcessEnded:
 
 @contextmanager
 def _ends_at_once() -> Iterator[None]:
-    """End at once at SIGTERM, which a launcher sends when another process has ended, with a message of process 0.
+    """End this process at once at SIGTERM, which a launcher sends when another process has ended. Process 0 prints a message.
 
-    Python would run its handler only after the call of a library that waits for the other process, so a thread waits for the signal.
+    A library call may wait for the other process, and Python runs signal handlers only after such a call. So a thread waits for the signal.
     """
     if threading.current_thread() is not threading.main_thread():
         yield

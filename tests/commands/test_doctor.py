@@ -112,7 +112,7 @@ def test_a_full_disk_and_a_folder_without_rights(tmp_path: Path, monkeypatch: py
     }
     assert (checks["a"].level, checks["b"].level) == ("note", "error")
     assert "0.5 GB free" in checks["a"].found
-    assert "about 2.0 GB are wanted" in checks["a"].found
+    assert "about 2.0 GB are needed" in checks["a"].found
 
 
 def test_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

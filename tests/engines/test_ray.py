@@ -53,7 +53,7 @@ def test_a_killed_worker_costs_only_its_units(tmp_path: Path, capsys: pytest.Cap
 
 def test_a_job_that_ends_every_worker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("alloykit.engines.ray.LOST", 2)
-    with pytest.raises(AlloyError, match=r"2 that ended, at one and the same job"):
+    with pytest.raises(AlloyError, match=r"2 workers that ended at the same job"):
         list(RayEngine(OPTIONS).run(jobs()[3:4], partial(Killed, tmp_path, True), "work", "jobs"))
 
 

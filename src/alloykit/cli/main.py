@@ -72,7 +72,7 @@ def options(
         raise AlloyError(
             expected=f"one process for `alloykit {context.invoked_subcommand}`",
             got=f"{processes}, from `torchrun` or `accelerate launch`",
-            hint=f"Several processes are for {' and '.join(f'`{name}`' for name in TRAIN_TOGETHER)}. Start this command alone.",
+            hint=f"Only {' and '.join(f'`{name}`' for name in TRAIN_TOGETHER)} can use several processes. Start this command without the launcher.",
         )
 
 
@@ -86,7 +86,7 @@ def command(function: Callable[..., None]) -> Callable[..., None]:
 def demo(
     output: Annotated[Path, typer.Option(metavar="FOLDER", help="Folder of the run.")] = Path("runs/demo"),
 ) -> None:
-    """Run the built-in example: three teams' classifiers become one. It needs no network and no data."""
+    """Run the built-in example: three teams' classifiers become one. It needs no network, and no data of yours."""
     from alloykit.demo.run import demo as run
 
     run(output)
@@ -104,12 +104,12 @@ def init(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="The method; `alloykit methods` lists them. Default: that of a recipe without `method:`.",
+            help="The method; `alloykit methods` lists them. Default: alloy.",
         ),
     ] = None,
-    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
+    overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace a file that exists.")] = False,
 ) -> None:
-    """Write a first recipe for your teachers and texts, with comments. Loads no weights."""
+    """Write a first recipe for your teachers and texts, with comments. It loads no model weights."""
     from alloykit.commands.init import init as job
 
     terminal.echo(f"recipe: {job(teacher, texts, output=output, method=method, overwrite=overwrite)}")
@@ -163,7 +163,7 @@ def teach(
         bool, typer.Option("--together", help="Fine-tune several encoders (`models:`) at once, under one shared head.")
     ] = False,
 ) -> None:
-    """Fine-tune a teacher on labelled texts, of all labels or of some."""
+    """Fine-tune a teacher on labelled texts, with all labels or some of them."""
     from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
 
     if together:
@@ -197,12 +197,13 @@ def sweep(
     part: Annotated[
         str,
         typer.Option(
-            metavar="I/N", help="Compute only one of N parts, such as 1/4, to spread the work over several machines."
+            metavar="I/N",
+            help="Compute only one of N parts, such as 1/4. Use it to share the work among several machines.",
         ),
     ] = "1/1",
     trust_python: TrustPython = False,
 ) -> None:
-    """Compute only the teachers' outputs, and keep them for later runs."""
+    """Compute only the teachers' outputs, and store them for later runs."""
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.sweeping import sweep_recipe
     from alloykit.teachers.trust import python_trusted
@@ -219,7 +220,7 @@ def plan(
     trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check a recipe and show what it would run: labels, passes, disk space, time. Writes nothing."""
+    """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
     from alloykit.cli.listings import plan_lines
     from alloykit.recipe.models import Recipe, read_recipe
     from alloykit.stages.planning import plan_recipe
@@ -236,7 +237,7 @@ def plan(
 @command
 def doctor(
     recipe: Annotated[
-        Path | None, typer.Argument(help="A recipe: a YAML file. Without it, only the machine is looked at.")
+        Path | None, typer.Argument(help="A recipe: a YAML file. Without it, only the machine is checked.")
     ] = None,
     override: Overrides = None,
     cache: Cache = None,
@@ -244,7 +245,7 @@ def doctor(
     trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
-    """Look at this machine, the teachers and the texts, and say what to do. Ends with 2 if the recipe cannot run. Writes nothing."""
+    """Check this machine, and the teachers and texts of a recipe. It says what to do about problems, and writes nothing. The exit code is 2 if the recipe cannot run."""
     from alloykit.cli.listings import doctor_lines
     from alloykit.stages.examine import examine
     from alloykit.teachers.trust import python_trusted
@@ -417,7 +418,7 @@ def push(
     run: Annotated[Path, typer.Argument(help="A run folder.", metavar="RUN")],
     repository: Annotated[str, typer.Argument(help="The repository on the hub: owner/name.", metavar="OWNER/NAME")],
     private: Annotated[
-        bool, typer.Option("--private", help="Create a private repository. An existing public one is refused.")
+        bool, typer.Option("--private", help="Create a private repository. If a public one exists, it is an error.")
     ] = False,
     branch: Annotated[
         str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
@@ -425,7 +426,9 @@ def push(
     licence: Annotated[
         str | None,
         typer.Option(
-            "--license", metavar="ID", help="The model's licence. Default: the one that all teachers' cards state."
+            "--license",
+            metavar="ID",
+            help="The model's licence. Default: the licence in the teachers' cards, if all state the same one.",
         ),
     ] = None,
     language: Annotated[
@@ -433,18 +436,22 @@ def push(
         typer.Option(
             "--language",
             metavar="CODE",
-            help="A language of the texts, such as en. You can repeat it. Default: those that the teachers' cards state.",
+            help="A language of the texts, such as en. You can repeat it. Default: the languages in the teachers' cards, if every card states one.",
         ),
     ] = None,
     with_cache: Annotated[
-        bool, typer.Option("--with-cache", help="Also upload the teachers' outputs, for others who train on the texts.")
+        bool,
+        typer.Option(
+            "--with-cache",
+            help="Also upload the teachers' outputs. Others can then train students without the teachers.",
+        ),
     ] = False,
     with_texts: Annotated[
         bool, typer.Option("--with-texts", help="Also upload the texts. Make sure that you may publish them.")
     ] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list the files that would be uploaded.")] = False,
 ) -> None:
-    """Upload the student, its card, and its ONNX files if there are any, to the hub."""
+    """Upload the student, its model card, and its ONNX files (if it has any) to the hub."""
     from alloykit.commands.push import push as job
 
     found = job(
@@ -479,14 +486,16 @@ def predict(
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Write one Parquet file here for each file of texts, in a stream. The same command again goes on where it stopped.",
+            help="For large files: write one Parquet file of answers here for each file of texts. If you run the command again, it goes on where it stopped.",
         ),
     ] = None,
     engine: EngineName = None,
     text: TextColumn = "text",
     text_pair: PairColumn = None,
     trust: Trust = False,
-    onnx: Annotated[bool, typer.Option("--onnx", help="Use the ONNX graph that `export` wrote.")] = False,
+    onnx: Annotated[
+        bool, typer.Option("--onnx", help="Use the ONNX file that `alloykit export RUN --onnx` wrote.")
+    ] = False,
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
     if to is not None:
@@ -505,7 +514,9 @@ def predict(
         terminal.echo(f"answers: {len(written)} files in {to}")
         return
     if engine is not None:
-        raise AlloyError(expected="--to FOLDER with --engine", got="none", hint="Only files are shared among workers.")
+        raise AlloyError(
+            expected="--to FOLDER with --engine", got="none", hint="Workers can share only the files of --to."
+        )
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.stages.output_folder import check_file
@@ -531,13 +542,14 @@ def export(
     run: Folder,
     onnx: Annotated[bool, typer.Option("--onnx", help="Write the student as ONNX.")] = False,
     int8: Annotated[
-        bool, typer.Option("--int8", help="Add a graph in 8-bit integers, calibrated on the texts.")
+        bool, typer.Option("--int8", help="Also write a graph in 8-bit integers, calibrated on the texts.")
     ] = False,
-    fp16: Annotated[bool, typer.Option("--fp16", help="Add a graph in float16, for GPUs and browsers.")] = False,
+    fp16: Annotated[bool, typer.Option("--fp16", help="Also write a graph in float16, for GPUs and browsers.")] = False,
     texts: Annotated[
         str | None,
         typer.Option(
-            metavar="FILE", help="Texts to calibrate and to compare the answers on. Default: those of the run's recipe."
+            metavar="FILE",
+            help="Texts for the calibration and for the comparison with PyTorch. Default: those of the run's recipe.",
         ),
     ] = None,
     output: Annotated[
@@ -546,7 +558,7 @@ def export(
     text: TextColumn = "text",
     text_pair: PairColumn = None,
 ) -> None:
-    """Write the student as ONNX for other runtimes, and compare its answers with PyTorch's."""
+    """Write the student as ONNX for other runtimes, and compare its answers with those of PyTorch."""
     from alloykit.commands.export import export as job
 
     if not onnx:
@@ -559,51 +571,53 @@ def export(
 def serve(
     run: Folder,
     onnx: Annotated[
-        bool, typer.Option("--onnx", help="Use the ONNX file that `alloykit export RUN --onnx` made.")
+        bool, typer.Option("--onnx", help="Use the ONNX file that `alloykit export RUN --onnx` wrote.")
     ] = False,
     host: Annotated[
         str,
         typer.Option(
             metavar="ADDRESS",
-            help="Where to listen. 127.0.0.1: this machine alone. 0.0.0.0: everybody who reaches the port, without password and encryption.",
+            help="The address to listen on. 127.0.0.1: only this machine can use the server. 0.0.0.0: everybody who can reach the port, without password and encryption.",
         ),
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="The port; 0: a free one, which is printed.")] = 8000,
-    batch: Annotated[int, typer.Option(metavar="N", help="Texts that the student reads at once.")] = 32,
+    port: Annotated[int, typer.Option(metavar="N", help="The port. 0: a free port, which is printed.")] = 8000,
+    batch: Annotated[int, typer.Option(metavar="N", help="The largest number of texts in a batch.")] = 32,
     wait_ms: Annotated[
         float, typer.Option(metavar="MS", help="How long the first text of a batch waits for others, in milliseconds.")
     ] = 2.0,
     queue: Annotated[
         int,
-        typer.Option(metavar="N", help="Texts that may wait. A request for which there is no place gets status 503."),
+        typer.Option(
+            metavar="N", help="The largest number of waiting texts. If the queue is full, a request gets status 503."
+        ),
     ] = 512,
-    texts_per_request: Annotated[int, typer.Option(metavar="N", help="Texts that one request may have.")] = 32,
-    characters: Annotated[int, typer.Option(metavar="N", help="Characters that one text may have.")] = 20_000,
+    texts_per_request: Annotated[int, typer.Option(metavar="N", help="The largest number of texts in a request.")] = 32,
+    characters: Annotated[int, typer.Option(metavar="N", help="The largest number of characters in a text.")] = 20_000,
     timeout: Annotated[
-        float, typer.Option(metavar="S", help="Seconds after which a request is given up, with status 503.")
+        float, typer.Option(metavar="S", help="Seconds after which a request without an answer gets status 503.")
     ] = 30.0,
     threads: Annotated[
         int | None, typer.Option(metavar="N", help="Threads of the computation. Default: as many as torch chooses.")
     ] = None,
     truncate: Annotated[
-        bool, typer.Option(help="Whether long texts are cut if a request does not say. If not, they are errors.")
+        bool, typer.Option(help="Cut long texts, or answer them with an error. A request can choose with `truncate`.")
     ] = True,
     allowed_hosts: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="A further name by which a server on 127.0.0.1 may be called, for a proxy. You can repeat it.",
+            help="Another host name that requests to a server on 127.0.0.1 may use, for a proxy. You can repeat it.",
         ),
     ] = None,
     teachers: Annotated[
         bool,
-        typer.Option("--teachers", help="Keep the teachers in memory, so that the page can ask them about any text."),
+        typer.Option("--teachers", help="Keep the teachers in memory. The page then shows their answers to any text."),
     ] = False,
     cache: Cache = None,
     trust: Trust = False,
     trust_python: TrustPython = False,
 ) -> None:
-    """Serve a student over HTTP: /predict as in text-embeddings-inference, and a page to try it."""
+    """Serve a student over HTTP, with /predict as in text-embeddings-inference, and with a page to try it."""
     from alloykit.commands.serve import serve as job
 
     job(
@@ -646,7 +660,7 @@ def schema(
     kind: Annotated[
         RecipeKind,
         typer.Argument(
-            help="The command whose recipe it is: amalgamate, distill, teach, together (for `teach --together`) or generate.",
+            help="The kind of recipe, by its command: amalgamate, distill, teach, together (for `teach --together`) or generate.",
             metavar="KIND",
         ),
     ] = RecipeKind.amalgamate,
@@ -658,7 +672,7 @@ def schema(
 
 
 def _show(run: Any) -> None:
-    """Print the scores of a finished run, and where its files are. Of several processes, only process 0 prints."""
+    """Print the scores of a finished run, and where its files are. With several processes, only process 0 prints."""
     if launched()[0]:
         return
     from alloykit.evaluation.score_table import score_table

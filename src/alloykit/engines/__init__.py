@@ -1,1 +1,1 @@
-"""Where units of work are computed: in this process, or by the workers of a Ray cluster."""
+"""Engines that run jobs: this process, or the workers of a Ray cluster."""

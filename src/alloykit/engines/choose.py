@@ -28,10 +28,10 @@ def engine_options(given: object) -> EngineOptions:
 
 
 def engine_of(options: EngineOptions) -> JobEngine:
-    """Who does the jobs."""
+    """The engine that runs the jobs."""
     return RayEngine(options) if options.name == "ray" else LocalEngine()
 
 
 def sweep_engine(options: EngineOptions) -> SweepBy | None:
-    """Who computes a sweep; None for this process, whose sweep reads and writes beside computing."""
+    """What computes a sweep; None for this process, whose own sweep reads and writes in the background."""
     return None if options.name == "local" else SweepBy(RayEngine(options))

@@ -1,4 +1,4 @@
-"""Units of work and those who do them."""
+"""Jobs (units of work), and the interface of an engine that runs them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Worker = Callable[[Job], Any]
 
 
 class JobEngine(Protocol):
-    """Who does the jobs."""
+    """Runs jobs."""
 
     def run(self, jobs: Sequence[Job], worker: Callable[[], Worker], what: str, unit: str) -> Iterator[tuple[int, Any]]:
         """(position of a job, its result), in the order in which jobs finish. worker: makes one. what, unit: for the progress bar."""

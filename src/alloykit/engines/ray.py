@@ -1,8 +1,8 @@
-"""Jobs by the workers of a Ray cluster. Only this file imports Ray.
+"""Run jobs on the workers of a Ray cluster. Only this file imports Ray.
 
-A worker keeps what one key needs (a teacher). It gets jobs of that key while there are any, then of the key with the most jobs per worker.
-Every worker has one job at work and one that waits. The jobs of a lost worker go back to the front of the queue. When no jobs are left, a
-free worker repeats a job that another one has not finished: the first result counts.
+A worker keeps what one key needs in memory (a teacher). It gets jobs of that key as long as there are any, then jobs of the key with the most jobs
+per worker. Every worker has one running job and one waiting job. The jobs of a lost worker go back to the front of the queue. When the queue is
+empty, a free worker repeats a job that another one has not finished. The first result counts.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from alloykit.engines.jobs import Job, Worker
 from alloykit.errors import AlloyError
 from alloykit.progress import bar, log_line, set_quiet
 
-DEPTH = 2  # jobs of a worker: one at work, one that waits
-LOST = 4  # workers that one job may cost
-SECONDS = 0.5  # between looks at the keyboard and the workers that start
-PATIENCE = 60.0  # seconds without a worker before a message says so
+DEPTH = 2  # jobs of a worker: one runs, one waits
+LOST = 4  # an error, if so many workers ended at one job
+SECONDS = 0.5  # between checks for interrupts and for new workers
+PATIENCE = 60.0  # seconds without a worker before a message is printed
 
 
 class RayEngine:
@@ -89,7 +89,7 @@ class _Work:
             self.queues.setdefault(job.key, deque()).append(n)
         self.done: set[int] = set()
         self.lost: dict[int, int] = {}
-        self.flying: dict[Any, tuple[_Actor, int | None]] = {}  # None: it starts
+        self.flying: dict[Any, tuple[_Actor, int | None]] = {}  # None: the worker starts
         self.worker = ray.put(worker)
         resources = {"num_cpus": options.cpus_per_worker, "num_gpus": options.gpus_per_worker}
         self.kind = ray.remote(**resources, max_restarts=0)(_RayWorker)
@@ -119,7 +119,7 @@ class _Work:
             if not said and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
                 said = True
                 log_line(
-                    "ray: no worker has started yet; has the cluster room for `cpus_per_worker` and `gpus_per_worker`?"
+                    "ray: no worker has started yet. Check that the cluster has room for `cpus_per_worker` and `gpus_per_worker`"
                 )
 
     def _feed(self, actor: _Actor) -> None:
@@ -144,7 +144,7 @@ class _Work:
         return self.queues[actor.key].popleft()
 
     def _to_repeat(self, actor: _Actor) -> int | None:
-        """A job that waits, or takes long, at another worker and that nobody has repeated yet; only for a worker without jobs."""
+        """A job that another worker has not finished and that no worker repeats yet; None if this worker has jobs."""
         if actor.jobs:
             return None
         at_work = [n for other in self.actors for n in other.jobs if n not in self.done]
@@ -182,14 +182,14 @@ class _Work:
         if self.lost[costly] >= LOST:
             raise AlloyError(
                 expected="workers that stay until the end of a job",
-                got=f"{LOST} that ended, at one and the same job; the last one: '{str(error).splitlines()[0]}'",
-                hint="Is their memory too small? Lower `inference: {tokens_per_batch: …}`, or start fewer workers.",
+                got=f"{LOST} workers that ended at the same job; the last one: '{str(error).splitlines()[0]}'",
+                hint="Their memory may be too small. Lower `inference: {tokens_per_batch: …}`, or start fewer workers.",
             ) from error
-        log_line(f"ray: a worker was lost; {len(again)} units of work go to others")
+        log_line(f"ray: a worker was lost; other workers get its {len(again)} jobs")
         self.actors.append(self._start())
 
     def end(self) -> None:
-        """Free the cluster's room. Jobs that were repeated may still be at work."""
+        """End all workers. Some may still run jobs that were repeated."""
         for actor in self.actors:
             self.ray.kill(actor.handle)
 

@@ -1,11 +1,10 @@
-"""What the weight matrices of an ONNX graph read on real texts, and the 8-bit form that changes their products least.
+"""Static 8-bit quantisation of matrix products: the form that changes the products least on the calibration texts.
 
     x W + b  ≈  s_x s_W (x̂ − z) Ŵ + b̂        x̂ = round(x / (d s_x)) + z in 0…255        Ŵ = round(d W / s_W) in −63…63
 
-d moves large channels of x into W (Xiao et al. 2023, SmoothQuant, eq. 4), one value for each input channel. s_x and z are fixed by the
-calibration texts, so that an answer does not depend on the other texts of its batch. s_W has one value for each output channel. b̂ adds the
-mean error to b. Weights have 7 bits: with them the 16-bit sums of processors without VNNI cannot overflow, and all processors
-compute the same.
+d has one value for each input channel, and moves large channels of x into W (Xiao et al. 2023, SmoothQuant, eq. 4). The calibration texts
+fix s_x and z, so that an answer does not depend on the other texts of its batch. s_W has one value for each output channel. b̂ is b plus the
+mean error. Weights have 7 bits. So the 16-bit sums of processors without VNNI cannot overflow, and all processors compute the same.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float32]
 WEIGHT_STEPS, INPUT_STEPS = 63, 255
-ROWS = 768  # token states per matrix by which its form is chosen
+ROWS = 768  # token states per matrix with which its form is chosen
 MIGRATIONS = (0.0, 0.35, 0.5, 0.65)  # SmoothQuant's α; 0: no migration
 CLIPPED = (0.0, 1e-5, 1e-4, 1e-3)  # share of the values at each end that the range leaves out
 FLOOR = 1e-6
@@ -30,7 +29,7 @@ class Int8Form:
     """How the products of one tensor with its weight matrices are computed in 8 bits.
 
     divisor: d, [d_in], None if it is 1 everywhere. scale, zero_point: of the input. weights: name of a matrix → (int8 [d_in, d_out],
-    s_W [d_out], what is added to the bias [d_out]). error: squared error of the products divided by their squares.
+    s_W [d_out], the value to add to the bias [d_out]). error: squared error of the products divided by their squares.
     """
 
     divisor: Floats | None

@@ -1,4 +1,4 @@
-"""Two classifiers on the same texts: the same labels, the difference of their probabilities, accuracy and speed."""
+"""Compare two classifiers on the same texts: equal labels, difference of probabilities, accuracy and speed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ROUNDS = 3
 
 
 def compared_answers(expected: Tensor, found: Tensor) -> dict[str, Any]:
-    """Of probabilities, [n, C] each: share of equal labels, largest and mean absolute difference."""
+    """The share of equal labels, and the largest and the mean absolute difference. expected, found: probabilities, [n, C] each."""
     difference = (expected - found).abs()
     return {
         "texts": len(expected),
@@ -29,7 +29,7 @@ def accuracy(probabilities: Tensor, labels: Tensor) -> float:
 
 
 def times_as_fast(classify: Callable[[], Any], other: Callable[[], Any]) -> float:
-    """Time of `classify` divided by time of `other`: the median of ROUNDS rounds in which each runs once."""
+    """How many times as fast `other` is: the time of `classify` divided by that of `other`. The median of ROUNDS rounds, in which each runs once."""
     ratios = []
     for n in range(ROUNDS + 1):
         times = []

@@ -7,7 +7,7 @@ from typing import Any
 
 
 def export_card(measured: Mapping[str, Any], labels: int, temperature: float) -> str:
-    """Says what is in the folder, what was measured, and how to use it. measured: export.json."""
+    """The card: the files, the measurements, and how to use them. measured: the content of export.json."""
     rows = []
     for name, one in measured["graphs"].items():
         share = f"{100 * one['same_label']:.2f} %"
@@ -28,20 +28,20 @@ pipeline_tag: text-classification
 
 # A text classifier with {labels} labels, as ONNX
 
-alloykit exported it, and compared every graph with the PyTorch student in float32 on {measured["texts"]:,} texts.{accuracy}
+alloykit exported this student. It compared every graph with the student in PyTorch (float32) on {measured["texts"]:,} texts.{accuracy}
 
-| file | numbers | MB | same label | largest difference of a probability | accuracy | speed beside PyTorch |
+| file | number format | MB | same label as PyTorch | largest difference of a probability | accuracy | times as fast as PyTorch |
 |---|---|---|---|---|---|---|
 {chr(10).join(rows)}
 
-Speed: on a CPU ({measured["threads"]} thread{"s" * (measured["threads"] > 1)}), tokenisation included. On other processors it differs.
+Speed: measured on a CPU ({measured["threads"]} thread{"s" * (measured["threads"] > 1)}), tokenisation included. It differs on other processors.
 
-The graphs' `logits` are the student's logits divided by its temperature, {temperature:.4g}: their softmax is what `alloykit predict` answers.
+The graphs' `logits` are the student's logits divided by its temperature, {temperature:.4g}. Their softmax gives the probabilities of `alloykit predict`.
 
 ```sh
 alloykit predict . texts.csv --onnx
 ```
 
-The folder has the layout that transformers.js expects: `pipeline("text-classification", "FOLDER", {{dtype: "q8"}})` takes the int8 graph,
-`fp32` the float32 graph, `fp16` the float16 graph.
+transformers.js can load this folder: `pipeline("text-classification", "FOLDER", {{dtype: "q8"}})` uses the int8 graph. `fp32` is the float32
+graph, and `fp16` the float16 graph.
 """

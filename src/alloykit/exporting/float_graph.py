@@ -34,8 +34,8 @@ def float_graph(predictor: Predictor) -> bytes:
     """The classifier as a serialised ONNX graph: int64 [batch, length] inputs under the tokenizer's names → `logits`, the student's logits
     divided by its temperature, float32 [batch, labels].
 
-    torch's TorchScript-based exporter writes it: it traces the models of transformers in seconds and needs no further package. The last
-    layer computes only the first token where `predict` does so too. AlloyError for a model that cannot be exported.
+    torch's TorchScript-based exporter writes it: it traces the models of transformers in seconds and needs no other package. If `predict`
+    computes only the first token in the last layer, the graph does so too. AlloyError for a model that cannot be exported.
     """
     onnx_package("onnx")
     batch = pad(predictor.tokenizer, encode(predictor.tokenizer, EXAMPLES, None, predictor.max_length))
@@ -45,9 +45,11 @@ def float_graph(predictor: Predictor) -> bytes:
     axes = {name: {0: "batch", 1: "length"} for name in names} | {"logits": {0: "batch"}}
     attention = getattr(predictor.model.config, "_attn_implementation", None)
     try:
-        predictor.model.set_attn_implementation("eager")  # fewer nodes than what torch writes for its own attention
+        predictor.model.set_attn_implementation("eager")  # gives fewer nodes than torch's own attention
         with warnings.catch_warnings(), torch.no_grad(), predictor.lean:
-            warnings.simplefilter("ignore")  # of values that the trace fixes: the answers are compared afterwards
+            warnings.simplefilter(
+                "ignore"
+            )  # warnings about values that the trace fixes; the answers are compared afterwards
             torch.onnx.export(
                 wrapped, tuple(batch.values()), graph, input_names=names, output_names=["logits"], dynamic_axes=axes,
                 opset_version=OPSET, dynamo=False,

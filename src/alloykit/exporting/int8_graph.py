@@ -18,7 +18,7 @@ import numpy as np
 from alloykit.exporting.calibration import Floats, Int8Form, choose_form, sample_rows
 from alloykit.serving.onnx_session import onnx_package, onnx_session
 
-TABLE_ROWS = 1000  # embedding tables of at least so many rows are stored in 8 bits
+TABLE_ROWS = 1000  # embedding tables with at least so many rows are stored in 8 bits
 TABLE_STEPS = 127
 
 
@@ -120,7 +120,7 @@ class _Writer:
             self._shift_bias(node.output[0], shift)
 
     def _shift_bias(self, product: str, shift: Floats) -> None:
-        """Add the mean error to the bias that is added to a product; a product without a bias stays as it is."""
+        """Add the mean error of a product to its bias. A product without a bias is not changed."""
         to_array = onnx_package("onnx.numpy_helper").to_array
         for node in self.graph.node:
             if node.op_type == "Add" and product in node.input:
@@ -131,7 +131,7 @@ class _Writer:
                 return
 
     def quantize_tables(self) -> None:
-        """Embedding tables with one step for each row: Gather(table) → Gather(int8) · Gather(step)."""
+        """Quantise embedding tables, with one scale for each row: Gather(table) → Gather(int8) · Gather(step)."""
         make, to_array = self.helper.make_node, onnx_package("onnx.numpy_helper").to_array
         for node in self.graph.node:
             table = self.constants.get(node.input[0]) if node.op_type == "Gather" else None

@@ -21,7 +21,7 @@ UNKNOWN = "unknown"
 TEMPLATE = "templates/card.md.j2"
 IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}")  # a licence's, as the hub knows them
 LANGUAGE = re.compile(r"[a-z]{2,3}|multilingual|code")  # as the hub knows them
-LONGEST = 100  # characters of a stated licence that are shown
+LONGEST = 100  # at most so many characters of a stated licence are shown
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ def card(
 
 
 def _environment() -> Environment:
-    """Inserted values are escaped, so that they are never Markdown, unless they are `Markup`."""
+    """Inserted values are escaped, unless they are `Markup`. So they are never read as Markdown."""
     made = Environment(autoescape=False, undefined=StrictUndefined, finalize=markdown)
     made.filters |= {"sentence": markdown_sentence}
     made.globals |= {"code_block": code_block}

@@ -37,7 +37,7 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
 
 
 def model_name(model: str, on_hub: bool | None = None) -> str:
-    """A model's id on the hub as it is; of a local folder only its name.
+    """A model's id on the hub unchanged; for a local folder only its name.
 
     on_hub: False if it is known to be no model of the hub, for instance because a run has found no revision of it.
     """

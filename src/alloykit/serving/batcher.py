@@ -36,10 +36,10 @@ class _Job(Generic[Item]):
 
 
 class Batcher(Generic[Item, Result]):
-    """One thread that computes requests in batches, so that models are never entered by two threads.
+    """One thread that computes requests in batches, so that two threads never use a model at once.
 
-    The items of a request stay together. A batch begins when it is full or its first request has waited `max_wait` seconds, and
-    takes requests in their order.
+    The items of a request stay in one batch. A batch begins when it is full, or when its first request has waited `max_wait` seconds.
+    Requests are taken in the order in which they came.
 
     compute: the items of a batch → a result or an exception for each. max_batch: items per batch; a larger request has a batch of its
     own. max_queue: items that may wait. observe: called after each batch with its items and seconds. begin: called first in the thread.
@@ -106,7 +106,7 @@ class Batcher(Generic[Item, Result]):
     def _work(self) -> None:
         self._begin()
         while jobs := self._next():
-            jobs = [job for job in jobs if not job.future.cancelled()]  # nobody waits for the others
+            jobs = [job for job in jobs if not job.future.cancelled()]  # nobody waits for the cancelled ones
             if jobs:
                 self._run(jobs)
 
@@ -156,7 +156,7 @@ class Batcher(Generic[Item, Result]):
 
 
 def _deliver(found: list[tuple[_Job[Any], Any]]) -> None:
-    """Give each request its result, in the thread of its loop."""
+    """Give each request its result, in the thread of its event loop."""
 
     def settle(mine: list[tuple[_Job[Any], Any]]) -> None:
         for job, result in mine:

@@ -1,4 +1,4 @@
-"""What a server asks of a loaded classifier."""
+"""The interface of a loaded classifier, as a server uses it."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ class Classifier(Protocol):
         """Calibrated probabilities, [n, C] float32 on the CPU, and on request how unusual each text is, from one pass."""
 
     def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Tensor:
-        """What is computed before temperature and softmax, [n, C] float32 on the CPU."""
+        """Logits before temperature and softmax, [n, C] float32 on the CPU."""

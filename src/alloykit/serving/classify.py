@@ -1,4 +1,4 @@
-"""Classify texts of several clients in one batch. A text that cannot be answered does not fail the others."""
+"""Classify texts of several clients in one batch. If one text fails, the others still get their answers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TooLong(Exception):
 
 
 def classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Exception]:
-    """For each text its answer, or the exception that says why there is none."""
+    """For each text its answer, or an exception with the reason why there is none."""
     try:
         return _classify(classifier, asked)
     except Exception as error:

@@ -39,7 +39,7 @@ class OnnxPredictor:
     def __init__(
         self, session: Any, tokenizer: Any, labels: Sequence[str], max_length: int, temperature: float = 1.0
     ) -> None:
-        """session: of a graph whose `logits` are already divided by `temperature`."""
+        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
         self.labels, self.temperature = tuple(labels), temperature
         self.inputs = [each.name for each in session.get_inputs()]
@@ -119,7 +119,7 @@ class OnnxPredictor:
         return Prediction(self.probabilities(texts, pairs, name))
 
     def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
-        """What the student computes before temperature and softmax, [n, C] float32. Arguments and AlloyError as in `probabilities`."""
+        """The student's logits before temperature and softmax, [n, C] float32. Arguments and AlloyError as in `probabilities`."""
         return self._read(texts, pairs, name, lambda logits: logits * self.temperature)
 
     def _read(

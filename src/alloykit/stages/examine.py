@@ -1,4 +1,4 @@
-"""`alloykit doctor`: look at the machine, and at a recipe if there is one."""
+"""`alloykit doctor`: check the machine, and a recipe if there is one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def examine(
     path: Path | None = None, overrides: Sequence[str] | None = None, *, cache: str | None = None, probe: bool = True
 ) -> dict[str, Any]:
     """`checks`: name, found, level and hint of each; `can_run`: whether none of them is an error; `seconds`: the predicted time of a run, if it
-    is known. path: a recipe. cache: another place of the teachers' outputs. A recipe that cannot be read is one of the errors.
+    is known. path: a recipe. cache: where the teachers' outputs are kept, if not in the run folder. A recipe that cannot be read is one of the errors.
     """
     checks: list[Finding] = []
     plan: dict[str, Any] | None = None

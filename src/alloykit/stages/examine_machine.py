@@ -1,4 +1,4 @@
-"""Look at this machine for `alloykit doctor`: versions, devices, number formats, the hub, free space, extras."""
+"""Check this machine for `alloykit doctor`: versions, devices, number formats, the hub, free space, extras."""
 
 from __future__ import annotations
 
@@ -21,12 +21,15 @@ from alloykit.precision import native_bfloat16
 from alloykit.stages.finding import Finding
 from alloykit.stages.run_folder import environment
 
-SIZE, ROUNDS = 512, 10  # of the matrices whose product is timed
+SIZE, ROUNDS = 512, 10  # the width of two matrices, and how often their product is timed
 SCARCE = 1e9  # bytes of free space below which a note is given
 GIVES = {
     "demo": "the encoder bundled:minilm, and `alloykit demo`",
     "sentencepiece": "models whose tokenizer is a SentencePiece file",
+    "ray": "`engine: ray`",
     "tracking": "`report_to: [tensorboard]`",
+    "onnx": "`alloykit export --onnx` and `predict --onnx`",
+    "serve": "`alloykit serve`",
     "docs": "`make docs`",
     "dev": "the tests",
 }
@@ -37,7 +40,7 @@ TRACKERS = ("tensorboard", "trackio", "mlflow", "wandb")
 
 
 def examine_machine(places: Mapping[str, Path], wanted_bytes: float = SCARCE) -> list[Finding]:
-    """Checks of this machine. places: folders that will be written to, by name. wanted_bytes: space that is wanted in each."""
+    """Checks of this machine. places: folders that will be written to, by name. wanted_bytes: space that each of them needs."""
     checks = [_versions(), _device(), _threads(), _formats(), _hub()]
     checks += [_space(name, folder, wanted_bytes) for name, folder in places.items()]
     checks.append(_space("temporary files", Path(tempfile.gettempdir()), SCARCE, "Set TMPDIR to a larger disk."))
@@ -66,16 +69,20 @@ def _threads() -> Finding:
     threads = torch.get_num_threads()
     found = f"torch uses {threads} of {cores} cores"
     if threads < cores // 2:  # torch leaves the second threads of a core unused
-        return Finding("threads", found, "note", "More is faster on a CPU: unset OMP_NUM_THREADS, or set it higher.")
+        return Finding(
+            "threads", found, "note", "More threads are faster on a CPU: unset OMP_NUM_THREADS, or set it higher."
+        )
     if threads > cores:
-        return Finding("threads", found, "note", f"More threads than cores are slow: set OMP_NUM_THREADS={cores}.")
+        return Finding(
+            "threads", found, "note", f"More threads than cores make a run slow: set OMP_NUM_THREADS={cores}."
+        )
     return Finding("threads", found)
 
 
 def _formats() -> Finding:
     """bfloat16 against float32 on the CPU, measured. Other work on the machine can change the ratio, so a run does not depend on it."""
     times: dict[torch.dtype, list[float]] = {torch.float32: [], torch.bfloat16: []}
-    for _ in range(ROUNDS):  # in turns, so that both meet the same other work
+    for _ in range(ROUNDS):  # in turns, so that other work on the machine slows both equally
         for dtype, found in times.items():
             found.append(_product_seconds(dtype))
     ratio = min(times[torch.float32]) / min(times[torch.bfloat16])
@@ -83,7 +90,7 @@ def _formats() -> Finding:
     text = f"bfloat16 is {ratio:.1f} times as fast as float32 on this CPU (a product of matrices)"
     text += ", and is used" if native else "; the CPU has no instructions for it, so float32 is used"
     if native and ratio < 1:
-        hint = "If this stays so, set `precision: float32` in `training:` and `inference:`."
+        hint = "If a second `alloykit doctor` shows the same, set `precision: float32` in `training:` and `inference:`."
         return Finding("number formats", text, "note", hint)
     return Finding("number formats", text)
 
@@ -101,7 +108,7 @@ def _hub() -> Finding:
     from huggingface_hub.utils import get_session  # type: ignore[attr-defined]
 
     if constants.HF_HUB_OFFLINE:
-        hint = "Models of the hub are taken from earlier downloads. Unset it to ask the hub."
+        hint = "alloykit uses models that were downloaded before. Unset HF_HUB_OFFLINE to use the hub."
         return Finding("hub", "not asked (HF_HUB_OFFLINE)", "note", hint)
     answer: list[str] = []
 
@@ -117,11 +124,11 @@ def _hub() -> Finding:
         thread.join(SECONDS)
     got = answer[0] if answer else "no answer"
     if not got.isdigit() or int(got) >= 500:
-        hint = "Only models and data sets of the hub need it. Finding your network, a proxy (HTTPS_PROXY), and HF_ENDPOINT."
+        hint = "Only models and data sets of the hub need it. Check your network, HTTPS_PROXY and HF_ENDPOINT."
         return Finding("hub", f"cannot be reached ({got})", "note", hint)
     try:
         token = get_token() is not None
-    except Exception:  # a token that had to be renewed, and could not be
+    except Exception:  # a token that could not be renewed
         token = False
     return Finding(
         "hub", f"can be reached; {'a token is set' if token else 'no token is set (private models need one)'}"
@@ -135,7 +142,7 @@ def _space(name: str, folder: Path, wanted: float, hint: str = "Free some space,
     free = shutil.disk_usage(there).free
     found = f"{free / 1e9:,.1f} GB free at '{there}'"
     if free < wanted:
-        return Finding(name, f"{found}; about {wanted / 1e9:,.1f} GB are wanted", "note", hint)
+        return Finding(name, f"{found}; about {wanted / 1e9:,.1f} GB are needed", "note", hint)
     return Finding(name, found)
 
 

@@ -1,4 +1,4 @@
-"""Look at a recipe for `alloykit doctor`: each teacher's health, the first texts, and what would be slow."""
+"""Check a recipe for `alloykit doctor`: each teacher, the texts, and the time of a run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from alloykit.teachers.protocol import Reading, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
-SLOW = 60.0  # seconds of work below which nothing is called slow
+SLOW = 60.0  # seconds; a shorter run gets no hints to make it faster
 
 
 def examine_recipe(recipe: Recipe, *, probe: bool = True) -> tuple[list[Finding], dict[str, Any] | None]:
@@ -73,7 +73,9 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
     parameters = sum(p.numel() for p in teacher.model.parameters())
     found = f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
     if teacher.max_length < wanted:
-        hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. The limit is that of its model or tokenizer."
+        hint = (
+            f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."
+        )
         return Finding(f"teacher {name}", found, "note", hint)
     return Finding(f"teacher {name}", found)
 
@@ -131,16 +133,16 @@ def _faster(recipe: Recipe, plan: dict[str, Any]) -> Iterator[str]:
     on_cpu = pick_device(recipe.device) == "cpu"
     if seconds["sweep"] >= seconds["training"]:
         if passes >= 1:
-            yield f"Each teacher reads each text {passes + 1:.0f} times for Monte-Carlo passes; method alloy needs one reading."
+            yield f"Each teacher reads each text {passes + 1:.0f} times because of Monte-Carlo passes. Method alloy needs none."
         slowest = max(plan["teachers"], key=lambda t: t["seconds"])
         if slowest["seconds"] > 0.6 * seconds["sweep"] and len(plan["teachers"]) > 1:
-            yield f"Teacher {quoted([slowest['name']])} takes most of it."
+            yield f"Teacher {quoted([slowest['name']])} needs most of the time."
         if on_cpu and not native_bfloat16("cpu") and not recipe.inference.int8:
             yield "Set `inference: {int8: true}`: this CPU has no fast bfloat16."
         if max(t["tokens_each"] for t in plan["teachers"]) > 0.7 * recipe.training.max_length:
-            yield "Most texts are as long as `max_length`: a lower one saves time in proportion."
-        yield "Several machines can share it: `alloykit sweep --part 1/4`."
+            yield "Most texts are as long as `max_length`. A lower `max_length` saves time in proportion."
+        yield "Several machines can share the work: `alloykit sweep --part 1/4`."
     else:
-        yield f"The student learns for {plan['student_training']['epochs']:g} epochs: fewer `epochs`, or a student of fewer `layers`, saves time in proportion."
+        yield f"The student learns for {plan['student_training']['epochs']:g} epochs. Fewer `epochs`, or fewer `layers` of the student, save time in proportion."
     if on_cpu:
         yield "A GPU is many times as fast."

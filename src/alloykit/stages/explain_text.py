@@ -1,4 +1,4 @@
-"""What every teacher of a run answers to one text, and how the run's method forms the target from these answers."""
+"""Every teacher's answer to one text, and the target that the run's method forms from these answers."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Explanation:
 
 
 class TextExplainer:
-    """Explains the target of one text at a time: of texts of the pool from the stored outputs, of others from the teachers themselves."""
+    """Explains the target of one text at a time. For texts of the pool it uses the stored outputs, for other texts the loaded teachers."""
 
     def __init__(
         self,

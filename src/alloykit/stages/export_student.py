@@ -1,4 +1,4 @@
-"""Export a student as ONNX, compared with PyTorch before it is handed over."""
+"""Export a student as ONNX, and compare it with PyTorch before the files appear."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ from alloykit.stages.texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
-SAME = 0.999  # of the labels, float32
+SAME = 0.999  # share of texts on which the float32 graph must give the student's label
 SAME_INT8 = 0.99
 KEPT_IN_FLOAT = (
     0.125,
     0.25,
     0.5,
-)  # shares of the tensors whose products stay in float32: the first that reaches CALIBRATED_SAME
-CALIBRATED_SAME = 0.995  # on the calibration texts, on which agreement is a little higher than on others
-RANKED = 128  # texts by which each tensor is ranked
+)  # shares of the tensors whose products stay in float32; the first share that reaches CALIBRATED_SAME is used
+CALIBRATED_SAME = 0.995  # on the calibration texts, where agreement is a little higher than on other texts
+RANKED = 128  # texts with which the tensors are ranked
 
 
 @dataclass(frozen=True)
 class _Sample:
-    """calibration, compared: texts and pairs. labels: [n] of the last n texts of `compared`; None if nothing is labelled."""
+    """calibration, compared: texts and pairs. labels: [n] of the last n texts of `compared`; None without labelled texts."""
 
     calibration: tuple[list[str], list[str | None] | None]
     compared: tuple[list[str], list[str | None] | None]
@@ -69,8 +69,8 @@ def export_student(
 ) -> Path:
     """Write the ONNX folder of a run's student or of a model folder and return it. An earlier export is replaced.
 
-    The folder appears at once when all graphs have passed. AlloyError for texts that cannot be found, a student that cannot be exported,
-    or a graph that answers otherwise than the student.
+    The complete folder appears after all graphs have passed the comparison. AlloyError for texts that cannot be found, a student that cannot
+    be exported, or a graph whose answers differ from the student's.
     """
     for name in ("onnx", "onnxruntime"):
         onnx_package(name)
@@ -109,7 +109,9 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
         pool = load_texts(given, **columns)
     elif recipe is None:
         raise AlloyError(
-            expected="texts to compare the answers on", got="a model folder, which names none", hint="Add --texts FILE."
+            expected="texts to compare the answers on",
+            got="a model folder, which has no recipe with texts",
+            hint="Add --texts FILE.",
         )
     else:
         try:
@@ -185,7 +187,7 @@ def _fill(
         content, kept = _int8(graph, predictor, sample, expected)
         one = measure("int8", content) | {"tensors_in_float32": kept}
         if one["same_label"] < SAME_INT8:
-            text = f"the int8 graph names the same label as the student on only {100 * one['same_label']:.1f} % of the texts"
+            text = f"the int8 graph gives the same label as the student on only {100 * one['same_label']:.1f} % of the texts"
             warnings.warn(AlloyWarning(text), stacklevel=2)
         save("int8", content, one)
     if fp16:
@@ -211,16 +213,16 @@ def _opened(graph: bytes, predictor: Predictor) -> OnnxPredictor:
 def _check(one: dict[str, Any], name: str, least: float) -> None:
     if one["same_label"] < least:
         raise AlloyError(
-            expected=f"an ONNX graph in {name} that names the student's label on at least {100 * least:.1f} % of {one['texts']} texts",
+            expected=f"an ONNX graph in {name} that gives the student's label on at least {100 * least:.1f} % of {one['texts']} texts",
             got=f"{100 * one['same_label']:.2f} %, with differences of probabilities up to {one['largest_difference']:.2g}",
-            hint="Nothing was exported. Its architecture may need another exporter; use the student with PyTorch.",
+            hint="Nothing was exported. alloykit may not support this architecture. Use the student with PyTorch.",
         )
 
 
 def _int8(graph: bytes, predictor: Predictor, sample: _Sample, expected: Tensor) -> tuple[bytes, int]:
-    """The int8 graph with as few products in float32 as reach CALIBRATED_SAME on the calibration texts, and how many tensors those are.
+    """The int8 graph with the fewest products in float32 that reaches CALIBRATED_SAME on the calibration texts, and the number of their tensors.
 
-    Products stay in float32 in the order of the mean difference of the probabilities when only they are computed in 8 bits.
+    The products whose quantisation alone changes the probabilities most stay in float32 first.
     """
     encodings = encode(predictor.tokenizer, *sample.calibration, predictor.max_length)
     batches = [

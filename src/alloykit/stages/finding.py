@@ -1,4 +1,4 @@
-"""One thing that `alloykit doctor` looked at."""
+"""The result of one check of `alloykit doctor`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from alloykit.errors import AlloyError
 
 @dataclass(frozen=True)
 class Finding:
-    """name: what was looked at. found: the result in words. level: error if a run would stop here. hint: what to do."""
+    """name: what was checked. found: the result as text. level: `error` if it would stop a run, `note` for another problem. hint: what to do."""
 
     name: str
     found: str

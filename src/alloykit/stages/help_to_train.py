@@ -20,7 +20,7 @@ NOTHING = "nothing"  # there is no student to train
 
 
 def call_helpers(prepared: Prepared, run: RunFolder) -> None:
-    """Process 0: tell the others that everything is there that training needs, or that nothing is to be trained."""
+    """Process 0: tell the others that training can begin, or that there is nothing to train."""
     if (others := group()) is not None:
         others.tell("training", NOTHING if run.has_student or not prepared.method.phases() else "")
 

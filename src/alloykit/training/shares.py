@@ -1,4 +1,4 @@
-"""Each process's share of the batches: together they are the batches that one process would make."""
+"""Each process's share of the batches. All shares together are the batches of one process."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from alloykit.errors import AlloyError
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.training_options import TrainingOptions
 
-PADDING = -1  # the position of a text that counts nothing, for a process that has fewer batches than another
+PADDING = -1  # the position of a text with weight 0, for a process that has fewer batches than another
 Collate = Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
 
 
 def share_of(options: TrainingOptions, processes: int) -> TrainingOptions:
-    """The options of each of several processes: the same texts in an optimiser step, in no larger batches. AlloyError if the texts of a step
-    cannot be divided by the number of processes."""
+    """The options of each process. An optimiser step of all processes has as many texts as before, and no batch is larger. AlloyError if the
+    number of texts per step is not a multiple of the number of processes."""
     step = options.batch_size * options.accumulate
     if step % processes:
         raise AlloyError(
@@ -46,7 +46,7 @@ def share(texts: Sequence[int], size: int, rank: int, processes: int) -> list[li
 
 
 class ShareOfBatches(Sampler[list[int]]):
-    """One process's batches of an epoch, in the order of `whole`, whose `batch_size` counts the texts of a step in all processes."""
+    """One process's batches of an epoch, in the order of `whole`. The `batch_size` of `whole` is the number of texts of a step in all processes."""
 
     def __init__(self, whole: LengthSampler, size: int, rank: int, processes: int) -> None:
         self.whole, self.size, self.rank, self.processes = whole, size, rank, processes

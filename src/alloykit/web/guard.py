@@ -1,4 +1,4 @@
-"""What holds for every request: who may ask, how much, how long; safe headers; one entry in the metrics."""
+"""Checks and limits of every request: host, size and time. Also adds safe headers, and counts the request."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ HEADERS = {
     "cache-control": "no-store",
 }
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-MORE_THAN_THE_QUEUE = 64  # requests that may be read or answered while the queue is full
+MORE_THAN_THE_QUEUE = 64  # requests that may be open while the queue is full
 
 
 class Guard:
-    """An ASGI application around another one. routes: the paths that the metrics name."""
+    """An ASGI application around another one. routes: the paths that are counted separately."""
 
     def __init__(self, app: Any, *, options: ServeOptions, metrics: ServerMetrics, routes: Collection[str]) -> None:
         self.app, self.options, self.metrics, self.routes = app, options, metrics, frozenset(routes)
@@ -65,19 +65,23 @@ class Guard:
                 await answer({"type": "http.response.start", "status": refused.status, "headers": headers})
                 await answer({"type": "http.response.body", "body": refused.body})
         except _Gone:
-            status = 499  # the client has gone; nobody gets an answer
+            status = 499  # the client closed the connection, so there is no answer
         finally:
             self.active -= 1
             self.metrics.active.set(self.active)
             self.metrics.request(route, status or 500, time.perf_counter() - begun)
 
     def _check(self, scope: Any) -> None:
-        """Refused for another host's name, for too many requests at once, and for a body that is announced as too large."""
+        """Refused for a host name that is not allowed, for too many requests at once, and for a Content-Length that is too large."""
         if self.active > self.options.queue + MORE_THAN_THE_QUEUE:
             raise Refused("Model is overloaded", "Overloaded")
         headers = dict(scope["headers"])
         if self.hosts is not None and (host := host_of(headers.get(b"host", b""))) not in self.hosts:
-            raise Refused(f"this server does not answer to the name {ascii(host)[:100]}", "Validation", 421)
+            raise Refused(
+                f"this server does not answer requests for the host {ascii(host)[:100]}; `--allowed-hosts` allows it",
+                "Validation",
+                421,
+            )
         length = headers.get(b"content-length", b"0")
         if not length.isdigit() or int(length) > self.options.body:
             raise self._too_large()
@@ -105,7 +109,7 @@ class _Gone(Exception):
 
 
 def _again(body: bytes, receive: Any) -> Any:
-    """A `receive` that gives the body first."""
+    """A `receive` that first gives the body, which was already read."""
     given = False
 
     async def read() -> Any:

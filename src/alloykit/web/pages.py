@@ -1,4 +1,4 @@
-"""The pages of the server: one to try the student, one that lists the routes. They load nothing from elsewhere."""
+"""The pages of the server: one to try the student, one that lists the routes. They load nothing from other servers."""
 
 from __future__ import annotations
 

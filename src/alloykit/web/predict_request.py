@@ -22,11 +22,11 @@ class PredictRequest(BaseModel):
     )
     """A string, a pair of strings, or a list of lists of one or two strings."""
     truncate: bool | None = None
-    """Whether a text with too many tokens is cut. If not, it is an error."""
+    """true: a text with too many tokens is cut. false: it is an error. Default: as the server was started."""
     truncation_direction: Literal["right", "Right"] = "right"
-    """Which end of a long text is cut. Only the right one can be."""
+    """The end at which a long text is cut. Only `right` is possible."""
     raw_scores: bool = False
-    """Logits instead of probabilities."""
+    """Whether to give logits instead of probabilities."""
 
     @model_validator(mode="after")
     def _no_surrogates(self) -> PredictRequest:

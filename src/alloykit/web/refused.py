@@ -1,4 +1,4 @@
-"""A request that is not answered, in the words and codes of text-embeddings-inference."""
+"""A request that gets an error as its answer, with the messages and codes of text-embeddings-inference."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ RETRY_S = 1  # for the header Retry-After
 
 
 class Refused(Exception):
-    """A request that gets an error as its answer. kind: a key of STATUS. status: if another than usual."""
+    """A request that gets an error as its answer. kind: a key of STATUS. status: the HTTP status, if it is not the one in STATUS."""
 
     def __init__(self, message: str, kind: str, status: int | None = None) -> None:
         super().__init__(message)

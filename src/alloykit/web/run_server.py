@@ -1,4 +1,4 @@
-"""Listen, answer until a signal comes, answer what was accepted, and stop."""
+"""Run the server until a signal comes, answer the accepted requests, and stop."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from alloykit.progress import log_line
 from alloykit.web.guard import is_loopback
 from alloykit.web.serve_options import ServeOptions
 
-MORE_THAN_THE_TIMEOUT_S = 5  # until a stop gives up on requests
+MORE_THAN_THE_TIMEOUT_S = 5  # a stopping server waits so much longer than the timeout for its requests
 
 
 def listen(options: ServeOptions) -> socket.socket:
@@ -52,7 +52,7 @@ def run_server(app: Any, place: socket.socket, options: ServeOptions) -> None:
 
 
 def _is_no_cancellation(record: logging.LogRecord) -> bool:
-    """A second SIGINT cancels what still runs. uvicorn logs that with a traceback, which helps nobody."""
+    """False for the traceback that uvicorn logs when a second SIGINT cancels the running requests."""
     return "CancelledError" not in record.getMessage()
 
 
@@ -80,7 +80,7 @@ def address_of(place: socket.socket, options: ServeOptions) -> str:
 
 
 def warn_of_exposure(options: ServeOptions) -> None:
-    """Say what it means to listen on an address that other machines reach."""
+    """Warn if other machines can reach the address."""
     if not is_loopback(options.host):
         log_line(
             f"warning: {options.host} is not this machine's loopback address: everybody who reaches the port can ask the student. "
@@ -102,5 +102,5 @@ def _no_address(options: ServeOptions, error: OSError) -> AlloyError:
     return AlloyError(
         expected="an address of this machine for --host",
         got=f"'{options.host}' ({error.strerror or error})",
-        hint="127.0.0.1 is for this machine alone, 0.0.0.0 for everybody.",
+        hint="With 127.0.0.1 only this machine can reach the server, with 0.0.0.0 other machines too.",
     )

@@ -6,17 +6,17 @@ from dataclasses import dataclass, fields
 
 from alloykit.errors import AlloyError
 
-SMALLEST_BODY = 2_000_000  # bytes of a request, if its texts may not be longer
-BYTES_PER_CHARACTER = 12  # of JSON: a pair of \uXXXX
+SMALLEST_BODY = 2_000_000  # bytes that a request may always have
+BYTES_PER_CHARACTER = 12  # the longest form of a character in JSON: two \uXXXX
 
 
 @dataclass(frozen=True)
 class ServeOptions:
     """host, port: where the server listens; port 0: a free one. batch: texts that the student reads at once. wait_ms: how long the first
-    text of a batch waits for others. queue: texts that may wait. texts_per_request, characters: of a request, and of each of its texts.
-    timeout: seconds until a request is given up. threads: of the computation; None: as many as torch chooses. truncate: whether a
-    request that does not say so accepts that long texts are cut. allowed_hosts: further names by which a server on a loopback
-    address may be called. AlloyError for values that make no sense."""
+    text of a batch waits for others. queue: texts that may wait. texts_per_request: texts of a request. characters: characters of a text.
+    timeout: seconds after which a request gets status 503. threads: threads of the computation; None: as many as torch chooses. truncate:
+    whether long texts are cut if a request has no `truncate`. allowed_hosts: other host names to which a server on a loopback
+    address answers. AlloyError for invalid values."""
 
     host: str = "127.0.0.1"
     port: int = 8000

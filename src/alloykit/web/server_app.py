@@ -58,7 +58,7 @@ class ExplainRequest(BaseModel):
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "An empty text"},
     413: {"model": ErrorBody, "description": "Too many texts, or a text that is too long"},
-    422: {"model": ErrorBody, "description": "Not a request of this form"},
+    422: {"model": ErrorBody, "description": "The body is not JSON of this form"},
     424: {"model": ErrorBody, "description": "The student could not answer"},
     503: {"model": ErrorBody, "description": "Too many requests, or the server is stopping. Try again."},
 }
@@ -73,8 +73,8 @@ def server_app(
     why_no_teachers: str = "",
     threads: Any = None,
 ) -> Guard:
-    """The ASGI application. name: of the model, for its pages. explainer: for the teachers' answers on the page; without one
-    `why_no_teachers` is shown. threads: a function that is called first in the thread of the computation."""
+    """The ASGI application. name: the model's name on its pages. explainer: gives the teachers' answers for the page; without one the page
+    shows `why_no_teachers`. threads: a function that is called first in the thread that computes."""
     metrics = ServerMetrics()
     batcher: Batcher[Asked, Answer] = Batcher(
         lambda asked: classify(classifier, asked),
@@ -101,7 +101,7 @@ def server_app(
     app.add_exception_handler(Exception, lambda _, e: _error(Refused("the server failed", "Backend", 500)))
 
     async def answers(asked: Sequence[Asked]) -> list[Answer]:
-        """The answers to all. Refused if one has none."""
+        """An answer for each text. Refused if one text has none."""
         try:
             found = await batcher.submit(asked)
         except QueueFull:
@@ -118,7 +118,7 @@ def server_app(
 
     @app.post("/predict", responses={200: {"model": list[Prediction] | list[list[Prediction]]}, **ERRORS})
     async def predict(request: PredictRequest) -> Response:
-        """The probability of every label, the highest first: a list for one text, a list of lists for a batch."""
+        """The probability of every label, the highest first. One text: a list. A batch: a list of lists."""
         found = await answers(request.asked(options))
         lists = [scores_view(classifier.labels, answer.scores) for answer in found]
         return _json(lists if request.is_batch else lists[0])
@@ -193,8 +193,8 @@ def server_app(
 
 
 NOT_IN_POOL = (
-    "This text is not one of the texts that the run learned from, so the teachers' answers to it are not stored. "
-    "Start the server with `--teachers` to ask the teachers themselves."
+    "The run did not learn from this text, so it has no stored answers of the teachers. "
+    "Start the server with `--teachers` to see their answers to any text."
 )
 
 

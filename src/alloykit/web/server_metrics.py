@@ -1,4 +1,4 @@
-"""What a server counts, in the text format of Prometheus."""
+"""Counters and histograms of a server, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -19,19 +19,27 @@ class ServerMetrics:
     def __init__(self) -> None:
         self.registry = made = CollectorRegistry()
         self.requests = Counter(
-            "alloykit_requests", "Requests that were answered, also with an error.", ["route", "status"], registry=made
+            "alloykit_requests", "Answered requests, errors included.", ["route", "status"], registry=made
         )
         self.latency = Histogram(
-            "alloykit_request_seconds", "From the request to its answer.", ["route"], buckets=SECONDS, registry=made
+            "alloykit_request_seconds",
+            "Seconds from a request to its answer.",
+            ["route"],
+            buckets=SECONDS,
+            registry=made,
         )
-        self.active = Gauge("alloykit_active_requests", "Requests that are being answered now.", registry=made)
+        self.active = Gauge("alloykit_active_requests", "Requests that have no answer yet.", registry=made)
         self.texts = Counter("alloykit_texts", "Texts that were classified.", registry=made)
-        self.truncated = Counter("alloykit_truncated_texts", "Texts whose end was not read.", registry=made)
+        self.truncated = Counter(
+            "alloykit_truncated_texts", "Texts that were cut because they had too many tokens.", registry=made
+        )
         self.batches = Histogram(
             "alloykit_batch_texts", "Texts that the student read at once.", buckets=TEXTS, registry=made
         )
-        self.batch_seconds = Histogram("alloykit_batch_seconds", "Time of a batch.", buckets=SECONDS, registry=made)
-        self.queue = Gauge("alloykit_queue_texts", "Texts that wait.", registry=made)
+        self.batch_seconds = Histogram(
+            "alloykit_batch_seconds", "Seconds that the student needed for a batch.", buckets=SECONDS, registry=made
+        )
+        self.queue = Gauge("alloykit_queue_texts", "Texts in the queue.", registry=made)
         ProcessCollector(registry=made)
 
     def watch_queue(self, waiting: Callable[[], int]) -> None:

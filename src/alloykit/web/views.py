@@ -19,7 +19,7 @@ def scores_view(labels: Sequence[str], scores: Sequence[float]) -> list[dict[str
 def explanation_view(
     labels: Sequence[str], answer: Answer, explained: Explanation | None, method: str, why: str
 ) -> dict[str, Any]:
-    """What the page shows of one text. Invisible characters of names are written out. why: there is no explanation."""
+    """What the page shows of one text. Invisible characters of names are written out. why: the reason, if there is no explanation."""
     teachers = None
     if explained is not None:
         teachers = {

@@ -1,4 +1,4 @@
-"""What a few labelled texts add: a classifier of all that is known of a text, weighed against the mixture (ours: Alloy, Eqs. 13–15).
+"""What a few labelled texts add: a classifier on states, answers and energies, combined with the mixture (ours: Alloy, Eqs. 13–15).
 
     q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + w)          multinomial logistic regression on the labelled texts      (13)
     ρ_c(x) ∝ exp(α′ s_c(x) + β log q_c(x))                                                                                      (14)
@@ -6,12 +6,12 @@
     r_c(x) ∝ exp(α [s_c(x) + β / α′ log q_c(x)])          α of Eq. 9                                                            (15)
 
 s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
-is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the mixture and of
-themselves. β is 0 unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text for every label
-it usually is 0; with twenty for every one of many labels the classifier counts more.
+is scored by a mixture and a classifier that were fitted without it. So the labelled texts decide the weights of mixture and classifier. β is 0
+unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text per label it is usually 0. With many labels
+and twenty texts per label, the classifier counts more.
 
-ρ is calibrated: its mean confidence over the pool estimates how often r names the right label. Students learn better from the sharper r: a few
-labels decide the order of the labels, not how sure the routing is.
+ρ is calibrated: its mean confidence over the pool estimates the accuracy of r. Students learn better from r, which is more confident. So the labelled
+texts change the order of the labels in r, and α of Eq. 9 stays.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ class LabelClassifier:
 
 @dataclass(frozen=True)
 class FewLabels:
-    """Eq. 14, fitted. `alpha` (α′), `beta`: []. `accuracy`: share of the labelled texts whose label the cross-fitted ρ names; `texts`: how many there are."""
+    """Eq. 14, fitted. `alpha` (α′), `beta`: []. `accuracy`: share of the labelled texts that get their label from the cross-fitted ρ; `texts`: their number."""
 
     classifier: LabelClassifier
     alpha: Tensor
@@ -154,7 +154,7 @@ def _answered_energies(view: View, otherwise: float) -> Tensor:
 
 
 def _folds(labels: Tensor) -> Tensor:
-    """A fold for every text: those of one label are spread over all folds, and labels begin in different ones. [m] int64"""
+    """The fold of every text, [m] int64. The texts of a label are spread over all folds, and different labels begin in different folds."""
     fold = torch.empty_like(labels)
     for c in labels.bincount().nonzero().squeeze(1):
         at = torch.nonzero(labels == c).squeeze(1)

@@ -1,6 +1,6 @@
 """Alloy: each text is taught mostly by the teacher whose label clusters it falls into (ours).
 
-From a mixture over all labels that is fitted once to the unlabelled pool, per text x:
+A mixture over all labels is fitted once to the unlabelled pool. It gives for each text x:
 
     z(x), E_i(x): states and energies          methods/alloy/states.py, Eq. 1; methods/alloy/energies.py, Eqs. 2, 5
     r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α s), α by cross-fitting, Eq. 9
@@ -8,8 +8,8 @@ From a mixture over all labels that is fitted once to the unlabelled pool, per t
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     v(x) = margin(x) + 1e-6          L = mean_x v(x) KL(T(x) ‖ S(x))
 
-Where the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), each text is taught by the teacher with the
-largest standardised energy, and the run says so.
+If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
+teaches a text alone, and the run warns.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Alloy(Method):
 
     @property
     def by_energy(self) -> Muka:
-        """Gives mean and deviation of the energies, and the weights where the mixture is not used."""
+        """Gives mean and standard deviation of the energies, and the weights if the mixture is not used."""
         return Muka(MukaOptions(confidence="energy", mode="hard", passes=0))
 
     @property

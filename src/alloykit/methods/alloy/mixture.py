@@ -9,10 +9,10 @@
 to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
 Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
-A text whose label is given (an anchor) has r = 1 for it in every iteration, and counts as three texts.
+A labelled text (an anchor) has r = 1 for its label in every iteration, and counts as three texts.
 
-A teacher's answer a_c says which of its own labels a text would have. Whether the text has one of them is said by the states, in which
-texts of one label lie together, and by the energies. √ keeps the labels of a small teacher from losing their texts.
+A teacher's answer a_c says which of its own labels a text has, if it has one of them. Whether it has one of them is decided by the states (texts with
+the same label have similar states) and by the energies. Without the square root, the labels of a teacher with few texts would lose their texts.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
 
 ITERATIONS = 12
-ANCHOR = 3.0  # a labelled text counts as often
+ANCHOR = 3.0  # a labelled text counts as so many texts
 SHRINKAGE = 0.5
 LEAST_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
@@ -164,7 +164,7 @@ def _maximised(z: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _state_scores(view: View, means: Tensor, factor: Tensor, log_prior: Tensor) -> Tensor:
-    """log π̃ + log N(z; μ_c, Σ) + log a, less what all labels have in common. [B, C]"""
+    """log π̃ + log N(z; μ_c, Σ) + log a, without the terms that are the same for all labels. [B, C]"""
     white = torch.linalg.solve_triangular(factor, view.z.T, upper=False).T
     centres = torch.linalg.solve_triangular(factor, means.T, upper=False).T
     found: Tensor = log_prior + white @ centres.T - 0.5 * centres.square().sum(-1) + view.answers

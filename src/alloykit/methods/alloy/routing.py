@@ -1,10 +1,10 @@
-"""From responsibilities over labels to teachers: who teaches a text, and by what margin (ours: Alloy, Eqs. 7, 8).
+"""From responsibilities over labels to teachers' weights, and the margin of the largest (ours: Alloy, Eqs. 7, 8).
 
     γ_i(x) = Σ_{c ∈ Y_i} r_c / teachers that know c                                                                              (7)
     k_i(x) = Σ_{c ∈ Y_i} r_c         the probability that teacher i knows x's label; i* the largest
     margin(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c                                                                          (8)
 
-With disjoint label sets k is γ, and the margin is γ_(1) − γ_(2). A label that several teachers share counts for each of them, and against none.
+With disjoint label sets k is γ, and the margin is γ_(1) − γ_(2). If several teachers share a label, it counts for each of them.
 Everywhere r [B, C] is float64 and owners [N, C] is bool: whether teacher i has label c.
 """
 

@@ -1,10 +1,10 @@
-"""What the student learns from responsibilities and answers: who and what, each from its better source (ours: Alloy, Eqs. 11, 12).
+"""The student's target, from responsibilities and the teachers' answers (ours: Alloy, Eqs. 11, 12).
 
     b_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)          the mean over the texts that teacher i knows, weighted by k_i  (11)
     T(x) = Σ_i γ_i [ b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i ]                                                          (12)
 
-b_i says how clear teacher i answers: 1 where it is certain, 0 where it guesses. A clear teacher knows best which of its labels a text has.
-A barely trained one answers 0.55 and 0.45; there the responsibilities know better, since they also see which texts lie together.
+b_i is the clarity of teacher i's answers: 1 if it is certain, 0 if it guesses. A clear teacher knows best which of its labels a text has.
+A barely trained teacher answers 0.55 and 0.45. Then the responsibilities know better, because they also use which texts are similar.
 """
 
 from __future__ import annotations

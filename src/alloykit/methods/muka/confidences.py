@@ -1,4 +1,4 @@
-"""The confidence of every teacher: Eq. 13, and five forms that are comparable between teachers of different label counts (ours).
+"""The confidence of every teacher: Eq. 13, and five forms that are comparable between teachers with different numbers of labels (ours).
 
 entropy      c_i = 1 − u_i / log C_i from p̄_i, the mean over the passes (Eqs. 7–9, 13); without passes from p_i
 percentile   the share of the pool on which the teacher is less confident (stats/calibration.py)
@@ -58,7 +58,7 @@ def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
 
 
 def entropy_confidences(rows: Rows, passes: int) -> Tensor:
-    """c_i of Eq. 13, [B, N] float64. AlloyError where passes are wanted and the rows have none."""
+    """c_i of Eq. 13, [B, N] float64. AlloyError if passes are wanted and the rows have none."""
     if passes and any(teacher.probability_sum is None for teacher in rows.teachers):
         raise AlloyError(
             expected=f"{passes} Monte-Carlo passes per text",

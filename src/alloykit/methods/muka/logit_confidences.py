@@ -5,8 +5,8 @@
 
     c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool; Φ: the distribution function of the standard normal
 
-Teachers of any scale of logits and any number of labels are comparable. Logits are those of the pass without dropout. A teacher that gives
-probabilities only has log-probabilities in the place of logits, whose log-sum-exp is 0: for it e_i(x) = max_c log p_i(c | x) in both forms.
+So teachers are comparable for any scale of their logits and any number of labels. The logits are those of the pass without dropout. A teacher that gives
+only probabilities has log-probabilities in the place of logits, whose log-sum-exp is 0: for it e_i(x) = max_c log p_i(c | x) in both forms.
 mean_i and sd_i are over the texts that teacher i has an answer to.
 """
 

@@ -1,6 +1,6 @@
 """MUKA: model-uncertainty-aware knowledge amalgamation (Li et al. 2021; EMNLP Findings 2022 as MUKI).
 
-Equation numbers are the paper's. Lines marked "ours" are decisions that the paper leaves open; they are in the files beside this one.
+Equation numbers are the paper's. Lines marked "ours" are decisions that the paper leaves open, or extensions. Most of them are in the other files of this folder.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class Muka(Method):
         return Supervision(targets.float(), v.float(), w.float())
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
-        """c_i of Eq. 13, from the mean over the passes (Eqs. 3, 7–9), or a form of it that is ours. [B, N] float64."""
+        """c_i of Eq. 13, from the mean over the passes (Eqs. 3, 7–9), or one of our forms. [B, N] float64."""
         return confidences(rows, context, self.options)
 
     def teacher_weights(self, c: Tensor) -> Tensor:
@@ -83,7 +83,7 @@ class Muka(Method):
         target, logits = inputs.target, inputs.student.logits
         if self.options.direction == "reverse":
             divergence = reverse_kl(target.targets, logits, self.options.smoothing)
-        else:  # KL(T ‖ S); with a temperature (ours) each teacher's own labels are softened, the routing is not
+        else:  # KL(T ‖ S); a temperature (ours) softens the probabilities within each teacher's labels, not the routing
             groups = inputs.context.space.components().to(logits.device)
             divergence = grouped_kl(target.targets, logits, groups, self.options.distillation_temperature)
         return {"kl": target.weights * divergence}

@@ -65,8 +65,8 @@ function teachers(found, why) {
     return;
   }
   part("origin").textContent = found.origin === "stored"
-    ? "This text is one of the texts that the run learned from. These are the answers that the run stored."
-    : "This text is not one of the texts that the run learned from. The teachers have read it now.";
+    ? "The run learned from this text. These are the teachers' stored answers."
+    : "The run did not learn from this text. The teachers have classified it now.";
   part("teachers").replaceChildren(...found.answers.map((teacher) => {
     const figure = element("figure");
     figure.append(element("figcaption", teacher.name), ...(teacher.scores.length
@@ -76,8 +76,8 @@ function teachers(found, why) {
   }));
   const shares = found.answers.filter((teacher) => teacher.share !== null);
   part("how").textContent = found.target
-    ? `${found.method}. The student should learn this target${found.weight === null ? "" : `; the text has the weight ${found.weight.toPrecision(3)}`}.`
-    : `${found.method}. The target depends on more than the teachers' answers to this text.`;
+    ? `${found.method}. The student is trained to give this target${found.weight === null ? "" : `. The text has the weight ${found.weight.toPrecision(3)}`}.`
+    : `${found.method}. The target is not shown, because it does not depend on the teachers' answers to this text alone.`;
   part("shares").replaceChildren(...(shares.length
     ? table("Share of each teacher in the target", shares.map((t) => ({ label: t.name, score: t.share })), "teacher", "share")
     : []));
