@@ -56,7 +56,7 @@ def test_statistics_of_energies_leave_out_texts_without_an_answer() -> None:
 
 def test_eqs_3_and_7_where_answers_are_missing() -> None:
     g = torch.Generator().manual_seed(2)
-    owners, n = SPACE.knows(), 6
+    owners, n = SPACE.has_label(), 6
     energies = torch.randn(n, 3, generator=g).double()
     answers = torch.randn(n, SPACE.size, generator=g).double()
     answered = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 1, 0], [0, 0, 1], [0, 1, 0]]).bool()
