@@ -123,5 +123,5 @@ def test_light_and_dark(
 
 def test_a_complaint_on_the_console_is_noticed(tmp_path: Path) -> None:
     """So that the other tests mean something when they find none."""
-    (tmp_path / "page.html").write_text("<!DOCTYPE html><script>nobody.has_label()</script>")
+    (tmp_path / "page.html").write_text("<!DOCTYPE html><script>nobody.knows()</script>")
     assert "nobody is not defined" in browse(tmp_path / "p", "--dump-dom", (tmp_path / "page.html").as_uri()).console[0]
