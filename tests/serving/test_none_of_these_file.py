@@ -18,7 +18,8 @@ from alloykit.errors import AlloyError
 from alloykit.models.head_input import HeadInput
 from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.predictor import Predictor
-from alloykit.stats.none_of_these import NoneOfThese
+from alloykit.serving.student_reading import read_by_student
+from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
 
 OWN = [text for text, _ in examples(60, seed=31)]
 FOREIGN = [" ".join(FILLERS[(i + k) % len(FILLERS)] for k in range(2 + i % 4)) for i in range(30)]  # words of no label
@@ -162,3 +163,15 @@ def test_a_model_whose_head_gives_no_states(predictor: Predictor, monkeypatch: p
     again, none = predictor.with_states(OWN[:4])
     assert none is None
     assert again.equal(probabilities)
+
+
+@pytest.mark.parametrize("states", [False, True])
+def test_watch_and_suggest_read_the_same_score(predictor: Predictor, states: bool) -> None:
+    found = read_by_student(predictor, [*OWN, *FOREIGN], states=states)
+    wanted = predictor.predict([*OWN, *FOREIGN], none_of_these=True)
+    assert wanted.none_of_these is not None
+    assert found.foreign is not None
+    assert found.foreign.tolist() == (wanted.none_of_these >= UNUSUAL).tolist()
+    assert 0 < int(found.foreign.sum()) < len(found.foreign)
+    torch.testing.assert_close(found.probabilities, wanted.probabilities)
+    assert (found.states is not None) == states

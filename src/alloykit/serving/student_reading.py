@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from alloykit.models.forward import Budget, forward_texts
+from alloykit.models.head_input import HeadInput
 from alloykit.models.tokens import encode
 from alloykit.serving.predictor import TOKENS_PER_BATCH, Predictor
+from alloykit.stats.none_of_these import UNUSUAL
 
 
 @dataclass(frozen=True)
@@ -20,7 +23,7 @@ class StudentReading:
     `probabilities`: softmax(logits / T), [n, C] float32, T the student's temperature. `energy`: log Σ_c exp(logits_c), [n] float32: large
     where a logit is large, as for texts like those of the training (Liu et al., 2020, without their minus sign). `states`: the mean of the
     last layer's states over the tokens of each text, [n, d] float32; None if it was not asked for.
-    `foreign`: whether none of the labels fits, [n] bool; None for a student without a score for that.
+    `foreign`: whether the text is more unusual than 95 % of the pool's (stats/none_of_these.py), [n] bool; None for a student without that score.
     """
 
     probabilities: Tensor
@@ -36,20 +39,30 @@ def read_by_student(
     encodings = encode(student.tokenizer, texts, pairs, student.max_length)
     labels = len(student.labels)
 
+    fitted = student.fitted_none_of_these if student.knows_unusual else None
+    width = student.model.config.hidden_size if states else 0
+
     def run(batch: dict[str, Tensor]) -> Tensor:
-        if not states:
-            with student.lean:
-                return torch.as_tensor(student.model(**batch).logits.float())[None]
-        out = student.model(**batch, output_hidden_states=True)
-        weights = batch["attention_mask"].unsqueeze(-1).float()
-        mean = (out.hidden_states[-1].float() * weights).sum(1) / weights.sum(1).clamp(min=1)
-        return torch.cat([out.logits.float(), mean], -1)[None]
+        lean, watched = nullcontext() if states else student.lean, HeadInput(student.model) if fitted else nullcontext()
+        with lean, watched as head:
+            out = student.model(**batch, output_hidden_states=states)
+        logits = out.logits.float()
+        parts = [logits]
+        if states:
+            weights = batch["attention_mask"].unsqueeze(-1).float()
+            parts.append((out.hidden_states[-1].float() * weights).sum(1) / weights.sum(1).clamp(min=1))
+        if head is not None and fitted is not None:
+            parts.append(fitted.gaussians.distance(head.states(out.logits).cpu()).unsqueeze(-1).to(logits))
+        return torch.cat(parts, -1)[None]
 
     found = forward_texts(
         run, encodings, student.model, student.tokenizer, device=student.device,
-        width=labels + (student.model.config.hidden_size if states else 0), budget=Budget(TOKENS_PER_BATCH), name="student",
+        width=labels + width + (fitted is not None), budget=Budget(TOKENS_PER_BATCH), name="student",
     )[0]  # fmt: skip
     logits = found[:, :labels]
     return StudentReading(
-        (logits / student.temperature).softmax(-1), logits.logsumexp(-1), found[:, labels:] if states else None
+        (logits / student.temperature).softmax(-1),
+        logits.logsumexp(-1),
+        found[:, labels : labels + width] if states else None,
+        None if fitted is None else fitted.share(found[:, -1]) >= UNUSUAL,
     )
