@@ -62,6 +62,6 @@ def test_a_text_is_classified_and_everything_is_escaped(
     assert seen.console == []
     assert '<p class="headline" id="headline">&lt;img src=x onerror=alert(1)&gt;: 75.0 %</p>' in seen.out
     assert "<img" not in seen.out
-    assert "the answers that the run stored" in seen.out
+    assert "These are the teachers' stored answers" in seen.out
     assert "Share of each teacher in the target" in seen.out
     assert 'data-wide="0"' in seen.out, "nothing is wider than the page"

@@ -34,7 +34,7 @@ TYPES = {
 }
 
 
-class Prediction(BaseModel):
+class ScoredLabels(BaseModel):
     """A label and its score."""
 
     score: float
@@ -116,7 +116,7 @@ def server_app(
         metrics.truncated.inc(sum(answer.truncated for answer in good))
         return good
 
-    @app.post("/predict", responses={200: {"model": list[Prediction] | list[list[Prediction]]}, **ERRORS})
+    @app.post("/predict", responses={200: {"model": list[ScoredLabels] | list[list[ScoredLabels]]}, **ERRORS})
     async def predict(request: PredictRequest) -> Response:
         """The probability of every label, the highest first. One text: a list. A batch: a list of lists."""
         found = await answers(request.asked(options))

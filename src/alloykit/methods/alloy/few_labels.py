@@ -107,7 +107,8 @@ class FewLabels:
 
         chosen, without = best(BETA), best((0.0, 0.0))
         gained = likelihood(chosen) - likelihood(without)
-        if not float(gained.mean()) > float(gained.std()) / len(gained) ** 0.5:  # also where one text has no deviation
+        error = float(gained.std()) / len(gained) ** 0.5 if len(gained) > 1 else float("inf")
+        if float(gained.mean()) <= error:
             chosen = without
         alpha, beta = (torch.tensor(value, dtype=torch.float64) for value in chosen)
         named = (alpha * scores + beta * logs).argmax(-1)
