@@ -49,6 +49,8 @@ TABLES = {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and perfect routing, on six pools",
         "students": "students of Alloy, its rivals and perfect routing",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
+        "suggest": "students that continue with 100 labelled texts: suggested ones, and random ones",
+        "none": "how well students tell texts that no teacher knows",
         "cost": "the time that Alloy adds to a run",
     },
     "significance": {
@@ -70,6 +72,14 @@ TABLES = {
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
     },
+    "scale": {
+        "growth": "time, memory and bytes of a sweep against the number of texts, up to 300,000",
+        "workers": "one Ray worker with two threads against two with one",
+        "simulation": "a billion texts and twenty teachers on 8, 64 and 512 GPUs, simulated",
+    },
+    "serve": {
+        "load": "the server under load, and over its limit",
+    },
     "faults": {
         "recipes": "damaged recipes",
         "models": "damaged model folders",
@@ -83,7 +93,7 @@ TABLES = {
         "kills": "runs that are killed at any write or any time, and started again",
     },
 }
-WITHOUT_DATA = ("speed", "significance", "faults")  # some or all of their tables read no data sets
+WITHOUT_DATA = ("scale", "speed", "significance", "serve", "faults")  # some or all of their tables read no data sets
 
 
 def tables() -> str:

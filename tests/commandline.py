@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
+from alloykit import progress
 from alloykit.cli import main as cli
 
 COMMAND = [sys.executable, "-c", "from alloykit.cli.main import main; main()"]
@@ -67,6 +68,7 @@ def run_here(*arguments: object, stdin: str | bytes = "") -> Result:
     with pytest.MonkeyPatch.context() as patch:
         for name in ("HF_HUB_DISABLE_PROGRESS_BARS", "TRANSFORMERS_VERBOSITY"):  # main() sets them; restored afterwards
             patch.setenv(name, os.environ.get(name, "1" if "BARS" in name else "error"))
+        patch.setattr(progress, "_quiet", progress._quiet)  # `-q` sets it; restored afterwards
         patch.setattr(sys, "argv", ["alloykit", *map(str, arguments)])
         patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data), encoding="utf-8"))
         patch.setattr(sys, "stdout", told[0])

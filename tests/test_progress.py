@@ -74,3 +74,11 @@ def test_a_refused_command_leaves_no_log(tmp_path: Path) -> None:
     with pytest.raises(AlloyError), logged_to(tmp_path / "run.log", "recipe.yaml"):
         raise AlloyError(expected="more", got="less")
     assert not list(tmp_path.iterdir())
+
+
+def test_nothing_done_yet_says_no_time_left() -> None:
+    """Workers may take long before the first unit is finished."""
+    from alloykit.progress import _so_far
+
+    assert _so_far(0, 600, "reads", 20.0) == "0 of 600 reads (0 %), 0.0/s"
+    assert _so_far(300, 600, "reads", 20.0) == "300 of 600 reads (50 %), 15/s, about 20 s left"

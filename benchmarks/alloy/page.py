@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, overview, students, targets
+from benchmarks.alloy import details, few, overview, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
+from benchmarks.alloy.few_page import few_labels
 from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
+from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import CHOICE, REPORTED
@@ -31,17 +33,26 @@ WORDS = {
 
 
 def write() -> None:
-    taught, read = cells_of(students.TABLE), cells_of(targets.TABLE)
+    taught, read, labelled = (cells_of(module.TABLE) for module in (students, targets, few))
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     found = [
         *_short(of_students, of_targets),
         *_students(taught, of_students),
         *_targets(read, of_targets),
+        *few_labels(labelled),
+        *_suggest(),
+        *none_section(NOTES),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]
-    missing = ["## Not run yet", "", *not_run(students.TABLE, taught), *not_run(targets.TABLE, read)]
+    missing = [
+        "## Not run yet",
+        "",
+        *not_run(students.TABLE, taught),
+        *not_run(targets.TABLE, read),
+        *not_run(few.TABLE, labelled),
+    ]
     lines = [*_head(), *short, *how_to_read(found), *rest, *missing]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
 
@@ -136,6 +147,32 @@ def _teachers(cells: Cells) -> list[str]:
         if body
         else ["Not run yet.", ""]
     )
+
+
+def _suggest() -> list[str]:
+    """Empty until it was run."""
+    found = measured("alloy", "suggest")
+    if found is None:
+        return []
+    figures, body = found["figures"], []
+    for s in figures["settings"].values():
+        for way, accuracy in s["accuracy"].items():
+            gain = s["suggested_against"].get(way)
+            told = (
+                f"{100 * gain['difference']:+.1f} ({100 * gain['low']:+.1f} to {100 * gain['high']:+.1f})"
+                if gain
+                else ""
+            )
+            body.append([s["title"], way, s["seeds"], s["test_texts"], f"{100 * accuracy:.1f}", told])
+    return [
+        f"## {figures['labelled']} suggested labels",
+        "",
+        f"A student of Alloy continues for {figures['epochs']} epochs (`alloykit update`) with {figures['labelled']} labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. Last column: suggested "
+        "texts minus this way, in points, with the 95 % interval over the test texts.",
+        "",
+        *rows(["", "labelled texts", "seeds", "test texts", "accuracy", "gain of suggested texts"], body),
+        *ran(found),
+    ]
 
 
 def _cost() -> list[str]:

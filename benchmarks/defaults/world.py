@@ -13,11 +13,11 @@ import torch
 from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
-from alloykit.stages.knowledge import knowledge_of
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe
 from benchmarks.harness.data import read, write
@@ -132,7 +132,8 @@ class World:
         if size not in self._known:
             prepared = prepare(self.recipe(size, {"layers": 1}, {}, self.folder / "unused"))
             store = prepared.store(self.folder / "knowledge")
-            source = knowledge_of(prepared, store, prepared.texts)
+            sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
+            source = stored(prepared, store, prepared.texts, None)
             context = replace(prepared.context, state=prepared.method.fit(source, prepared.context))
             log_line(f"{self.about.name}: fitted to {len(prepared.texts):,} texts")
             self._known[size] = prepared, source, context
@@ -146,7 +147,7 @@ class World:
         """The method's target of every test text, which says its routing. [n, C]"""
         prepared, _, context = self.known(size)
         store = prepared.store(self.folder / "knowledge")
-        knowledge_of(prepared, store, self.test)
+        sweep(prepared.infos, self.test, store, prepared.sweep_options())
         source = stored(prepared, store, self.test, None)
         parts = [prepared.method.supervise(rows, context) for rows in chunks(source)]
         return torch.cat([p.targets for p in parts if p is not None])

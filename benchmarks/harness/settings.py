@@ -64,6 +64,10 @@ class Setting:
                 return names[plan.labels.index(label)]
         raise KeyError(f"{dataset}: {label}")
 
+    def has_label(self, dataset: str, label: str) -> bool:
+        """Whether a teacher knows this label of a data set."""
+        return any(plan.dataset == dataset and label in plan.labels for plan in self.teachers)
+
     def described(self, profile: Profile) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}

@@ -25,7 +25,7 @@ from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.hugging_face import HuggingFaceSpec
 from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
 from benchmarks.harness.profiles import TRIMMED, Profile
 from benchmarks.harness.sets import SETS
@@ -191,7 +191,7 @@ class Stages:
     def generated(self) -> Path:
         """The folder of the texts that were written for these teachers, once."""
         folder = self.shared / self._written
-        teachers = [TeacherSpec(model=str(f), name=f.name) for f in self.teacher_folders("shared")]
+        teachers = [HuggingFaceSpec(model=str(f), name=f.name) for f in self.teacher_folders("shared")]
         options = GenerationOptions.model_validate(self.generation | {"seed": self.seed})
         labels = LabelOptions(keep_apart=self.setting.keep_apart)
         write_texts(teachers, labels, options, folder, device=pick_device("auto"), max_length=self.profile.max_length)
@@ -246,12 +246,15 @@ class Stages:
         return teach_recipe(parse(recipe, TeachRecipe))
 
     def _joined(self, name: str, parts: dict[str, Path]) -> Path:
+        """The parts in one file. Texts of a label that no teacher knows are left out."""
         target = self.folder / "texts" / f"{name}.parquet"
         if not target.exists():
             names = ["text", "text_pair"] if self.setting.pairs else ["text"]
             columns: dict[str, list[str | None]] = {name: [] for name in (*names, "label")}
             for dataset, path in parts.items():
                 table = read(path)
+                known = [n for n, y in enumerate(table["label"]) if y is None or self.setting.has_label(dataset, y)]
+                table = table.select(known)
                 for name in names:
                     columns[name] += table[name]
                 columns["label"] += [y and self.setting.union_name(dataset, y) for y in table["label"]]

@@ -13,7 +13,6 @@ import datasets
 import torch
 from torch.profiler import ProfilerActivity, profile
 
-from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Needs
 from alloykit.models.batches import token_batches
@@ -21,6 +20,7 @@ from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.tokens import encode, pad
 from alloykit.precision import choose_precision
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec, TrainingOptions

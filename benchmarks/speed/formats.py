@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 from alloykit.data import load_texts
-from alloykit.knowledge.sweep.forward import Budget, plain_pass
-from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.progress import log_line
 from alloykit.stats.entropy import confidence
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.teachers.forward import Budget, plain_pass
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.harness.settings import split
@@ -31,8 +31,8 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     texts = load_texts(str(data / AG_NEWS.name / "test.parquet"), limit=TEXTS).table["text"]
     found = {}
     for folder in folders:
-        info = read_teacher_info(TeacherSpec(model=str(folder)), folder.name)
-        each = {n.name: Teacher.load(info, device=device(), compute_format=n) for n in FORMATS}
+        info = read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name)
+        each = {n.name: HuggingFaceTeacher.load(info, device=device(), compute_format=n) for n in FORMATS}
         p = {}
         for name, teacher in each.items():
             logits = plain_pass(teacher, teacher.encode(texts), Budget(4096), lambda n: None)
@@ -60,7 +60,7 @@ def _agreement(exact: Tensor, other: Tensor) -> dict[str, float]:
     }
 
 
-def _times(each: dict[str, Teacher], texts: list[str]) -> tuple[Times, Times]:
+def _times(each: dict[str, HuggingFaceTeacher], texts: list[str]) -> tuple[Times, Times]:
     """Of a plain and of a Monte-Carlo pass, in each format."""
     batch = each["float32"].batch(each["float32"].encode(texts))
     sampler = ByteDropout() if device() == "cpu" else StockDropout()

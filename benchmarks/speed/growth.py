@@ -14,7 +14,7 @@ import numpy as np
 from alloykit.progress import set_quiet
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.hugging_face import HuggingFaceSpec
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.teachers import untrained
@@ -51,7 +51,7 @@ def _once(data: Path, folder: Path, texts: int, teachers: int) -> float:
     shutil.rmtree(folder / "run", ignore_errors=True)
     folders = [untrained(folder / f"teacher{k}", [f"{k}-a", f"{k}-b"], k, layers=1) for k in range(teachers)]
     recipe = {
-        "teachers": [TeacherSpec(model=str(f)).model_dump() for f in folders],
+        "teachers": [HuggingFaceSpec(model=str(f)).model_dump() for f in folders],
         "texts": {"path": str(data / AG_NEWS.name / "train.parquet"), "limit": texts},
         "student": {"model": "bundled:minilm", "layers": 1},
         "method": {"name": "muka", "passes": 8},

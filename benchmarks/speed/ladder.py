@@ -10,13 +10,13 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.labels import LabelSpace
 from alloykit.models.batches import token_batches
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.fast_dropout import FastMasks
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.precision import native_bfloat16
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec

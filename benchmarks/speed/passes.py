@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from transformers import AutoModelForSequenceClassification
 
-from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.location import bundled_minilm
 from alloykit.precision import Precision, native_bfloat16
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from benchmarks.speed.measure import Measurement, device, in_turns, ratio
 
 LENGTHS = (32, 64, 128)

@@ -12,7 +12,7 @@ from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import Writer
 from alloykit.progress import log_line
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement, device
@@ -40,8 +40,8 @@ LOOP = {"max_tokens": 16, "min_tokens": 12, "every": 1}  # the plain loop is slo
 def run(data: Path, work: Path) -> dict[str, Any]:
     stages = table3.TABLE.stages(split("ag_news", 2), 0, data, work.parent)  # Table 3's teachers
     folder = stages.teacher_folders("shared")[0]
-    teacher = Teacher.load(
-        read_teacher_info(TeacherSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
+    teacher = HuggingFaceTeacher.load(
+        read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name), max_length=SMALL.max_length, device=device()
     )
     found = {}
     for name, change in CHANGES.items():
@@ -62,7 +62,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     }
 
 
-def _loop(teacher: Teacher) -> dict[str, Any]:
+def _loop(teacher: HuggingFaceTeacher) -> dict[str, Any]:
     """The same four texts written by batches, and with every candidate read by itself."""
     options = GenerationOptions.model_validate(GENERATION | LOOP)
     seconds, texts = {}, {}
@@ -82,7 +82,7 @@ def _one_by_one(writer: Writer) -> Any:
     """`write` with a judge that reads one text per call."""
     from alloykit.generation import writer as module
 
-    def write(teacher: Teacher, label: str, n: int, seed: int) -> Any:
+    def write(teacher: HuggingFaceTeacher, label: str, n: int, seed: int) -> Any:
         whole = module.log_probabilities
         module.log_probabilities = lambda t, texts: torch.cat([whole(t, [text]) for text in texts])
         try:

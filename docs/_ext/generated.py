@@ -14,7 +14,11 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-HIDDEN = ("InMemory", "NoneType")  # the first stands only in the recipe that a run folder keeps
+HIDDEN = (
+    "InMemory",
+    "InMemoryTeacherSpec",
+    "NoneType",
+)  # the first two stand only in the recipe that a run folder keeps
 OPTION_TABLE = ("| argument or option | default | meaning |", "|---|---|---|")
 MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 

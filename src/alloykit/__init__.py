@@ -15,19 +15,26 @@ if TYPE_CHECKING:
     from alloykit.commands.distill import distill as distill
     from alloykit.commands.doctor import doctor as doctor
     from alloykit.commands.evaluate import evaluate as evaluate
+    from alloykit.commands.export import export as export
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
     from alloykit.commands.predict import predict as predict
     from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
+    from alloykit.commands.serve import serve as serve
+    from alloykit.commands.suggest import suggest as suggest
     from alloykit.commands.sweep import sweep as sweep
     from alloykit.commands.teach import teach as teach
+    from alloykit.commands.update import update as update
+    from alloykit.commands.watch import watch as watch
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
     from alloykit.labels import LabelSpace as LabelSpace
     from alloykit.methods.protocol import Method as Method
     from alloykit.stages.run import Run as Run
+    from alloykit.teachers.function_in_memory import Teacher as Teacher
+    from alloykit.teachers.scikit_learn import from_sklearn as from_sklearn
 
 __version__ = "0.1.0"
 
@@ -37,18 +44,25 @@ _HOMES = {
     "LabelSpace": "labels",
     "Method": "methods.protocol",
     "Run": "stages.run",
+    "Teacher": "teachers.function_in_memory",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",
     "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",
+    "export": "commands.export",
+    "from_sklearn": "teachers.scikit_learn",
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",
     "predict": "commands.predict",
     "push": "commands.push",
     "report": "commands.report",
+    "serve": "commands.serve",
+    "suggest": "commands.suggest",
     "sweep": "commands.sweep",
     "teach": "commands.teach",
+    "update": "commands.update",
+    "watch": "commands.watch",
 }
 __all__ = [*_HOMES, "__version__"]
 

@@ -23,6 +23,14 @@ class AlloyError(Exception):
         end = "" if got.endswith("\n") else ". "  # a list of problems ends its own lines
         super().__init__(f"expected {expected}; got {got}{end}{hint}".strip())
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return _made_again, (type(self), self.expected, self.got, self.hint)
+
+
+def _made_again(kind: type[AlloyError], expected: str, got: str, hint: str) -> AlloyError:
+    """From another process."""
+    return kind(expected=expected, got=got, hint=hint)
+
 
 class AlloyWarning(UserWarning):
     """A problem that the user should look at, but that does not stop the run."""

@@ -27,6 +27,7 @@ AGAIN = "then run the same command again: finished parts are kept."
 FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine that is older than this counts as left over
 _LEFT_OVER = re.compile(r"\.alloykit-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+\.tmp")
 _number = itertools.count()
+_may_write = True
 _cleaned: set[Path] = set()
 _cleaning = threading.Lock()
 
@@ -137,6 +138,27 @@ def scratch(what: str) -> Iterator[None]:
 # Atomic writing
 
 
+@contextmanager
+def no_writing() -> Iterator[None]:
+    """Refuse to write files while the block runs: of several processes of a command, only the first one writes. Temporary files may be."""
+    global _may_write
+    before, _may_write = _may_write, False
+    try:
+        yield
+    finally:
+        _may_write = before
+
+
+def check_writing(path: Path | str) -> None:
+    """AlloyError inside `no_writing`."""
+    if not _may_write:
+        raise AlloyError(
+            expected=f"{path} as process 0 wrote it",
+            got="another file, or none",
+            hint="All processes must see the same files: put the run folder on a file system that all machines share.",
+        )
+
+
 def write_atomic(path: Path, content: bytes | str) -> None:
     """Write to a temporary name, sync, rename: readers see the old file or the complete new one. AlloyError.
 
@@ -164,6 +186,7 @@ def write_output(path: Path, content: bytes | str) -> None:
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
     """Let `write` fill a temporary file beside `path`, then rename it. On any error the temporary file is removed. AlloyError."""
+    check_writing(path)
     temporary = path.parent / _temporary_name()
     try:
         with file_errors(path):

@@ -14,13 +14,15 @@ from torch import Tensor
 class TeacherRows:
     """One teacher's outputs for B texts.
 
-    `logits`: [B, C_i] float32, from the deterministic pass.
+    `logits`: [B, C_i] float32, from the deterministic pass. Of a teacher that gives probabilities only they are log-probabilities, of which none is
+    below log 1e-6 (`Context.gives_logits`); of a text without an answer they are uniform, − log C_i.
     `probability_sum`: [B, C_i] float32, Σ_k softmax(z_i(x; W_k)) over the Monte-Carlo passes; None without passes.
     `passes`: [B] int64, number of passes of each text.
     `pooled_states`: per layer that the method needs, the mean of the text's token states, [B, d_i] float16.
     `token_states`: per such layer, the states aligned to the student's tokens, [B, L_s, d_i] (knowledge/online/online_source.py);
     `token_mask`: [B, L_s] bool, the student's tokens that are aligned to a token of the teacher.
     `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
+    `answered`: [B] bool, whether the teacher has an answer to the text; None: to all of them. A text without one is taught by the others.
     """
 
     logits: Tensor
@@ -30,6 +32,7 @@ class TeacherRows:
     token_states: tuple[Tensor, ...] | None = None
     token_mask: Tensor | None = None
     attention_scores: tuple[Tensor, ...] | None = None
+    answered: Tensor | None = None
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """p_i = softmax(z_i / T), [B, C_i]."""
@@ -57,6 +60,30 @@ class Rows:
     given: Tensor | None = None
     embeddings: Tensor | None = None
     hidden: Tensor | None = None
+
+    def answered(self) -> Tensor | None:
+        """Which teacher has an answer to which text, [B, N] bool; None where every teacher has one to every text."""
+        if all(t.answered is None for t in self.teachers):
+            return None
+        found = [
+            torch.ones_like(t.logits[:, 0], dtype=torch.bool) if t.answered is None else t.answered
+            for t in self.teachers
+        ]
+        return torch.stack(found, -1)
+
+    def weighed(self, weights: Tensor) -> Tensor:
+        """The weights of the teachers, [B, N], zero for a teacher without an answer, divided by their sum. They stay as they are for a text
+        for which nobody with a weight has an answer; such a text has the weight 0 in the training."""
+        if (answered := self.answered()) is None:
+            return weights
+        kept = weights * answered.to(weights)
+        total = kept.sum(-1, keepdim=True)
+        return torch.where(total > 0, kept / total.clamp(min=1e-12), weights)
+
+    def equal_weights(self) -> Tensor:
+        """The same weight for every teacher that has an answer to the text; rows sum to one. [B, N] float32"""
+        logits = self.teachers[0].logits
+        return self.weighed(logits.new_full((len(logits), len(self.teachers)), 1 / len(self.teachers)))
 
     def to_batch(self) -> dict[str, Any]:
         """Nested dicts and lists of tensors, which loaders and `accelerate` can move between devices."""

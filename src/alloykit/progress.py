@@ -74,6 +74,17 @@ def set_quiet(quiet: bool) -> None:
     _quiet = quiet
 
 
+@contextmanager
+def hushed() -> Iterator[None]:
+    """`log_line` and `bar` print and log nothing inside the block."""
+    global _quiet, _log
+    before, _quiet, _log = (_quiet, _log), True, None
+    try:
+        yield
+    finally:
+        _quiet, _log = before
+
+
 def log_line(text: str) -> None:
     """Print one line. It may hold foreign text, so control characters are written out."""
     if _log is not None:
@@ -133,7 +144,8 @@ def _line(text: str, *, shown: bool) -> None:
 def _so_far(done: int, total: int, unit: str, seconds: float) -> str:
     """For instance "1,200 of 4,000 reads (30 %), 60/s, about 47 s left"."""
     rate = done / max(seconds, 1e-9)
-    return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate:,.{0 if rate >= 10 else 1}f}/s, about {duration((total - done) / rate)} left"
+    left = f", about {duration((total - done) / rate)} left" if done else ""
+    return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate:,.{0 if rate >= 10 else 1}f}/s{left}"
 
 
 def duration(seconds: float) -> str:

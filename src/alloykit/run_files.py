@@ -23,6 +23,10 @@ from alloykit.recipe.models import Recipe, read_recipe
 METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "environment.json", "inputs.json"
 RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
 SUMMARY, LOG = "generation.json", "run.log"
+EXPORT = "export/onnx"  # the folder of the ONNX export
+POOL_ANSWERS = "pool-answers.json"  # what the student answers to the pool, as counts
+COMPARED = "changes.json"  # an updated run and the earlier one
+START = "start"  # a student that was passed from Python's memory, before its training
 CACHE = "cache"  # the folder of the teachers' outputs
 
 Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
@@ -75,8 +79,8 @@ class Health(TypedDict):
     excess: Number
     pass_variance: OptionalNumber
     predicted: dict[str, Count]
-    unknown_tokens: Share | None
-    truncated_texts: Share
+    unknown_tokens: NotRequired[Share | None]
+    truncated_texts: NotRequired[Share]
 
 
 class SureTeachers(TypedDict):
@@ -125,6 +129,25 @@ class LeastCertain(TypedDict):
     text_pair: NotRequired[str | None]
 
 
+class UnusualText(TypedDict):
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
+    row: Count
+    label: Name
+    none_of_these: Share
+    text: NotRequired[str]
+    text_pair: NotRequired[str | None]
+
+
+class NoneOfTheseView(TypedDict):
+    """With how many texts of the pool new ones are compared, and its most unusual texts (stats/none_of_these.py)."""
+
+    __pydantic_config__ = _OPEN  # type: ignore[misc]
+    threshold: Share
+    texts: Count
+    unseen: bool
+    most_unusual: list[UnusualText]
+
+
 class StudentView(TypedDict):
     """The student on the pool (evaluation/student_confidence.py)."""
 
@@ -135,6 +158,7 @@ class StudentView(TypedDict):
     same_as_supervision: NotRequired[Share | None]
     confidence: Histogram
     least_certain: list[LeastCertain]
+    none_of_these: NotRequired[NoneOfTheseView]
 
 
 class ModelSize(TypedDict):

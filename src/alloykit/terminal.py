@@ -69,9 +69,11 @@ def write(text: str) -> None:
     sys.stdout.write(text)
 
 
-def echo(text: object) -> None:
-    """Print one line."""
+def echo(text: object, *, now: bool = False) -> None:
+    """Print one line. now: also to a pipe or file, before more is printed."""
     write(f"{visible(text)}\n")
+    if now and sys.stdout is not None:
+        sys.stdout.flush()
 
 
 def echo_lines(lines: list[str]) -> None:

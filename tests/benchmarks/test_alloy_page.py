@@ -154,7 +154,11 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     students_right = dict.fromkeys([*RIVAL_STUDENTS, "supervised"], 60) | {"alloy": 80, "oracle": 90}
     rivals = dict.fromkeys([*RIVALS, "gate", "oracle"], 60)
     ours = dict.fromkeys(["alloy", *ABLATIONS], 70)
-    cells = {students.TABLE.name: student_cells("ag_news", "disjoint", 0, students_right), targets.TABLE.name: {}}
+    cells = {
+        students.TABLE.name: student_cells("ag_news", "disjoint", 0, students_right),
+        targets.TABLE.name: {},
+        "few": {},
+    }
     for pool in ("disjoint", "foreign50"):
         known = {m: n for m, n in rivals.items() if m != "muka-soft" or pool == "disjoint"}
         cells["targets"] |= target_cells("google_snippets", pool, 0, known, ours)

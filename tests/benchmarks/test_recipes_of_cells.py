@@ -132,8 +132,8 @@ def recipes(table: Table, data: Path, work: Path) -> Iterator[tuple[Any, Stages,
             at.teacher_folders(cell.pool), at.pool(cell.pool), at.test(cell.pool)
             yield cell, at, None
             continue
-        training, student = spec.pop("training", {}), spec.pop("student", None)
-        yield cell, at, at.recipe(cell.pool, spec, work / "run", student, **training)
+        training, student, few = spec.pop("training", {}), spec.pop("student", None), spec.pop("few", None)
+        yield cell, at, at.recipe(cell.pool, spec, work / "run", student, few, **training)
 
 
 @pytest.mark.parametrize("table", [*SMALL, *STATED], ids=called)

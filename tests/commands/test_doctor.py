@@ -90,7 +90,7 @@ def test_what_is_slow_and_what_to_do(recipe: dict[str, Any], tmp_path: Path, mon
     assert found["can_run"]
     texts = int(named(found, "texts")["found"].split(", ")[1].split()[0])
     assert named(found, "time of billing")["found"].startswith(f"{texts} texts × 513 reads, ")
-    assert "for Monte-Carlo passes; method alloy needs one" in named(found, "time")["hint"]
+    assert "because of Monte-Carlo passes. Method alloy needs none." in named(found, "time")["hint"]
     assert found["seconds"] > 0
     assert named(found, "teacher billing")["level"] == "note"
     assert "reads 64 tokens" in named(found, "teacher billing")["found"]
@@ -112,7 +112,7 @@ def test_a_full_disk_and_a_folder_without_rights(tmp_path: Path, monkeypatch: py
     }
     assert (checks["a"].level, checks["b"].level) == ("note", "error")
     assert "0.5 GB free" in checks["a"].found
-    assert "about 2.0 GB are wanted" in checks["a"].found
+    assert "about 2.0 GB are needed" in checks["a"].found
 
 
 def test_the_hub(monkeypatch: pytest.MonkeyPatch) -> None:

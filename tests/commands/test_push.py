@@ -17,7 +17,9 @@ from huggingface_hub import ModelCard, constants
 import alloykit
 
 NAME = "my-team/tickets"
-STUDENT = {"README.md", "config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+STUDENT = {
+    "README.md", "config.json", "model.safetensors", "none_of_these.safetensors", "tokenizer.json", "tokenizer_config.json",
+}  # fmt: skip
 
 
 @pytest.fixture

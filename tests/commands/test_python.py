@@ -16,10 +16,14 @@ from commandline import files_of
 
 import alloykit
 import alloykit.data
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.generation.generation_options import GenerationOptions, LanguageModel
 from alloykit.recipe import models as models_
 from alloykit.recipe import typed
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.function import PythonSpec
+from alloykit.teachers.hugging_face import HuggingFaceSpec
+from alloykit.teachers.scikit_learn import SklearnSpec
+from alloykit.teachers.stored_answers import AnswersSpec
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 LABELS = ("refund", "charge", "invoice", "track", "damaged")
@@ -131,7 +135,10 @@ def test_blocks_may_be_the_models_of_the_recipe(models: dict[str, Path], tmp_pat
     given = arguments(
         models, tmp_path / "run", training=TrainingOptions(**TRAINING), labels={"aliases": {"refund": "money"}}
     )
-    given["teachers"] = [TeacherSpec(model=str(models["billing"]), name="money"), {"model": str(models["delivery"])}]
+    given["teachers"] = [
+        HuggingFaceSpec(model=str(models["billing"]), name="money"),
+        {"model": str(models["delivery"])},
+    ]
     found = alloykit.plan(**given, probe=False)
     assert found["labels"] == ["money", *LABELS[1:]]
     assert found["teachers"][0]["name"] == "money"
@@ -176,10 +183,12 @@ def test_texts_are_generated_from_python(tmp_path: Path) -> None:
 
 def test_typed_dictionaries_have_the_keys_and_types_of_the_recipe() -> None:
     pairs = {
-        typed.TeacherDict: TeacherSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
+        typed.TeacherDict: HuggingFaceSpec, typed.AnswersDict: AnswersSpec, typed.PythonDict: PythonSpec,
+        typed.SklearnDict: SklearnSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
         typed.LabelsDict: models_.LabelOptions, typed.TrainingDict: TrainingOptions,
         typed.InferenceDict: models_.InferenceOptions, typed.GenerationDict: GenerationOptions,
         typed.LanguageModelDict: LanguageModel, typed.ReportDict: models_.ReportOptions,
+        typed.EngineDict: EngineOptions,
     }  # fmt: skip
     for typed_dict, model in pairs.items():
         hints = get_type_hints(typed_dict)

@@ -17,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.steering import Steering
 from alloykit.generation.writer import Writer, log_probabilities
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
 
 
 @pytest.fixture(scope="module")
@@ -29,8 +29,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def teacher(folder: Path) -> Teacher:
-    return Teacher.load(read_teacher_info(TeacherSpec(model=str(folder / "teacher")), "teacher"), max_length=32)
+def teacher(folder: Path) -> HuggingFaceTeacher:
+    return HuggingFaceTeacher.load(
+        read_teacher_info(HuggingFaceSpec(model=str(folder / "teacher")), "teacher"), max_length=32
+    )
 
 
 def options(folder: Path, **more: Any) -> GenerationOptions:
@@ -46,7 +48,9 @@ def options(folder: Path, **more: Any) -> GenerationOptions:
 
 
 @pytest.mark.parametrize(("strength", "prompt"), [(1.0, 1), (2.5, 3)])
-def test_scores_are_those_of_the_plain_loop(folder: Path, teacher: Teacher, strength: float, prompt: int) -> None:
+def test_scores_are_those_of_the_plain_loop(
+    folder: Path, teacher: HuggingFaceTeacher, strength: float, prompt: int
+) -> None:
     words = AutoTokenizer.from_pretrained(folder / "lm")
     ids = torch.randint(6, 40, (3, 7), generator=torch.Generator().manual_seed(1))
     scores = torch.randn(3, len(words), generator=torch.Generator().manual_seed(2))
@@ -92,7 +96,7 @@ def test_between_its_turns_the_teacher_is_not_asked(folder: Path) -> None:
     assert unsteered(torch.full((1, 2), 7), scores) is scores
 
 
-def test_the_teacher_gets_more_of_what_it_wants(folder: Path, teacher: Teacher) -> None:
+def test_the_teacher_gets_more_of_what_it_wants(folder: Path, teacher: HuggingFaceTeacher) -> None:
     """Control rises with γ; the same seed gives the same texts; lengths are kept."""
     control = []
     for strength in (0.0, 4.0):
@@ -107,14 +111,14 @@ def test_the_teacher_gets_more_of_what_it_wants(folder: Path, teacher: Teacher) 
     assert again.write(teacher, "invoice", 8, seed=4) != writer.write(teacher, "invoice", 8, seed=3)
 
 
-def test_confidence_is_what_the_teacher_says_of_the_whole_text(folder: Path, teacher: Teacher) -> None:
+def test_confidence_is_what_the_teacher_says_of_the_whole_text(folder: Path, teacher: HuggingFaceTeacher) -> None:
     texts = Writer(options(folder), "cpu").write(teacher, "charge", 5, seed=0)
     p = log_probabilities(teacher, [t.text for t in texts]).exp()
     assert [t.confidence for t in texts] == pytest.approx(p[:, 1].tolist(), abs=1e-6)
     assert [t.predicted for t in texts] == [teacher.info.labels[int(i)] for i in p.argmax(-1)]
 
 
-def test_perplexity_is_the_language_models_own(folder: Path, teacher: Teacher) -> None:
+def test_perplexity_is_the_language_models_own(folder: Path, teacher: HuggingFaceTeacher) -> None:
     writer = Writer(options(folder), "cpu")
     model, words = (
         AutoModelForCausalLM.from_pretrained(folder / "lm").eval(),
@@ -130,7 +134,9 @@ def test_perplexity_is_the_language_models_own(folder: Path, teacher: Teacher) -
     assert writer.perplexity([""]) == [math.inf]
 
 
-def test_equal_continuations_are_read_once(folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equal_continuations_are_read_once(
+    folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
+) -> None:
     read = []
     whole = teacher.encode
     monkeypatch.setattr(teacher, "encode", lambda texts, *more: read.append(len(texts)) or whole(texts, *more))
@@ -139,7 +145,7 @@ def test_equal_continuations_are_read_once(folder: Path, teacher: Teacher, monke
     assert torch.equal(found[0], found[2])
 
 
-def test_a_prompt_is_followed_and_not_kept(folder: Path, teacher: Teacher) -> None:
+def test_a_prompt_is_followed_and_not_kept(folder: Path, teacher: HuggingFaceTeacher) -> None:
     writer = Writer(options(folder, steer="prompt", prompt="where is my {label}"), "cpu")
     assert writer._prompt("refund") == [2, *writer.tokenizer("where is my refund").input_ids]
     texts = writer.write(teacher, "refund", 6, seed=0)
@@ -166,7 +172,7 @@ def test_texts_that_do_not_fit_are_refused(folder: Path) -> None:
         Writer(options(folder, max_tokens=90), "cpu")
 
 
-def test_an_instruction_tuned_model_is_asked_as_it_was_taught_to_be(folder: Path, teacher: Teacher) -> None:
+def test_an_instruction_tuned_model_is_asked_as_it_was_taught_to_be(folder: Path, teacher: HuggingFaceTeacher) -> None:
     asking = Writer(options(folder, steer="prompt", prompt="a {label} card"), "cpu")
     plain = asking._prompt("refund")
     asking.tokenizer.chat_template = (
@@ -182,7 +188,7 @@ def test_an_instruction_tuned_model_is_asked_as_it_was_taught_to_be(folder: Path
 
 
 def test_each_batch_draws_one_of_several_settings(
-    folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
+    folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     writer, seen = Writer(options(folder, temperature=[0.5, 1.5], top_k=[3, 5], top_p=[0.8, 1.0]), "cpu"), []
     real = writer.model.generate
@@ -200,7 +206,7 @@ def test_each_batch_draws_one_of_several_settings(
 
 
 def test_settings_are_drawn_independently_of_each_other(
-    folder: Path, teacher: Teacher, monkeypatch: pytest.MonkeyPatch
+    folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every pair of values occurs, about equally often; were the draws one and the same, two values would only meet on a diagonal."""
     as_list = {"temperature": [0.6, 0.8, 1.2], "top_k": [3, 5, 7], "top_p": [0.8, 0.9, 1.0]}

@@ -7,14 +7,14 @@ from pathlib import Path
 import pytest
 from knowing import info
 
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 
 @pytest.fixture(scope="session")
-def billing(models: dict[str, Path]) -> TeacherInfo:
+def billing(models: dict[str, Path]) -> HuggingFaceInfo:
     return info(models["billing"])
 
 
 @pytest.fixture(scope="session")
-def delivery(models: dict[str, Path]) -> TeacherInfo:
+def delivery(models: dict[str, Path]) -> HuggingFaceInfo:
     return info(models["delivery"])

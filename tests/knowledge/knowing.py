@@ -17,14 +17,14 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
 
 OPTIONS = SweepOptions(passes=4, max_length=32, tokens_per_batch=256)
 SENTENCES = tiny.texts(40)
 
 
-def info(folder: Path, name: str | None = None) -> TeacherInfo:
-    return read_teacher_info(TeacherSpec(model=str(folder)), name or folder.name)
+def info(folder: Path, name: str | None = None) -> HuggingFaceInfo:
+    return read_teacher_info(HuggingFaceSpec(model=str(folder)), name or folder.name)
 
 
 def table(texts: Sequence[Any]) -> Texts:
@@ -33,7 +33,7 @@ def table(texts: Sequence[Any]) -> Texts:
 
 def swept(
     where: Path | str,
-    infos: Sequence[TeacherInfo],
+    infos: Sequence[HuggingFaceInfo],
     texts: Sequence[Any] = SENTENCES,
     *,
     shard_rows: int = 16,

@@ -16,13 +16,13 @@ from knowing import SENTENCES, arrays, files, info, read, shard, swept
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.pending import bytes_needed
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 UNITS = ("logits", "passes-0000")
 
 
 @pytest.fixture(scope="module")
-def whole(billing: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(billing: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("whole") / "k"
     swept(folder, [billing])
     return folder
@@ -51,7 +51,7 @@ def empty(path: Path) -> None:
 @pytest.mark.parametrize("damage", [flip, cut, empty])
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_corrupt_file_is_named_and_repaired_alone(
-    unit: str, damage: Any, copy: Path, whole: Path, billing: TeacherInfo
+    unit: str, damage: Any, copy: Path, whole: Path, billing: HuggingFaceInfo
 ) -> None:
     unit = f"{shard(copy, 1)}.{unit}"
     path = copy / "teachers" / "billing" / f"{unit}.safetensors"
@@ -77,7 +77,7 @@ def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
 
 
 @pytest.mark.parametrize("gone", [".json", ".safetensors"])
-def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing: TeacherInfo) -> None:
+def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing: HuggingFaceInfo) -> None:
     (copy / "teachers" / "billing" / f"{shard(copy, 2)}.passes-0000{gone}").unlink()
     with pytest.raises(AlloyError, match=r"/00002-.*passes-0000 missing"):
         read(Store(copy), ["billing"], passes=4)
@@ -93,7 +93,9 @@ def test_a_damaged_receipt_is_named(content: str, copy: Path) -> None:
         read(Store(copy), ["billing"]).rows([0])
 
 
-def test_a_crash_between_the_ids_of_a_shard_and_their_receipt(copy: Path, whole: Path, billing: TeacherInfo) -> None:
+def test_a_crash_between_the_ids_of_a_shard_and_their_receipt(
+    copy: Path, whole: Path, billing: HuggingFaceInfo
+) -> None:
     """The process died in `add`: no teacher has answered these rows yet."""
     (copy / "shards" / f"{shard(copy, 2)}.json").unlink()
     for path in copy.glob("teachers/billing/00002-*"):
@@ -108,7 +110,7 @@ def test_corrupt_ids_are_named_and_never_read(copy: Path) -> None:
         read(Store(copy), ["billing"])
 
 
-def test_what_the_message_about_corrupt_ids_says_helps(copy: Path, whole: Path, billing: TeacherInfo) -> None:
+def test_what_the_message_about_corrupt_ids_says_helps(copy: Path, whole: Path, billing: HuggingFaceInfo) -> None:
     """Whatever is advised, doing it must lead to the same knowledge again, or to another message."""
     name = shard(copy, 1)
     flip(copy / "shards" / f"{name}.safetensors")
@@ -141,7 +143,7 @@ class Outcome(NamedTuple):
     reached: bool
 
 
-def sweep_on_a_full_disk(folder: Path, teacher: TeacherInfo, function: str, n: int) -> Outcome:
+def sweep_on_a_full_disk(folder: Path, teacher: HuggingFaceInfo, function: str, n: int) -> Outcome:
     with pytest.MonkeyPatch.context() as patch:
         full = Full(n, getattr(os, function))
         patch.setattr(os, function, full)
@@ -153,7 +155,7 @@ def sweep_on_a_full_disk(folder: Path, teacher: TeacherInfo, function: str, n: i
 
 
 @pytest.mark.parametrize("function", ["fsync", "replace"])
-def test_a_disk_that_is_full_at_any_write(function: str, billing: TeacherInfo, tmp_path: Path) -> None:
+def test_a_disk_that_is_full_at_any_write(function: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     """One message, nothing half-written, everything that was finished still valid, and the next run completes it."""
     swept(tmp_path / "whole", [billing], SENTENCES[:20], passes=0)
     expected = arrays(tmp_path / "whole")
@@ -176,7 +178,7 @@ def test_a_disk_that_is_full_at_any_write(function: str, billing: TeacherInfo, t
 
 
 def test_too_little_space_is_refused_before_any_teacher_reads(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     usage = shutil.disk_usage(tmp_path)
     needed = bytes_needed(40, [3], 4) - 16 * 40  # the ids are written by then
@@ -188,7 +190,9 @@ def test_too_little_space_is_refused_before_any_teacher_reads(
     swept(tmp_path / "k", [billing])
 
 
-def test_a_finished_sweep_needs_no_space(whole: Path, billing: TeacherInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_finished_sweep_needs_no_space(
+    whole: Path, billing: HuggingFaceInfo, monkeypatch: pytest.MonkeyPatch
+) -> None:
     usage = shutil.disk_usage(whole)
     monkeypatch.setattr(shutil, "disk_usage", lambda _: usage._replace(free=0))
     swept(whole, [billing])

@@ -17,14 +17,14 @@ from knowing import SENTENCES, swept, table
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 TEXTS, LAYERS = SENTENCES[:20], {"billing": (2,)}
 Tensors = dict[str, torch.Tensor]
 
 
 @pytest.fixture(scope="module")
-def whole(billing: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def whole(billing: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     swept(folder := tmp_path_factory.mktemp("whole") / "k", [billing], TEXTS, layers=LAYERS)
     return folder
 
@@ -103,7 +103,7 @@ WRONG: dict[str, Callable[[Tensors], Tensors]] = {
 
 @pytest.mark.parametrize("how", WRONG)
 @pytest.mark.parametrize("kind", ["logits", "passes-0000", "pooled-02"])
-def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, billing: TeacherInfo) -> None:
+def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, billing: HuggingFaceInfo) -> None:
     path = one(copy, f"teachers/billing/*.{kind}.safetensors")
     sign(path, safetensors.torch.save(WRONG[how](safetensors.torch.load(path.read_bytes()))))
     with pytest.raises(AlloyError, match=rf"{path.stem}.safetensors with .*Delete .*{path.stem}.json") as caught:
@@ -131,7 +131,7 @@ def test_ids_of_another_shard(copy: Path) -> None:
         everything(copy)
 
 
-def test_answers_of_another_shard_of_the_same_size(copy: Path, billing: TeacherInfo) -> None:
+def test_answers_of_another_shard_of_the_same_size(copy: Path, billing: HuggingFaceInfo) -> None:
     """Nothing in the tensors tells whose they are; but they were not made here, so they have no valid receipt of this teacher."""
     swept(copy, [billing], SENTENCES[20:36], layers=LAYERS)
     path = one(copy, "teachers/billing/*.logits.safetensors")
@@ -143,7 +143,9 @@ def test_answers_of_another_shard_of_the_same_size(copy: Path, billing: TeacherI
 
 @pytest.mark.parametrize("pattern", [*FIELDS, "shards/*.safetensors", "teachers/billing/*.logits.safetensors"])
 @pytest.mark.parametrize("instead", ["folder", "link to nothing", "link to itself"])
-def test_something_else_in_the_place_of_a_file(instead: str, pattern: str, copy: Path, billing: TeacherInfo) -> None:
+def test_something_else_in_the_place_of_a_file(
+    instead: str, pattern: str, copy: Path, billing: HuggingFaceInfo
+) -> None:
     """What is no file does not count, and whether it can be replaced is said when it is."""
     path = one(copy, pattern)
     path.unlink()

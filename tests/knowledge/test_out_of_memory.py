@@ -13,13 +13,13 @@ from knowing import SENTENCES, direct, read, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep import forward as compute
-from alloykit.knowledge.sweep.forward import plain_pass
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.models.forward import Budget
 from alloykit.out_of_memory import is_out_of_memory
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers import forward as compute
+from alloykit.teachers.forward import plain_pass
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 
 
 class Small:
@@ -38,9 +38,9 @@ class Small:
 
 @pytest.mark.parametrize("error", [torch.OutOfMemoryError, RuntimeError, MemoryError])
 def test_smaller_batches_give_the_same_answers(
-    billing: TeacherInfo, models: dict[str, Path], error: type[Exception], capsys: pytest.CaptureFixture[str]
+    billing: HuggingFaceInfo, models: dict[str, Path], error: type[Exception], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    teacher = Teacher.load(billing, max_length=32)
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
     teacher.model = small = Small(teacher.model, 60, error)  # type: ignore[assignment]
     budget, seen = Budget(1000), []
     logits = plain_pass(teacher, teacher.encode(SENTENCES), budget, seen.append)
@@ -54,8 +54,8 @@ def test_smaller_batches_give_the_same_answers(
     assert len([size for size in small.sizes if size > 60]) == len(failed), "the budget stays small"
 
 
-def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: TeacherInfo) -> None:
-    teacher = Teacher.load(billing, max_length=32)
+def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: HuggingFaceInfo) -> None:
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
     encodings = teacher.encode(["refund the card"] * 8)
     length = len(encodings[0]["input_ids"])
     teacher.model = small = Small(teacher.model, 4 * length)  # type: ignore[assignment]
@@ -63,15 +63,15 @@ def test_a_batch_that_fills_the_budget_to_the_last_token_is_cut(billing: Teacher
     assert small.sizes == [8 * length, 4 * length, 4 * length]
 
 
-def test_one_text_too_long_is_an_error(billing: TeacherInfo) -> None:
-    teacher = Teacher.load(billing, max_length=32)
+def test_one_text_too_long_is_an_error(billing: HuggingFaceInfo) -> None:
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
     teacher.model = Small(teacher.model, 3)  # type: ignore[assignment]
     with pytest.raises(AlloyError, match=r"memory for one text of \d+ tokens in teacher 'billing'.*max_length"):
         plain_pass(teacher, teacher.encode(["refund the card"]), Budget(1000), lambda n: None)
 
 
-def test_other_errors_stay_what_they_are(billing: TeacherInfo) -> None:
-    teacher = Teacher.load(billing, max_length=32)
+def test_other_errors_stay_what_they_are(billing: HuggingFaceInfo) -> None:
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
 
     def broken(**batch: Any) -> Any:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
@@ -83,7 +83,7 @@ def test_other_errors_stay_what_they_are(billing: TeacherInfo) -> None:
 
 
 def test_the_receipt_says_what_batches_it_were(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     real, failed = compute._all, []
 

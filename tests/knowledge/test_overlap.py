@@ -11,9 +11,9 @@ from knowing import OPTIONS, SENTENCES, direct, files, read, swept, table, untou
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.sweep import shard as filling
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers import hugging_face
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 OLD, NEW = SENTENCES[:24], SENTENCES[20:]  # four in common, half of the old ones' second shard
 LAYERS = {"billing": (2,)}
@@ -26,7 +26,7 @@ def right(store: Store, models: dict[str, Path], texts: list[str]) -> None:
 
 @pytest.mark.parametrize("more", [{"layers": LAYERS}, {"passes": 8}])
 def test_known_texts_of_which_more_is_asked_are_read_again(
-    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path, more: dict[str, Any]
+    billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path, more: dict[str, Any]
 ) -> None:
     swept(tmp_path, [billing], OLD, passes=0)
     before = files(tmp_path)
@@ -41,7 +41,7 @@ def test_known_texts_of_which_more_is_asked_are_read_again(
     assert untouched(made, tmp_path) == []
 
 
-def test_their_states_are_the_models_own(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_their_states_are_the_models_own(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "k", [billing], OLD)
     store = swept(tmp_path / "k", [billing], NEW, layers=LAYERS)
     fresh = swept(tmp_path / "fresh", [billing], NEW, layers=LAYERS)
@@ -54,14 +54,14 @@ def test_their_states_are_the_models_own(billing: TeacherInfo, tmp_path: Path) -
     torch.testing.assert_close(found[0], expected[0], rtol=2e-3, atol=2e-3)
 
 
-def test_known_texts_of_which_nothing_lacks_are_not_read_again(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_known_texts_of_which_nothing_lacks_are_not_read_again(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], OLD)
     store = swept(tmp_path, [billing], NEW)
     assert [len(shard) for shard in store.shards().values()] == [16, 8, 16]
 
 
 def test_a_sweep_whose_texts_changed_midway_goes_on_with_those_that_are_left(
-    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     store = Store(tmp_path, shard_rows=16)
     store.add(table(OLD[:16]).table["id"])
@@ -71,11 +71,11 @@ def test_a_sweep_whose_texts_changed_midway_goes_on_with_those_that_are_left(
 
 
 def test_killed_meanwhile_no_text_gets_a_third_row(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     swept(tmp_path, [billing], OLD, passes=0)
     with monkeypatch.context() as broken:
-        broken.setattr(filling, "plain_and_pooled", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+        broken.setattr(hugging_face, "plain_and_pooled", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
         with pytest.raises(KeyboardInterrupt):
             swept(tmp_path, [billing], NEW, layers=LAYERS)
     store = swept(tmp_path, [billing], NEW, layers=LAYERS)

@@ -10,13 +10,13 @@ from hypothesis import strategies as st
 from knowing import arrays, files, read, swept
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.batches import token_batches
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
+from alloykit.teachers.mc_dropout import key
 
 
 @pytest.fixture(scope="module")
-def single(billing: TeacherInfo, delivery: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def single(billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("single")
     swept(folder, [billing, delivery], shard_rows=6)
     return folder
@@ -24,7 +24,7 @@ def single(billing: TeacherInfo, delivery: TeacherInfo, tmp_path_factory: pytest
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_parts_in_any_order_are_the_single_sweep(
-    order: tuple[int, ...], single: Path, billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path
+    order: tuple[int, ...], single: Path, billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path
 ) -> None:
     for i in order:
         before = files(tmp_path)
@@ -41,14 +41,14 @@ def test_parts_in_any_order_are_the_single_sweep(
     assert len(read(store, ["billing", "delivery"], passes=4)) == 40
 
 
-def test_more_parts_than_shards(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_more_parts_than_shards(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "single", [billing])  # 40 texts in shards of 16 are 3 shards
     for i in range(4):
         swept(tmp_path / "parts", [billing], part=(i, 4))
     assert arrays(tmp_path / "parts") == arrays(tmp_path / "single")
 
 
-def test_the_same_part_twice_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_the_same_part_twice_writes_nothing(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], shard_rows=6, part=(1, 3))
     before = files(tmp_path)
     swept(tmp_path, [billing], shard_rows=6, part=(1, 3))

@@ -13,7 +13,7 @@ from knowing import SENTENCES, read, recorded, swept
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import logits_unit, passes_unit
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 IDS = [f"{n:032x}" for n in range(1, 11)]  # ten texts in shards of four, four and two
 CLASSES = {"quiet": 3, "loud": 2}
@@ -87,7 +87,7 @@ def test_no_texts_have_no_variance(store: Store) -> None:
 
 
 @pytest.fixture(scope="module")
-def sweep(billing: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def sweep(billing: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Forty texts in three shards, eight passes."""
     swept(where := tmp_path_factory.mktemp("sweep") / "k", [billing], passes=8)
     return where

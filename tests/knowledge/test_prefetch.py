@@ -55,6 +55,21 @@ def test_everything_is_written_in_order_when_the_block_ends() -> None:
     assert written == list(range(WAITING - 1))
 
 
+def test_what_was_computed_before_an_error_is_written() -> None:
+    gate, written = threading.Event(), list[int]()
+
+    def write(n: int) -> None:
+        gate.wait(10)
+        written.append(n)
+
+    with pytest.raises(KeyboardInterrupt), WriteBehind() as write_behind:
+        for n in range(WAITING):
+            write_behind(write, n)
+        threading.Timer(0.05, gate.set).start()
+        raise KeyboardInterrupt
+    assert written == list(range(WAITING))
+
+
 def test_the_writers_error_comes_out() -> None:
     def fail() -> None:
         raise OSError("disk full")

@@ -17,11 +17,11 @@ from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import passes_unit
 from alloykit.outputs import chunks
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 
 @pytest.fixture(scope="module")
-def store(billing: TeacherInfo, delivery: TeacherInfo, tmp_path_factory: pytest.TempPathFactory) -> Store:
+def store(billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) -> Store:
     """40 texts in three shards, two teachers, 8 passes. Read only."""
     return swept(tmp_path_factory.mktemp("store") / "k", [billing, delivery], passes=8)
 
@@ -50,7 +50,7 @@ def test_texts_in_another_order_and_only_some_of_them(store: Store, models: dict
 
 
 def test_a_repeated_text_has_one_row_and_keeps_its_multiplicity(
-    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     texts = [SENTENCES[0], SENTENCES[1], SENTENCES[0], SENTENCES[0], SENTENCES[2], SENTENCES[1]]
     store = swept(tmp_path / "k", [billing], texts)
@@ -62,7 +62,7 @@ def test_a_repeated_text_has_one_row_and_keeps_its_multiplicity(
     assert torch.equal(rows.teachers[0].logits[0], rows.teachers[0].logits[3])
 
 
-def test_pairs_are_read_as_pairs(billing: TeacherInfo, models: dict[str, Path], tmp_path: Path) -> None:
+def test_pairs_are_read_as_pairs(billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path) -> None:
     pairs = list(zip(SENTENCES[:12], SENTENCES[12:24], strict=True)) + [(SENTENCES[0], ""), (SENTENCES[0], "again")]
     store = swept(tmp_path / "k", [billing], pairs)
     logits = read(store, ["billing"], pairs).rows(range(14)).teachers[0].logits
@@ -72,7 +72,7 @@ def test_pairs_are_read_as_pairs(billing: TeacherInfo, models: dict[str, Path], 
 
 
 def test_a_text_without_a_pair_is_read_alone_whoever_its_neighbours_are(
-    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     pairs = [(SENTENCES[0], None), (SENTENCES[1], "again"), (SENTENCES[2], None), (SENTENCES[3], None)]
     store = swept(tmp_path / "k", [billing], pairs, shard_rows=2)  # the second shard has no pair at all
@@ -123,7 +123,7 @@ def test_labels_travel_with_their_texts(store: Store) -> None:
     assert source.rows([5, 39, 5]).labels.tolist() == [5, 39, 5]
 
 
-def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
+def test_what_is_missing_is_named(store: Store, billing: HuggingFaceInfo) -> None:
     with pytest.raises(AlloyError, match=r"1 of 2 texts missing.*alloykit sweep"):
         read(store, ["billing"], [SENTENCES[0], "never swept"])
     with pytest.raises(AlloyError, match=r"billing/00000-[0-9a-f]{12}.passes-0008 missing"):
@@ -132,7 +132,9 @@ def test_what_is_missing_is_named(store: Store, billing: TeacherInfo) -> None:
         read(store, ["account"])
 
 
-def test_a_smaller_k_needs_single_passes(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_smaller_k_needs_single_passes(
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Above so many classes only sums are kept, and a message says which numbers of passes there are."""
     monkeypatch.setattr("alloykit.knowledge.sweep.shard.PER_PASS_CLASSES", 2)
     store = swept(tmp_path / "k", [billing], SENTENCES[:5], passes=8)

@@ -16,7 +16,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import pad
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 
 LAYERS = {"billing": (1, 3), "delivery": (2,)}
 
@@ -30,7 +30,7 @@ def states(folder: Path, text: str, layer: int) -> torch.Tensor:
 
 
 def test_pooled_states_are_the_mean_over_real_tokens(
-    billing: TeacherInfo, delivery: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, delivery: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     store = swept(tmp_path, [billing, delivery], layers=LAYERS)
     source = StoredKnowledge(store, ["billing", "delivery"], table(SENTENCES).ids(), passes=4, layers=LAYERS)
@@ -50,7 +50,7 @@ def test_pooled_states_are_the_mean_over_real_tokens(
 
 @pytest.mark.parametrize("layers", [(0, 2), (1, 3)], ids=["early", "the last too"])
 def test_one_pass_gives_logits_and_states(
-    billing: TeacherInfo,
+    billing: HuggingFaceInfo,
     models: dict[str, Path],
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -70,7 +70,7 @@ def test_one_pass_gives_logits_and_states(
     torch.testing.assert_close(both, direct(models["billing"], SENTENCES), rtol=1e-4, atol=1e-5)
 
 
-def test_layers_are_added_to_a_finished_store(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_layers_are_added_to_a_finished_store(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     store = swept(tmp_path, [billing], layers={"billing": (2,)})
@@ -80,10 +80,10 @@ def test_layers_are_added_to_a_finished_store(billing: TeacherInfo, tmp_path: Pa
 
 
 def test_token_states_of_the_same_tokenizer_are_the_models_own(
-    billing: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     store = swept(tmp_path, [billing])
-    teacher = Teacher.load(billing, max_length=32)
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
     live = OnlineSource(
         read(store, ["billing"]),
         ["billing"],
@@ -109,11 +109,11 @@ def test_token_states_of_the_same_tokenizer_are_the_models_own(
 
 
 def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
-    billing: TeacherInfo, tmp_path: Path
+    billing: HuggingFaceInfo, tmp_path: Path
 ) -> None:
     store = swept(tmp_path, [billing])
-    teacher = Teacher.load(billing, max_length=32)
-    student = Teacher.load(billing, max_length=32).tokenizer
+    teacher = HuggingFaceTeacher.load(billing, max_length=32)
+    student = HuggingFaceTeacher.load(billing, max_length=32).tokenizer
     teacher.tokenizer.padding_side = "left"
     live = OnlineSource(
         read(store, ["billing"]), ["billing"], {"billing": teacher}, {"billing": (2,)}, table(SENTENCES), student, 32
@@ -135,7 +135,7 @@ def test_a_teacher_that_pads_on_the_left_meets_a_student_that_pads_on_the_right(
 def test_token_states_of_another_tokenizer_are_means_over_what_overlaps(tmp_path: Path) -> None:
     """The student's tokenizer knows whole words; the teacher's splits one of them."""
     folder = tiny.classifier(tmp_path / "t", ["a", "b"])
-    teacher = Teacher.load(info(folder), max_length=32)
+    teacher = HuggingFaceTeacher.load(info(folder), max_length=32)
     store = swept(tmp_path / "k", [info(folder)], ["the card"])
     from tokenizers import pre_tokenizers
 

@@ -14,12 +14,12 @@ from knowing import SENTENCES, arrays, direct, files, ids, info, read, swept, ta
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 
 MORE = tiny.texts(25, seed=5)
 
 
-def test_a_second_sweep_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_a_second_sweep_writes_nothing(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     swept(tmp_path, [billing])
@@ -27,12 +27,14 @@ def test_a_second_sweep_writes_nothing(billing: TeacherInfo, tmp_path: Path) -> 
 
 
 def test_a_finished_sweep_does_not_load_the_teacher_again(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its folder's files say that it is the same; a teacher of other files is loaded, and refused."""
     swept(tmp_path / "k", [billing])
-    loaded, load = [], Teacher.load.__func__
-    monkeypatch.setattr(Teacher, "load", classmethod(lambda cls, i, **k: loaded.append(i.name) or load(cls, i, **k)))
+    loaded, load = [], HuggingFaceTeacher.load.__func__
+    monkeypatch.setattr(
+        HuggingFaceTeacher, "load", classmethod(lambda cls, i, **k: loaded.append(i.name) or load(cls, i, **k))
+    )
     swept(tmp_path / "k", [billing])
     assert loaded == []
     swept(tmp_path / "k", [billing], MORE)
@@ -49,7 +51,7 @@ def test_a_finished_sweep_does_not_load_the_teacher_again(
         swept(tmp_path / "k", [billing])
 
 
-def test_new_texts_add_shards(billing: TeacherInfo, models: dict[str, Path], tmp_path: Path) -> None:
+def test_new_texts_add_shards(billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     both = [*MORE, *SENTENCES[::-1]]
@@ -62,7 +64,7 @@ def test_new_texts_add_shards(billing: TeacherInfo, models: dict[str, Path], tmp
     torch.testing.assert_close(logits, direct(models["billing"], both), rtol=1e-4, atol=1e-5)
 
 
-def test_only_the_new_texts_need_to_be_given(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_only_the_new_texts_need_to_be_given(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     store = swept(tmp_path, [billing], MORE)
@@ -70,7 +72,7 @@ def test_only_the_new_texts_need_to_be_given(billing: TeacherInfo, tmp_path: Pat
     assert len(read(store, ["billing"], [*SENTENCES, *MORE])) == 65
 
 
-def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path) -> None:
+def test_a_new_teacher_adds_a_folder(billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     swept(tmp_path, [billing, delivery])
@@ -81,7 +83,7 @@ def test_a_new_teacher_adds_a_folder(billing: TeacherInfo, delivery: TeacherInfo
     )  # teacher.json, sampling.json, fingerprint-….json; three shards of logits and passes with receipts
 
 
-def test_more_passes_add_chunks_and_fewer_read_the_first(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_more_passes_add_chunks_and_fewer_read_the_first(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], passes=4)
     before = files(tmp_path)
     swept(tmp_path, [billing], passes=7)
@@ -93,7 +95,7 @@ def test_more_passes_add_chunks_and_fewer_read_the_first(billing: TeacherInfo, t
     assert untouched(after, tmp_path) == []
 
 
-def test_passes_may_come_after_the_logits(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_passes_may_come_after_the_logits(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "a", [billing], passes=0)
     swept(tmp_path / "a", [billing], passes=4)
     swept(tmp_path / "b", [billing], passes=4)
@@ -101,7 +103,7 @@ def test_passes_may_come_after_the_logits(billing: TeacherInfo, tmp_path: Path) 
 
 
 def test_the_same_sweep_gives_the_same_bytes_and_another_seed_others(
-    billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path
+    billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path
 ) -> None:
     swept(tmp_path / "a", [billing, delivery])
     torch.manual_seed(99)
@@ -113,7 +115,7 @@ def test_the_same_sweep_gives_the_same_bytes_and_another_seed_others(
     assert {n for n in a if a[n] != c[n]} == {n for n in a if "passes" in n}
 
 
-def other_teacher(folder: Path, what: str) -> TeacherInfo:
+def other_teacher(folder: Path, what: str) -> HuggingFaceInfo:
     """`billing` again, but with one thing changed."""
     tiny.classifier(folder, ("refund", "charge", "invoice"), "bert", seed=2 if what == "weights" else 1)
     if what == "tokenizer":
@@ -125,7 +127,7 @@ def other_teacher(folder: Path, what: str) -> TeacherInfo:
 
 
 @pytest.mark.parametrize("what", ["weights", "tokenizer"])
-def test_another_teacher_of_the_same_name_is_refused(what: str, billing: TeacherInfo, tmp_path: Path) -> None:
+def test_another_teacher_of_the_same_name_is_refused(what: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "k", [billing])
     before = files(tmp_path / "k")
     with pytest.raises(
@@ -144,7 +146,7 @@ SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("field", SETTINGS)
-def test_another_setting_is_refused(field: str, billing: TeacherInfo, tmp_path: Path) -> None:
+def test_another_setting_is_refused(field: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing])
     before = files(tmp_path)
     change, words = SETTINGS[field]
@@ -153,9 +155,9 @@ def test_another_setting_is_refused(field: str, billing: TeacherInfo, tmp_path: 
     assert untouched(before, tmp_path) == []
 
 
-def test_another_sampler_is_refused(billing: TeacherInfo, tmp_path: Path) -> None:
-    from alloykit.knowledge.sweep.mc_dropout import StockDropout
+def test_another_sampler_is_refused(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     from alloykit.knowledge.sweep.sweep import sweep
+    from alloykit.teachers.mc_dropout import StockDropout
 
     class Other(StockDropout):
         name = "other"
@@ -167,7 +169,7 @@ def test_another_sampler_is_refused(billing: TeacherInfo, tmp_path: Path) -> Non
         sweep([billing], table(SENTENCES), store, OPTIONS, sampler=Other())
 
 
-def test_a_setting_of_the_passes_does_not_matter_without_them(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_a_setting_of_the_passes_does_not_matter_without_them(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], passes=4)
     before = files(tmp_path)
     swept(tmp_path, [billing], passes=0, seed=3, dropout=None)
@@ -175,7 +177,7 @@ def test_a_setting_of_the_passes_does_not_matter_without_them(billing: TeacherIn
     assert noted.startswith("teachers/billing/fingerprint-")
 
 
-def test_another_salt_is_refused(billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_salt_is_refused(billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SALT", "pepper")
     salted = load_texts(SENTENCES, salt_env="SALT")
     assert not set(salted.table["id"]) & set(ids(SENTENCES))
@@ -188,7 +190,7 @@ def test_another_salt_is_refused(billing: TeacherInfo, tmp_path: Path, monkeypat
     assert [len(shard) for shard in Store(tmp_path, salt="pepper").shards().values()] == [40]
 
 
-def test_another_format_is_refused(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_another_format_is_refused(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     Store(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
@@ -196,7 +198,7 @@ def test_another_format_is_refused(billing: TeacherInfo, tmp_path: Path) -> None
         Store(tmp_path)
 
 
-def test_rows_per_shard_are_decided_once(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_rows_per_shard_are_decided_once(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path, [billing], shard_rows=16)
     before = files(tmp_path)
     swept(tmp_path, [billing], shard_rows=7)
@@ -204,7 +206,7 @@ def test_rows_per_shard_are_decided_once(billing: TeacherInfo, tmp_path: Path) -
 
 
 def test_a_store_in_memory_through_fsspec(
-    billing: TeacherInfo, delivery: TeacherInfo, models: dict[str, Path], tmp_path: Path
+    billing: HuggingFaceInfo, delivery: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:
     import fsspec
 

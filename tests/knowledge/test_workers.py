@@ -12,16 +12,18 @@ from torch.utils.data import DataLoader
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.models.tokens import usable_length
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 from alloykit.training.co_finetuning import CoFinetuningCollator
 from alloykit.training.dataset import tokenize
 
 
-def test_workers_read_what_this_process_reads(billing: TeacherInfo, delivery: TeacherInfo, tmp_path: Path) -> None:
+def test_workers_read_what_this_process_reads(
+    billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path
+) -> None:
     store = swept(tmp_path, [billing, delivery])
     source = StoredKnowledge(store, ["billing", "delivery"], ids(SENTENCES), passes=4)
     source.rows([0])  # the file is written here, once, and sent by its path
-    texts, teacher = table(SENTENCES), Teacher.load(billing, max_length=32)
+    texts, teacher = table(SENTENCES), HuggingFaceTeacher.load(billing, max_length=32)
     length = usable_length(teacher.model, teacher.tokenizer, 32)
     tokens = tokenize(texts, teacher.tokenizer, length)
     collator = CoFinetuningCollator([teacher.tokenizer] * 2, [length] * 2, texts, source)  # the second reads the texts

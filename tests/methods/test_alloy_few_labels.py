@@ -120,6 +120,7 @@ def test_how_much_the_labels_count() -> None:
         r = torch.log_softmax(alpha * scores + beta * logs, -1)
         return float(sum(r[x, int(labels[x])] for x in range(40))) / 40
 
+    assert float(found.beta) > 0, "in this problem the classifier helps"
     best = max(likelihood(a, b) for a in np.linspace(*ALPHA, 50) for b in np.linspace(*BETA, 50))
     assert likelihood(float(found.alpha), float(found.beta)) > best - 1e-3
     named = (found.alpha * scores + found.beta * logs).argmax(-1)
@@ -141,3 +142,14 @@ def test_who_is_right_more_often_on_the_labelled_texts() -> None:
         hits += named == int(labels[x])
     assert energy_accuracy(Anchors(view, labels), OWNERS) == pytest.approx(hits / 20)
     assert [accepted(0.1, *pair) for pair in ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))] == [True, False, False]
+
+
+def test_labels_that_prove_nothing_do_not_count() -> None:
+    """One text for every label: the classifier is fitted to less, and it may not outvote the mixture."""
+    view, _ = drawn(80, 0)
+    seen, labels = drawn(4, 1)
+    found = FewLabels.fit(view, Anchors(seen, labels), OWNERS)
+    assert float(found.beta) == 0
+    one = FewLabels.fit(view, Anchors(seen.part(torch.tensor([0])), labels[:1]), OWNERS)
+    assert float(one.beta) == 0
+    assert one.texts == 1

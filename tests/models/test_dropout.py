@@ -7,9 +7,9 @@ from torch import nn
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.sweep.mc_dropout import StockDropout, check_varies
 from alloykit.models.dropout import dropout_active, set_dropout_rate
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.mc_dropout import StockDropout, check_varies
 
 # The setting that drops attention probabilities. XLNet has one setting for everything.
 ATTENTION = {
@@ -157,15 +157,15 @@ def test_the_rate_reaches_every_dropout_and_nothing_else(folders, architecture):
 @every_architecture
 def test_a_teacher_is_loaded_with_the_rate_and_stays_in_eval_mode(folders, architecture):
     """ModernBERT's rates default to 0 and its dropouts to identities: the rate must be set before construction."""
-    info = read_teacher_info(TeacherSpec(model=str(folders[architecture])), "t")
-    teacher = Teacher.load(info, dropout=0.25)
+    info = read_teacher_info(HuggingFaceSpec(model=str(folders[architecture])), "t")
+    teacher = HuggingFaceTeacher.load(info, dropout=0.25)
     assert not teacher.model.training
     assert not any(p.requires_grad for p in teacher.model.parameters())
     assert {m.p for m in teacher.model.modules() if isinstance(m, nn.Dropout)} == {0.25}
     batch = teacher.batch(teacher.encode(tiny.texts(3)))
     before = plain(teacher.model, batch)
     check_varies(before, sample(teacher.model, batch), "t")
-    unchanged = Teacher.load(info)
+    unchanged = HuggingFaceTeacher.load(info)
     torch.testing.assert_close(plain(unchanged.model, batch), before)
     default = AutoConfig.from_pretrained(folders[architecture])
     assert getattr(unchanged.model.config, ATTENTION[architecture]) == getattr(default, ATTENTION[architecture])

@@ -13,21 +13,21 @@ from scipy import stats
 from torch import Tensor
 from torch.nn import functional
 
-from alloykit.knowledge.sweep.mc_dropout import ByteDropout, StockDropout, choose_sampler
 from alloykit.models import fast_dropout
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.mc_dropout import ByteDropout, StockDropout, choose_sampler
 
 PASSES = 128
 
 
-def loaded(folder: Path, architecture: str) -> tuple[Teacher, dict[str, Tensor]]:
+def loaded(folder: Path, architecture: str) -> tuple[HuggingFaceTeacher, dict[str, Tensor]]:
     tiny.classifier(folder, ["a", "b", "c"], architecture, seed=1, logit_scale=1.0)
-    teacher = Teacher.load(read_teacher_info(TeacherSpec(model=str(folder)), "t"), dropout=0.1)
+    teacher = HuggingFaceTeacher.load(read_teacher_info(HuggingFaceSpec(model=str(folder)), "t"), dropout=0.1)
     return teacher, teacher.batch(teacher.encode(tiny.texts(4, seed=5)))
 
 
-def draw(sampler: Any, teacher: Teacher, batch: dict[str, Tensor], seed: int) -> np.ndarray:
+def draw(sampler: Any, teacher: HuggingFaceTeacher, batch: dict[str, Tensor], seed: int) -> np.ndarray:
     torch.manual_seed(seed)
     with torch.inference_mode():
         return (
@@ -161,7 +161,7 @@ def test_another_kind_of_dropout_falls_back_to_stock_and_says_so(
     assert choose_sampler(teacher).name == "stock"
     assert "speed of stock dropout" in capsys.readouterr().err
     # Where nothing is dropped at all the masks do not act either, and the check of the variance says what is wrong.
-    still = Teacher.load(teacher.info, dropout=0.0)
+    still = HuggingFaceTeacher.load(teacher.info, dropout=0.0)
     assert not covers_all_dropout(still.model, batch)
 
 

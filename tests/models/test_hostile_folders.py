@@ -15,7 +15,7 @@ from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.models.loading import load_classifier
 from alloykit.serving.predictor import Predictor
-from alloykit.teachers.hugging_face import TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
 
 __all__ = ["reached"]
 SOURCE = Path(alloykit.__file__).parent
@@ -39,7 +39,7 @@ def test_a_folder_that_asks_for_more_than_safetensors_is_refused(name: str, fold
         Predictor.load(folder)
     if name != "a huge model":  # which shows when it is built
         with pytest.raises(AlloyError, match=words):
-            read_teacher_info(TeacherSpec(model=str(folder)), "x")
+            read_teacher_info(HuggingFaceSpec(model=str(folder)), "x")
     assert reached == []
     assert not (folder / "ran").exists()
 
@@ -70,7 +70,7 @@ def test_code_runs_only_when_it_is_trusted(folder: Path) -> None:
 def test_a_file_is_no_model(folder: Path) -> None:
     for file in ("config.json", "model.safetensors"):
         with pytest.raises(AlloyError, match="which is a file"):
-            read_teacher_info(TeacherSpec(model=str(folder / file)), "x")
+            read_teacher_info(HuggingFaceSpec(model=str(folder / file)), "x")
 
 
 def test_links_within_the_hub_s_cache_are_followed(folder: Path, tmp_path: Path) -> None:

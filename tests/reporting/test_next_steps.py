@@ -16,7 +16,7 @@ USE = "Use the student: `alloykit predict RUN texts.csv`. The test found no prob
 def test_a_run_without_results_or_without_a_test() -> None:
     assert next_steps({}) == ["Run the recipe again with the same `output`. Finished parts are kept."]
     assert next_steps({"labels": ["a"]}) == [
-        "Label about 300 texts that were drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
+        "Draw about 300 texts at random, label them, and run `alloykit evaluate RUN --data labelled.csv`."
     ]
 
 
@@ -52,7 +52,7 @@ def test_how_many_test_texts_could_decide(gain: dict[str, float], needed: str | 
     steps = next_steps(case(ensemble=gain))
     found = [step for step in steps if step.startswith("Test on more labelled texts")]
     assert len(found) == (needed is not None)
-    assert needed is None or f" needs about {needed} of them." in found[0]
+    assert needed is None or f" needs about {needed} test texts." in found[0]
 
 
 def calibrated(plain: float, tempered: float) -> dict[str, Any]:
@@ -64,7 +64,7 @@ def calibrated(plain: float, tempered: float) -> dict[str, Any]:
 
 def test_a_temperature_that_helps() -> None:
     assert next_steps(calibrated(0.08, 0.03)) == [
-        "Use `alloykit predict`, or divide the logits by 1.50, where you need probabilities: this lowers the calibration error "
+        "Use `alloykit predict`, or divide the logits by 1.50, if you need probabilities. This lowers the calibration error "
         "from 8.0\u00a0% to 3.0\u00a0%."
     ]
     assert next_steps(calibrated(0.05, 0.041)) == [USE]

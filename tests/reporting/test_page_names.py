@@ -92,14 +92,19 @@ def test_texts_are_shown_only_on_request(runs: Runs) -> None:
     for folder, asked in ((runs.soft, True), (runs.vanilla, False), (runs.untested, False)):
         metrics = (folder / "metrics.json").read_text(encoding="utf-8")
         whole = (folder / "report.html").read_text(encoding="utf-8")
-        least = json.loads(metrics)["student"]["least_certain"]
-        assert len(least) == 20
+        view = json.loads(metrics)["student"]
+        least, unusual = view["least_certain"], view["none_of_these"]["most_unusual"]
+        assert len(least) == len(unusual) == 20
         expected = [runs.pool[entry["row"]] for entry in least] if asked else []
         assert [entry["text"] for entry in least if "text" in entry] == expected
-        assert {text for text in runs.pool if text in whole} == set(expected)
-        assert {text for text in runs.pool if text in metrics} == set(expected)
+        further = [runs.pool[entry["row"]] for entry in unusual] if asked else []
+        assert [entry["text"] for entry in unusual if "text" in entry] == further
+        assert {text for text in runs.pool if text in whole} == {*expected, *further}
+        assert {text for text in runs.pool if text in metrics} == {*expected, *further}
         table = table_in(parse(whole), LEAST)
         assert [row[2] for row in rows(table)[1:] if len(row) > 2] == expected
+        table_of_unusual = table_in(parse(whole), "Most unusual texts")
+        assert [row[3] for row in rows(table_of_unusual)[1:] if len(row) > 3] == further
         assert [row[0] for row in rows(table)[1:]] == [str(entry["row"]) for entry in least]
         assert ("show_texts: true" in said_under(parse(whole), LEAST)) != asked
         top_two = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]

@@ -186,7 +186,7 @@ def test_versions_texts_and_times(page_of: Pages, runs: Runs) -> None:
     metrics, environment, training = (read(runs.soft, name) for name in ("metrics", "environment", "training"))
     whole = page_of("soft")
     assert said_under(whole, "Data").startswith("The pool has 160 texts without labels. Labels")
-    steps = f"The student is the checkpoint of step {training['selected_step']} of {training['steps']}."
+    steps = f"The student is the checkpoint after step {training['selected_step']} of {training['steps']}."
     assert said_under(whole, "Training").startswith(steps)
     (times,) = (t for t in whole.all("table") if t.one("caption").words == "Time")
     assert rows(times)[-1] == ["training of the student", f"{metrics['seconds']['training']:.0f} s"]

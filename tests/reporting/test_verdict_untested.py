@@ -27,11 +27,12 @@ def test_not_tested() -> None:
     found = verdict(untested(supervision=SUPERVISION, agreement=AGREEMENT, student=STUDENT))
     assert (found.status, found.headline) == ("unknown", "Not tested: no labelled texts were given.")
     assert found.points[1:] == [
-        "The 5,000 weighted texts are worth 1,234 texts of equal weight (25\u00a0%). A text has a low weight where the teachers are "
-        "about equally confident.",
-        "Exactly one teacher is confident on 70\u00a0% of the texts, several teachers on 10\u00a0%, no teacher on 20\u00a0% "
-        "(confident: a probability of at least 0.9).",
-        "On 2,500 texts outside of the training, the student gives the same label as the supervision for 88\u00a0% of the weight.",
+        "The method weights the 5,000 texts. They count as much as 1,234 texts of equal weight (25\u00a0%). A text has a low weight "
+        "if it is uncertain which teacher knows it.",
+        "Exactly one teacher is confident on 70\u00a0% of the texts, several teachers on 10\u00a0%, no teacher on 20\u00a0%. "
+        "(Confident: a probability of at least 0.9.)",
+        "On 2,500 texts that were not used in training, the student gives the same label as the method's targets for 88\u00a0% of the "
+        "texts (counted by weight).",
     ]
 
 

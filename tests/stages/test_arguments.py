@@ -64,10 +64,10 @@ def test_a_run_is_as_good_as_its_folder(finished: Finished, tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"teachers": [Model()]}, "Save it and its tokenizer with save_pretrained"),
+        ({"teachers": [Model()]}, r"save both with save_pretrained\(folder\)"),
         ({"student": Model()}, "Save it and its tokenizer with save_pretrained"),
         ({"teachers": "teachers/billing"}, "a list of teachers; got 'teachers/billing'"),
-        ({"teachers": [None]}, "for each model"),
+        ({"teachers": [None]}, "for each teacher"),
         ({"teachers": None}, "a list of teachers"),
     ],
 )

@@ -111,9 +111,9 @@ def test_a_classifier_that_was_taught_so_reads_so_as_a_teacher(tmp_path: Path, m
     )  # fmt: skip
     (row,) = Predictor.load(folder).probabilities(LONG[:1])
     torch.testing.assert_close(row, by_hand(folder, LONG[0], "tail"), rtol=1e-4, atol=1e-5)
-    from alloykit.teachers.hugging_face import TeacherSpec, read_teacher_info
+    from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
 
-    info = read_teacher_info(TeacherSpec(model=str(folder)), "taught")
+    info = read_teacher_info(HuggingFaceSpec(model=str(folder)), "taught")
     assert info.reads(LENGTH, None) == (LENGTH, "tail")
     assert info.reads(LENGTH, "head") == (LENGTH, "head"), "the recipe comes first"
 

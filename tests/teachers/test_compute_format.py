@@ -12,7 +12,6 @@ import torch
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import passes_unit
-from alloykit.knowledge.sweep.mc_dropout import choose_sampler
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Needs
@@ -20,34 +19,35 @@ from alloykit.models import compute_format as numbers
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.recipe.models import Recipe, parse
 from alloykit.stages.prepare import prepare
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo, TeacherSpec, read_teacher_info
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teachers.mc_dropout import choose_sampler
 from alloykit.training.steps import StepProbe
 from alloykit.training.training_options import TrainingOptions
 
 
 @pytest.fixture(scope="module")
-def info(tmp_path_factory: pytest.TempPathFactory) -> TeacherInfo:
+def info(tmp_path_factory: pytest.TempPathFactory) -> HuggingFaceInfo:
     folder = tmp_path_factory.mktemp("teacher")
     tiny.classifier(folder, ["a", "b", "c"])
-    return read_teacher_info(TeacherSpec(model=str(folder)), "t")
+    return read_teacher_info(HuggingFaceSpec(model=str(folder)), "t")
 
 
-def logits(info: TeacherInfo, chosen: ComputeFormat) -> torch.Tensor:
-    teacher = Teacher.load(info, compute_format=chosen)
+def logits(info: HuggingFaceInfo, chosen: ComputeFormat) -> torch.Tensor:
+    teacher = HuggingFaceTeacher.load(info, compute_format=chosen)
     with torch.inference_mode():
         return teacher.model(**teacher.batch(teacher.encode(tiny.texts(30)))).logits.float()
 
 
 @pytest.mark.parametrize("chosen", [ComputeFormat(int8=True), ComputeFormat("bfloat16")], ids=lambda n: n.name)
-def test_answers_are_close_but_not_equal(info: TeacherInfo, chosen: ComputeFormat) -> None:
+def test_answers_are_close_but_not_equal(info: HuggingFaceInfo, chosen: ComputeFormat) -> None:
     exact, other = logits(info, ComputeFormat()), logits(info, chosen)
     error = (other.softmax(-1) - exact.softmax(-1)).abs().max()
     assert 0 < error < 0.15
     assert (other.argmax(-1) == exact.argmax(-1)).double().mean() > 0.9
 
 
-def test_int8_replaces_every_linear_layer(info: TeacherInfo) -> None:
-    model = Teacher.load(info, compute_format=ComputeFormat(int8=True)).model
+def test_int8_replaces_every_linear_layer(info: HuggingFaceInfo) -> None:
+    model = HuggingFaceTeacher.load(info, compute_format=ComputeFormat(int8=True)).model
     linear = [m for m in model.modules() if type(m) is torch.nn.Linear]
     assert linear == []
     assert any(
@@ -55,9 +55,9 @@ def test_int8_replaces_every_linear_layer(info: TeacherInfo) -> None:
     )
 
 
-def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: TeacherInfo) -> None:
+def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: HuggingFaceInfo) -> None:
     prints = [
-        Teacher.load(info, compute_format=n).fingerprint
+        HuggingFaceTeacher.load(info, compute_format=n).fingerprint
         for n in (ComputeFormat(), ComputeFormat(int8=True), ComputeFormat("bfloat16"))
     ]
     assert prints[0] == prints[1] == prints[2]
@@ -65,7 +65,7 @@ def test_the_fingerprint_is_that_of_the_weights_as_they_were_loaded(info: Teache
 
 @pytest.mark.parametrize("chosen", [ComputeFormat(int8=True), ComputeFormat("bfloat16")], ids=lambda n: n.name)
 def test_a_sweep_with_passes_works_and_its_store_is_for_one_format(
-    info: TeacherInfo, chosen: ComputeFormat, tmp_path: Path
+    info: HuggingFaceInfo, chosen: ComputeFormat, tmp_path: Path
 ) -> None:
     from alloykit.data import load_texts
 
@@ -77,7 +77,7 @@ def test_a_sweep_with_passes_works_and_its_store_is_for_one_format(
         sweep([info], texts, store, SweepOptions(passes=4, dropout=0.1, max_length=32))
 
 
-def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compile_goes_through_torch_compile(info: HuggingFaceInfo, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = []
 
     def compiled(model: Any, **how: Any) -> Any:
@@ -87,11 +87,14 @@ def test_compile_goes_through_torch_compile(info: TeacherInfo, monkeypatch: pyte
     monkeypatch.setattr(numbers.torch, "compile", compiled)
     assert torch.equal(logits(info, ComputeFormat(compile=True)), logits(info, ComputeFormat()))
     assert asked == [{"dynamic": True}]
-    assert choose_sampler(Teacher.load(info, dropout=0.1, compute_format=ComputeFormat(compile=True))).name == "stock"
-    assert choose_sampler(Teacher.load(info, dropout=0.1)).name == "bytes"
+    assert (
+        choose_sampler(HuggingFaceTeacher.load(info, dropout=0.1, compute_format=ComputeFormat(compile=True))).name
+        == "stock"
+    )
+    assert choose_sampler(HuggingFaceTeacher.load(info, dropout=0.1)).name == "bytes"
 
 
-def recipe(info: TeacherInfo, tmp_path: Path, **inference: Any) -> Recipe:
+def recipe(info: HuggingFaceInfo, tmp_path: Path, **inference: Any) -> Recipe:
     (tmp_path / "texts.txt").write_text("a\nb\n")
     return parse(
         {
@@ -116,7 +119,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, *, gpu: bool = False, avx512: bool 
     [({}, "float32"), ({"avx512": True}, "bfloat16"), ({"amx": True}, "bfloat16"), ({"gpu": True}, "bfloat16")],
 )
 def test_what_auto_means(
-    info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has: dict[str, bool], expected: str
+    info: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has: dict[str, bool], expected: str
 ) -> None:
     machine(monkeypatch, **has)
     options = prepare(recipe(info, tmp_path)).sweep_options()
@@ -126,7 +129,7 @@ def test_what_auto_means(
     assert (chosen.compute_format, chosen.tokens_per_batch) == (ComputeFormat("float32"), 9)
 
 
-def test_int8_rests_on_float32(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_int8_rests_on_float32(info: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     machine(monkeypatch, avx512=True)
     assert prepare(recipe(info, tmp_path, int8=True)).sweep_options().compute_format == ComputeFormat(
         "float32", int8=True
@@ -135,20 +138,20 @@ def test_int8_rests_on_float32(info: TeacherInfo, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.parametrize(("wanted", "expected"), [("auto", True), ("bfloat16", True), ("float32", False)])
 def test_the_student_learns_in_the_same_numbers(
-    info: TeacherInfo, monkeypatch: pytest.MonkeyPatch, wanted: str, expected: bool
+    info: HuggingFaceInfo, monkeypatch: pytest.MonkeyPatch, wanted: str, expected: bool
 ) -> None:
     machine(monkeypatch, avx512=True)
-    model = Teacher.load(info).model.requires_grad_(True)
+    model = HuggingFaceTeacher.load(info).model.requires_grad_(True)
     seen: list[torch.dtype] = []
     options = TrainingOptions(precision=wanted)
-    probe = StepProbe(model, Teacher.load(info).tokenizer, options, Needs(), "cpu")
+    probe = StepProbe(model, HuggingFaceTeacher.load(info).tokenizer, options, Needs(), "cpu")
     model.classifier.register_forward_hook(lambda module, inputs, output: seen.append(output.dtype))
-    probe.step(Teacher.load(info).encode(tiny.texts(4)))
+    probe.step(HuggingFaceTeacher.load(info).encode(tiny.texts(4)))
     assert seen == [torch.bfloat16 if expected else torch.float32]
     assert {p.dtype for p in model.parameters()} == {torch.float32}
 
 
-def test_contradictions_are_refused(info: TeacherInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contradictions_are_refused(info: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(AlloyError, match=r"either int8 or precision bfloat16"):
         recipe(info, tmp_path, int8=True, precision="bfloat16")
     monkeypatch.setattr("torch.cuda.is_available", lambda: True)

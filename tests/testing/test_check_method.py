@@ -14,8 +14,9 @@ class Mean(Method):
     name, title, reference = "mean", "The mean of the answers", "a test"
 
     def supervise(self, rows, context):
-        targets = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)])
-        return Supervision(targets.mean(0), uniform_weights(targets[0]))
+        w = rows.equal_weights()
+        parts = [w[:, i, None] * context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]
+        return Supervision(sum(parts), uniform_weights(parts[0]))
 
 
 class Nameless(Mean):
@@ -87,6 +88,14 @@ class Undeclared(Mean):
         return super().supervise(rows, context)
 
 
+class Deaf(Mean):
+    """Takes the uniform logits of a teacher without an answer for an answer."""
+
+    def supervise(self, rows, context):
+        targets = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)])
+        return Supervision(targets.mean(0), uniform_weights(targets[0]))
+
+
 class Talkative(Mean):
     def fit_report(self, context, teachers):
         return {"text": "all is well"}
@@ -111,6 +120,7 @@ def test_a_method_that_keeps_to_it():
         (Relative, "independence of the batch", "weights differ"),
         (Cheating, "labels only if needed", "TypeError"),
         (Undeclared, "targets and weights", "no pooled states"),
+        (Deaf, "teachers without an answer", "labels that no teacher with an answer knows have a mass"),
         (Talkative, "reports", "must give a MethodReport; got dict"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -130,7 +140,7 @@ def test_a_rule_alone_and_rules_that_shall_not_hold():
     check_method(Relative, skip=["independence of the batch"])
     with pytest.raises(ValueError, match="there is no rule 'speed'"):
         check_method(Mean, skip=["speed"])
-    assert len(RULES) == 9
+    assert len(RULES) == 10
 
 
 def test_a_skipped_step_needs_no_gradient():
@@ -148,8 +158,8 @@ def test_an_option_that_names_a_teacher_follows_its_order():
     class Favourite(Mean):
         def supervise(self, rows, context):
             i = self.options.favourite
-            targets = context.space.scatter(i, rows.teachers[i].probabilities())
-            return Supervision(targets, uniform_weights(targets))
+            targets, answered = context.space.scatter(i, rows.teachers[i].probabilities()), rows.teachers[i].answered
+            return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())
 
     Favourite.Options = Options
     with pytest.raises(AssertionError, match="order of teachers"):

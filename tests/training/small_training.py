@@ -11,10 +11,12 @@ import torch
 from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 
 from alloykit.data import load_texts
+from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.models.attention import use_eager_attention
-from alloykit.outputs import Rows
+from alloykit.outputs import Rows, Source
+from alloykit.testing.rows import take
 from alloykit.training.dataset import Collator, Tokens, tokenize
 from alloykit.training.student import build_student
 from alloykit.training.trainer import TrainingResult, train
@@ -38,10 +40,12 @@ def run(
     n: int = 30,
     kind: str = "disjoint",
     checks: int = 0,
+    labelled: int = 0,
     double: bool = False,
     **options: Any,
 ) -> tuple[Any, TrainingResult]:
-    """Train a new student on n texts (the last `checks` of them kept out) and return it with what happened.
+    """Train a new student on n texts and return it with what happened. The last `labelled` of them have given labels, and the last
+    `checks` before these are kept out.
 
     `double`: in float64, where cutting a batch differently changes nothing that Adam could blow up.
     """
@@ -54,19 +58,24 @@ def run(
     assert len(texts) == n
     dataset = tokenize(texts, words, 32)
     shape = ModelShape(student.config.hidden_size, student.config.num_hidden_layers)
-    held_out = dataset.select(range(n - checks, n)) if checks else None
+    pool = n - labelled
+    held_out = dataset.select(range(pool - checks, pool)) if checks else None
     # `pkd` compares states as they are: its teachers are as wide as the student.
     teachers = tuple(replace(t, hidden_size=shape.hidden_size) if method.name == "pkd" else t for t in TEACHERS)
     context = replace(context_of(method, rows, space_of(kind), teachers), student=shape)
     layers = [len(asked) for asked in method.teacher_layers(context)]
     if method.needs.student_attention_scores:
         use_eager_attention(student)
+    source: Source = Living(rows, dataset, layers, teachers, double) if method.needs.token_states else Pool(rows)
+    if labelled:
+        given = torch.arange(labelled) % context.space.size
+        source = WithLabelled(Pool(take(rows, [*range(pool)])), Pool(take(rows, [*range(pool, n)])), given)
     fitted = train(
         student,
-        Collator(words, Living(rows, dataset, layers, teachers, double) if method.needs.token_states else Pool(rows)),
+        Collator(words, source),
         method,
         context,
-        dataset.select(range(n - checks)),
+        dataset.select([*range(pool - checks), *range(pool, n)]),
         held_out,
         TrainingOptions(**(PLAIN | options)),
         folder,

@@ -13,6 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
+from alloykit.processes import OtherProcessEnded, launched, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
@@ -41,6 +42,8 @@ def exit_codes() -> Iterator[None]:
     _verbose = False
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
+        if launched()[0]:  # process 0 shows the same
+            return
         if issubclass(category, AlloyWarning):
             echo_error(f"warning: {message}")
         elif _verbose:
@@ -53,10 +56,12 @@ def exit_codes() -> Iterator[None]:
         try:
             with guarded():
                 yield
+        except OtherProcessEnded as error:
+            _end(INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else "")
         except AlloyError as error:
-            _end(INVALID_INPUT, f"error: {error}")
+            _end(INVALID_INPUT, f"error: {error}" if speaks() else "")
         except (KeyboardInterrupt, typer.Abort):
-            _end(INTERRUPTED, "stopped. Run the same command again to go on.")
+            _end(INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else "")
         except ClickException as error:
             with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
                 error.show()
@@ -75,6 +80,7 @@ def _end(code: int, message: str = "") -> NoReturn:
     if _verbose and sys.exc_info()[0] is not None:
         echo_error(traceback.format_exc())
     if message:
-        echo_error(message)
+        rank = launched()[0]
+        echo_error(f"process {rank}: {message}" if rank else message)
     drop_unwritten()
     raise SystemExit(code) from None

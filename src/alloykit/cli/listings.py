@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import types
 import typing
+from collections.abc import Mapping
 from typing import Any
 
 from rich.table import Table
@@ -119,9 +120,19 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     for t in plan["teachers"]:
         line = f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads"
         if "seconds" in t:
-            line += f" of {t['tokens_each']:.0f} tokens, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+            tokens = f" of {t['tokens_each']:.0f} tokens" if t["tokens_each"] else ""
+            line += f"{tokens}, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
         lines.append(line)
+        if plan["methods"] is not None:
+            lines.append(f"  gives {t['gives']}")
+    if plan["methods"] is not None:
+        lines.append(f"methods for these teachers: {', '.join(plan['methods'])}")
     lines += _generation_lines(plan["generation"]) if "generation" in plan else []
+    if plan["text_states"]:
+        about = f", about {duration(plan['seconds']['text_states'])}" if plan["seconds"] else ""
+        lines.append(
+            f"states of the texts: {plan['text_states']['reads']:,} reads{about}, {plan['text_states']['bytes'] / 1e6:,.1f} MB"
+        )
     if plan["cache_bytes"]:
         lines.append(f"teachers' outputs: at most {plan['cache_bytes'] / 1e6:,.1f} MB")
     if plan["student_steps"]:
@@ -172,3 +183,19 @@ def _type(annotation: Any) -> str:
     if isinstance(annotation, type) and not inside:
         return annotation.__name__
     return str(annotation).replace("typing.", "")
+
+
+def changes_lines(found: Mapping[str, Any]) -> list[str]:
+    """What an update changed, as lines."""
+    from alloykit.reporting.changes import summary_of_changes
+
+    summary = summary_of_changes(found)
+    return [summary.headline, *(f"- {point}" for point in summary.points)]
+
+
+def watch_lines(found: Mapping[str, Any]) -> list[str]:
+    """How new texts differ from the pool, as lines."""
+    from alloykit.reporting.drift_page import summary_of_drift
+
+    summary = summary_of_drift(found)
+    return [summary.headline, *(f"- {point}" for point in summary.points)]

@@ -20,7 +20,7 @@ Cache = Annotated[
     str | None,
     typer.Option(
         metavar="PLACE",
-        help="Keep the teachers' outputs here instead of in the run folder, so that several runs can share them. A folder, or any fsspec path.",
+        help="Store the teachers' outputs here instead of in the run folder, so that several runs can share them. A folder, or any fsspec path.",
     ),
 ]
 Overrides = Annotated[
@@ -39,16 +39,31 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON on standard out
 Trust = Annotated[
     bool,
     typer.Option(
-        "--trust-remote-code", help="Run code that comes with the models. Use it only if you have read the code."
+        "--trust-remote-code",
+        help="Run Python code that comes with the models. Use it only if you have read this code.",
     ),
 ]
+TrustPython = Annotated[
+    bool,
+    typer.Option(
+        "--trust-python",
+        help="Import the Python functions that the recipe names as teachers. Only for code that you trust.",
+    ),
+]
+EngineName = Annotated[
+    str | None,
+    typer.Option(metavar="NAME", help="What computes: local (this process), or ray (the workers of a Ray cluster)."),
+]
 Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace the student of another recipe. The teachers' outputs are kept.")
+    bool,
+    typer.Option(
+        "--overwrite", help="Replace a student that another recipe made in this folder. The teachers' outputs are kept."
+    ),
 ]
 Verbose = Annotated[
-    bool, typer.Option("--verbose", "-v", help="Also print warnings of libraries, and where an error came from.")
+    bool, typer.Option("--verbose", "-v", help="Also print warnings of libraries, and the traceback of an error.")
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, no progress.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print only results, warnings and errors, and no progress.")]
 
 
 class Command(TyperCommand):
@@ -104,3 +119,8 @@ def with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
     command.__annotations__ = {name: p.annotation for name, p in command.__signature__.parameters.items()}  # type: ignore[attr-defined]
     return command
+
+
+def with_engine(overrides: list[str] | None, engine: str | None) -> list[str]:
+    """The overrides with that of `--engine`."""
+    return [*(overrides or []), *([] if engine is None else [f"engine.name={engine}"])]

@@ -7,6 +7,7 @@ from pathlib import Path
 from alloykit.recipe.models import DistillRecipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -20,6 +21,7 @@ from alloykit.stages.arguments import (
 )
 from alloykit.stages.distillation import distill_recipe
 from alloykit.stages.run import Run
+from alloykit.teachers.trust import python_trusted
 
 
 def distill(
@@ -36,20 +38,23 @@ def distill(
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     overwrite: bool = False,
+    trust_python: bool = False,
 ) -> Run:
     """Distil teachers that know the same labels into one student. The same as `alloykit distill`, from Python.
 
     texts: labelled training texts, as a file, a folder or a hub id, a list of dictionaries with `text` and `label`, a
-    `datasets.Dataset` or the recipe's `texts:` block. The other arguments, and what it returns, are those of `amalgamate`.
+    `datasets.Dataset` or the recipe's `texts:` block. The other arguments, `trust_python` too, and what it returns, are those of `amalgamate`.
     AlloyError for invalid arguments, and for a method or teachers that do not fit.
     """
-    recipe, tables = from_python(
-        DistillRecipe,
-        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-        report=report, device=device,
-    )  # fmt: skip
-    return Run(distill_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))
+    with python_trusted(trust_python):
+        recipe, tables = from_python(
+            DistillRecipe,
+            teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+            report=report, engine=engine, device=device,
+        )  # fmt: skip
+        return Run(distill_recipe(recipe, tables=tables, cache=cache, overwrite=overwrite))

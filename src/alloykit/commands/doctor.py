@@ -6,17 +6,25 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.stages.examine import examine
+from alloykit.teachers.trust import python_trusted
 
 
-def doctor(recipe: str | Path | None = None, *, cache: str | Path | None = None, probe: bool = True) -> dict[str, Any]:
+def doctor(
+    recipe: str | Path | None = None,
+    *,
+    cache: str | Path | None = None,
+    probe: bool = True,
+    trust_python: bool = False,
+) -> dict[str, Any]:
     """Look at this machine, and whether and how fast it can run a recipe. The same as `alloykit doctor`, from Python. Writes nothing.
 
     recipe: a recipe file; only the machine if not given. cache: where the teachers' outputs will be, if not in the run folder. probe: let every
-    model read a few batches to predict the time.
+    model read a few batches to predict the time. trust_python: import the functions that `python:` entries of `teachers` name.
 
     Returns `checks`, a list with `name`, `found`, `level` (ok, note or error) and `hint` of each; `can_run`, whether there is no error; and
     `seconds`, the predicted time of a run or None.
     """
-    return examine(
-        Path(recipe) if recipe is not None else None, cache=None if cache is None else str(cache), probe=probe
-    )
+    with python_trusted(trust_python):
+        return examine(
+            Path(recipe) if recipe is not None else None, cache=None if cache is None else str(cache), probe=probe
+        )

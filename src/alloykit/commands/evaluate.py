@@ -8,9 +8,11 @@ from typing import Any
 
 from alloykit.data import TextsOptions
 from alloykit.run_files import RECIPE
+from alloykit.stages.arguments import Engine, Teachers, teacher_entries
 from alloykit.stages.evaluate_folder import evaluate_model_folder, evaluate_run_folder
 from alloykit.stages.lock import locked
 from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.teachers.trust import python_trusted
 
 
 def evaluate(
@@ -21,18 +23,25 @@ def evaluate(
     label: str = "label",
     text_pair: str | None = None,
     cache: str | Path | None = None,
+    engine: Engine = None,
     trust_remote_code: bool = False,
+    trust_python: bool = False,
+    teachers: Teachers = (),
 ) -> dict[str, Any]:
     """Scores of teachers, ensemble, routing and student on labelled texts. The same as `alloykit evaluate`, from Python.
 
     run: a run or its folder, or the folder of any classifier. data: labelled texts in a file or folder; a run's recipe may name
     them already. text, label, text_pair: their columns. cache: where the teachers' outputs are kept, if not in the run folder.
-    trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. Returns `texts` and
+    engine: who computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
+    trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. trust_python: import the functions
+    that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
     `scores`, which for a run are also written to its metrics.json and report. AlloyError.
     """
-    folder = folder_of(run)
+    folder, held = folder_of(run), teacher_entries(teachers)  # `held` keeps them in memory
     columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
     if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
         return evaluate_model_folder(folder, data, trust_remote_code, **columns)
-    with locked(folder):
-        return evaluate_run_folder(RunFolder(folder), data, cache, trust_remote_code, **columns)
+    with locked(folder), python_trusted(trust_python):
+        found = evaluate_run_folder(RunFolder(folder), data, cache, trust_remote_code, engine, **columns)
+        del held
+        return found

@@ -9,6 +9,7 @@ from alloykit.recipe.models import GenerateRecipe
 from alloykit.recipe.typed import GenerationDict
 from alloykit.stages.arguments import Device, Labels, Teachers, from_python
 from alloykit.stages.generated_texts import generate_recipe
+from alloykit.teachers.trust import python_trusted
 
 
 def generate(
@@ -19,17 +20,20 @@ def generate(
     labels: Labels = None,
     max_length: int = 128,
     device: Device = "auto",
+    trust_python: bool = False,
 ) -> Path:
     """Write texts for every class of every teacher with a language model. The same as `alloykit generate`, from Python.
 
     teachers: folders or hub ids, or dictionaries as in the recipe. generation: the recipe's block of this name; it needs
     `language_model`. labels: how labels are joined. max_length: tokens of a text that a teacher reads. output: a folder.
+    trust_python: import the functions that `python:` entries of `teachers` name.
 
     Returns the file `texts.parquet` (text, label, teacher, confidence, predicted, perplexity). A second call goes on where the
     first one stopped. AlloyError for invalid arguments.
     """
-    recipe, _ = from_python(
-        GenerateRecipe, teachers=teachers, generation=generation, output=output, labels=labels, max_length=max_length,
-        device=device,
-    )  # fmt: skip
-    return generate_recipe(recipe)
+    with python_trusted(trust_python):
+        recipe, _ = from_python(
+            GenerateRecipe, teachers=teachers, generation=generation, output=output, labels=labels, max_length=max_length,
+            device=device,
+        )  # fmt: skip
+        return generate_recipe(recipe)

@@ -20,6 +20,7 @@ from alloykit.stages.arguments import (
     from_python,
 )
 from alloykit.stages.planning import plan_recipe
+from alloykit.teachers.trust import python_trusted
 
 
 def plan(
@@ -38,18 +39,21 @@ def plan(
     report: Report = None,
     device: Device = "auto",
     probe: bool = True,
+    trust_python: bool = False,
 ) -> dict[str, Any]:
     """What `amalgamate` with the same arguments would run: labels, reads, steps, bytes, and the time. Writes nothing.
 
     probe: let every model read a few batches to predict the time. Without it no weights are loaded and no time is given.
+    trust_python: import the functions that `python:` entries of `teachers` name.
 
     Returns `labels`, `texts`, `teachers`, `student_steps`, `seconds` and more, as `alloykit plan --json` prints them. AlloyError
     for everything that `amalgamate` would refuse before it starts.
     """
-    recipe, tables = from_python(
-        Recipe,
-        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-        report=report, device=device,
-    )  # fmt: skip
-    return plan_recipe(recipe, tables=tables, probe=probe)
+    with python_trusted(trust_python):
+        recipe, tables = from_python(
+            Recipe,
+            teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+            report=report, device=device,
+        )  # fmt: skip
+        return plan_recipe(recipe, tables=tables, probe=probe)

@@ -11,6 +11,8 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
+from alloykit.run_files import EXPORT
+from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor, check_strings
 from alloykit.stages.run_folder import RunFolder, folder_of
 
@@ -20,21 +22,29 @@ def predict(
     texts: str | Path | TextIO | Sequence[str],
     *,
     all_probabilities: bool = False,
+    none_of_these: bool = False,
     text: str = "text",
     text_pair: str | None = None,
     trust_remote_code: bool = False,
+    onnx: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Yield {row, label, probability} per input row, with `probabilities` of all labels on request.
+    """Yield {row, label, probability} per input row, with `probabilities` of all labels and `none_of_these` on request.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
-    the student's temperature. trust_remote_code: run code that comes with the model. AlloyError.
+    the student's temperature. none_of_these: the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether
+    any label fits. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if it is there,
+    with onnxruntime. AlloyError.
     """
     folder, origin = folder_of(run), texts
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
         check_strings(origin)
-    classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
+    classifier: Predictor | OnnxPredictor
+    if onnx:
+        classifier = OnnxPredictor.load(folder / EXPORT if model_folder != folder else folder)
+    else:
+        classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
     if isinstance(origin, (str, Path)):
         table = load_texts(origin, text=text, text_pair=text_pair)
         rows, total = list(table.table["source_row"]), table.total
@@ -55,15 +65,17 @@ def predict(
         first, pairs = [lines[i] for i in rows], None
     if not first:
         raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
-    probabilities = classifier.probabilities(first, pairs, "prediction")
+    predicted = classifier.predict(first, pairs, "prediction", none_of_these=none_of_these)
     place = {row: n for n, row in enumerate(rows)}
     for row in range(total):
         if row not in place:
             yield {"row": row, "label": None, "probability": None, "error": "no usable text in this row"}
             continue
-        p = probabilities[place[row]]
+        p = predicted.probabilities[place[row]]
         best = int(p.argmax())
         answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
+        if predicted.none_of_these is not None:
+            answer["none_of_these"] = round(float(predicted.none_of_these[place[row]]), 6)
         if all_probabilities:
             answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
         yield answer

@@ -9,6 +9,7 @@ from alloykit.names import shown
 from alloykit.recipe.models import Recipe
 from alloykit.stages.arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -21,6 +22,7 @@ from alloykit.stages.arguments import (
     from_python,
 )
 from alloykit.stages.sweeping import sweep_recipe
+from alloykit.teachers.trust import python_trusted
 
 
 def sweep(
@@ -37,14 +39,17 @@ def sweep(
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     cache: str | Path | None = None,
     part: tuple[int, int] = (1, 1),
+    trust_python: bool = False,
 ) -> str:
     """Let every teacher read every text, and keep its outputs for a later `amalgamate` with the same arguments.
 
     cache: where to keep them, if not in the run folder `output`. part: (i, n) with i from 1 to n: only one of n parts of the
-    texts, to spread the work over machines. The same as `alloykit sweep`.
+    texts, to spread the work over machines. trust_python: import the functions that `python:` entries of `teachers` name.
+    The same as `alloykit sweep`.
 
     Returns where the outputs are: a folder or a URL. AlloyError for invalid arguments.
     """
@@ -55,10 +60,11 @@ def sweep(
         or not 1 <= part[0] <= part[1]
     ):
         raise AlloyError(expected="`part` as (i, n) with i from 1 to n", got=shown(part))
-    recipe, tables = from_python(
-        Recipe,
-        teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-        validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-        report=report, device=device,
-    )  # fmt: skip
-    return sweep_recipe(recipe, tables=tables, cache=cache, part=(part[0] - 1, part[1]))
+    with python_trusted(trust_python):
+        recipe, tables = from_python(
+            Recipe,
+            teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
+            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+            report=report, engine=engine, device=device,
+        )  # fmt: skip
+        return sweep_recipe(recipe, tables=tables, cache=cache, part=(part[0] - 1, part[1]))

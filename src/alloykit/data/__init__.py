@@ -7,6 +7,16 @@ without a usable text are counted by reason, then dropped or refused. Repeated t
 from alloykit.data.load import columns_of, load_texts, texts_options
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import Texts, text_id
-from alloykit.data.texts_options import ColumnOptions, TextsOptions
+from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
 
-__all__ = ["FORMATS", "ColumnOptions", "Texts", "TextsOptions", "columns_of", "load_texts", "text_id", "texts_options"]
+__all__ = [
+    "FORMATS",
+    "ColumnOptions",
+    "Texts",
+    "TextsOptions",
+    "TextsPlace",
+    "columns_of",
+    "load_texts",
+    "text_id",
+    "texts_options",
+]

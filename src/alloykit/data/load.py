@@ -13,8 +13,8 @@ from pydantic import ValidationError
 
 from alloykit.data.raw_tables import raw_tables, rows_of
 from alloykit.data.readers import FORMATS
-from alloykit.data.table import RowCollector, Texts
-from alloykit.data.texts_options import ColumnOptions, TextsOptions
+from alloykit.data.table import RowCollector, Texts, joined_texts
+from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import quoted
 
@@ -44,6 +44,14 @@ def load_texts(
         settings, location = _settings_and_location(origin, options)
     except ValidationError as error:
         raise _options_error(error) from error
+    if isinstance(settings, TextsOptions) and settings.more:
+        places = [settings.model_copy(update={"more": None}), *settings.more]
+        return joined_texts([_load(place, _location(place), want_labels) for place in places])
+    return _load(settings, location, want_labels)
+
+
+def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
+    """The texts of one place."""
     label = settings.label or ("label" if want_labels else None)
     roles = {"text": settings.text, "text_pair": settings.text_pair, "label": label}
     columns = {role: name for role, name in roles.items() if name is not None}
@@ -54,9 +62,9 @@ def load_texts(
     texts = collector.texts()
     if skipped:
         reason = f"Skipped in '{location}', because they are not files of texts ({', '.join(FORMATS)}): "
-        warnings.warn(reason + quoted(skipped), AlloyWarning, stacklevel=2)
+        warnings.warn(reason + quoted(skipped), AlloyWarning, stacklevel=3)
     if texts.dropped:
-        warnings.warn(f"Dropped {collector.problems()}.", AlloyWarning, stacklevel=2)
+        warnings.warn(f"Dropped {collector.problems()}.", AlloyWarning, stacklevel=3)
     return texts
 
 
@@ -86,8 +94,13 @@ def _settings_and_location(origin: Any, overrides: dict[str, Any]) -> tuple[Colu
         if is_list and isinstance(next((x for x in origin if x is not None), None), (list, tuple)):
             columns = columns.model_copy(update={"text_pair": columns.text_pair or "text_pair"})
         return columns, origin
+    return settings, _location(settings)
+
+
+def _location(place: TextsPlace) -> Path | str | None:
+    """Its path or hub id."""
     # os.path leaves an unknown "~name" as it is; it is then reported as missing.
-    return settings, Path(os.path.expanduser(settings.path)) if settings.path is not None else settings.dataset
+    return Path(os.path.expanduser(place.path)) if place.path is not None else place.dataset
 
 
 def _options_error(error: ValidationError) -> AlloyError:

@@ -70,6 +70,13 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
         )
 
 
+def files_of(path: Path) -> list[Path]:
+    """The file, or the files of texts in a folder. AlloyError if there is none."""
+    if not os.path.exists(path):
+        raise _missing_path(path)
+    return _text_files(path, []) if path.is_dir() else [path]
+
+
 def _from_hub(options: TextsOptions) -> Any:
     import datasets
 

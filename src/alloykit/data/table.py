@@ -72,6 +72,33 @@ class Texts:
         return digest.hexdigest()
 
 
+def joined_texts(parts: Sequence[Texts]) -> Texts:
+    """The texts of several tables, one after another; rows of the input are counted over all of them.
+
+    It has pairs if one of them has, and labels if all of them have.
+    """
+    import pyarrow as pa
+
+    pair, labels = any(part.is_pair for part in parts), all(part.has_labels for part in parts)
+    names = ["id", "text", *(["text_pair"] if pair else []), *(["label"] if labels else [])]
+    writer = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
+    dropped, total, ids = dict[str, int](), 0, list[np.ndarray[Any, Any]]()
+    for part in parts:
+        for batch in part.table.batches():
+            nothing = [None] * len(batch["id"])
+            columns = [batch.get(name, nothing) for name in names]
+            rows = [total + row for row in batch["source_row"]]
+            for row in zip(*columns, rows, strict=True):
+                writer.add(row)
+        for reason, count in part.dropped.items():
+            dropped[reason] = dropped.get(reason, 0) + count
+        total += part.total
+        ids.append(part.ids())
+    found = np.concatenate(ids)
+    different = len(np.unique(found.view("S16")))
+    return Texts(writer.table(), dropped, len(found) - different, total)
+
+
 def text_id(text: str, pair: str | None = None, salt: str = "") -> str:
     """The id of a text: 32 hex characters of the sha256 over salt, text and pair, each after its length.
 
@@ -105,9 +132,7 @@ class RowCollector:
             if isinstance(value, str) and len(value) > MAX_TEXT:
                 raise too_long("text", f"row {self.total} of {table.where}", len(value))
         text, pair = values["text"], values.get("text_pair")
-        reason = _cell_problem("text", text) or ("" if text.strip() else "empty text")
-        if not reason and pair is not None:  # a row without a pair is a single text; an empty pair is a pair
-            reason = _cell_problem("text_pair", pair)
+        reason = row_problem(text, pair)
         if not reason and "label" in values:
             class_names = table.class_names.get(self.columns["label"], [])
             label = _label(values["label"], self.label_names, class_names, f"row {self.total} of {table.where}")
@@ -146,6 +171,12 @@ class RowCollector:
             duplicates=len(table) - distinct,
             total=self.total,
         )
+
+
+def row_problem(text: object, pair: object = None) -> str:
+    """Why a row has no usable text; "" if it has one. A row without a pair is a single text; an empty pair is a pair."""
+    reason = _cell_problem("text", text) or ("" if str(text).strip() else "empty text")
+    return reason or ("" if pair is None else _cell_problem("text_pair", pair))
 
 
 def _cell_problem(role: str, value: object) -> str:

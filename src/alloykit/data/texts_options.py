@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -14,6 +15,7 @@ from alloykit.data.readers import FORMATS, format_of
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
 
+INHERITED = ("text", "text_pair", "label", "label_names", "bad_rows", "salt_env")  # by the places in `more`
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
 
@@ -54,8 +56,8 @@ class ColumnOptions(Block):
         return self
 
 
-class TextsOptions(ColumnOptions):
-    """The recipe's `texts:` or `evaluate.data:` block: exactly one of `path` and `dataset` (a hub id)."""
+class TextsPlace(ColumnOptions):
+    """One place of texts: exactly one of `path` and `dataset` (a hub id)."""
 
     path: PathText | None = None
     """A file (csv, tsv, jsonl, json, parquet, txt; also .gz), a folder of such files, or a folder that `save_to_disk` wrote."""
@@ -88,6 +90,22 @@ class TextsOptions(ColumnOptions):
         `Path`, and every string that begins with "." or "~" or ends like a file of texts. No network is used.
         """
         return cls.model_validate(_place_of(origin) | options)
+
+
+class TextsOptions(TextsPlace):
+    """The recipe's `texts:` or `evaluate.data:` block: a place of texts, and further places."""
+
+    more: list[TextsPlace] | None = None
+    """Further files, folders or data sets whose texts follow. They have the columns of this block, unless they name others."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _more_with_columns(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping) or not isinstance(value.get("more"), (list, tuple)):
+            return value
+        columns = {key: value[key] for key in INHERITED if key in value}
+        more = [_place_of(place) if isinstance(place, (str, Path)) else place for place in value["more"]]
+        return {**value, "more": [{**columns, **place} if isinstance(place, Mapping) else place for place in more]}
 
 
 def _place_of(origin: str | Path) -> dict[str, str]:

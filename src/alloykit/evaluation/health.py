@@ -59,6 +59,8 @@ def output_statistics(probabilities: Tensor, pass_variance: float | None, labels
     `excess`: mean maximum probability − 1/C_i, which is 0 for a teacher that guesses. `pass_variance`: mean over texts and
     labels of the variance of a probability over the Monte-Carlo passes; None without passes.
     """
+    if not len(probabilities):
+        probabilities = torch.full((1, len(labels)), 1 / len(labels))  # of a teacher without any answer here
     top = probabilities.double().max(-1).values
     counts = torch.bincount(probabilities.argmax(-1), minlength=len(labels))
     return {
@@ -74,6 +76,11 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
     """One sentence for each sign that a teacher does not suit this pool."""
     found = []
     for name, t in teachers.items():
+        if t.get("unanswered"):
+            found.append(
+                f"teacher '{name}' has no answer to {t['unanswered']:.1%} of the texts: the other teachers teach these, and a text that nobody "
+                "answers is left out of the training."
+            )
         if t["saturated_texts"] > 0.99:
             found.append(
                 f"teacher '{name}' gives one label a probability above {SATURATED} on {100 * t['saturated_texts']:.1f} % of the texts: its "
@@ -84,7 +91,7 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
                 f"teacher '{name}' gives almost the same probabilities in all Monte-Carlo passes (variance {t['pass_variance']:.1e}). "
                 "Set `method: {dropout: 0.1}`, or skip the passes with `passes: 0`."
             )
-        elif t["pass_variance"] is None and t.get("dropout") == 0:
+        elif t["pass_variance"] is None and t.get("dropout") == 0 and "truncated_texts" in t:
             found.append(
                 f"teacher '{name}' was saved with dropout rates of 0. This method does not use dropout; a method with Monte-Carlo passes "
                 "needs `dropout: 0.1`."

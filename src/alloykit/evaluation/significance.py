@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import special, stats
 from scipy.optimize import brentq
 
+ALPHA = 0.05  # significance level, after Holm's correction where several differences are tested
 Right = NDArray[np.bool_]
 SMALLEST_P = 1e-100  # p is not followed below this
 

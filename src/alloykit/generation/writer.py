@@ -17,10 +17,8 @@ from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions, Value, as_list
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
-from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_language_model
-from alloykit.models.tokens import encode
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.teachers.protocol import Answerer
 
 TOKENS_PER_BATCH = 8192  # padded tokens that the teacher reads at once
 SAMPLED_OPTIONS = ("temperature", "top_k", "top_p")  # options that may be lists, of which each batch draws one value
@@ -71,7 +69,7 @@ class Writer:
             )
 
     @torch.no_grad()
-    def write(self, teacher: Teacher, label: str, n: int, seed: int) -> list[GeneratedText]:
+    def write(self, teacher: Answerer, label: str, n: int, seed: int) -> list[GeneratedText]:
         """n texts for one of the teacher's labels. In one environment, the same seed gives the same texts."""
         options, labels = self.options, teacher.info.labels
         classes = torch.full((n,), labels.index(label))
@@ -163,16 +161,9 @@ def _sampled_value(name: str, option: Value | list[Value], seed: int) -> Value:
     return random.Random(f"{name} {seed}").choice(as_list(option))
 
 
-def log_probabilities(teacher: Teacher, texts: Sequence[str]) -> Tensor:
+def log_probabilities(teacher: Answerer, texts: Sequence[str]) -> Tensor:
     """log p_i of each text, [n, C_i] float32 on the CPU. Equal texts are read once."""
     distinct = {text: i for i, text in enumerate(dict.fromkeys(texts))}
-
-    def run(batch: dict[str, Tensor]) -> Tensor:
-        with teacher.lean:
-            return torch.log_softmax(teacher.model(**batch).logits.float(), -1)[None]
-
-    outputs = forward_texts(
-        run, encode(teacher.tokenizer, list(distinct), None, teacher.max_length), teacher.model, teacher.tokenizer, device=teacher.device,
-        width=len(teacher.info.labels), budget=Budget(TOKENS_PER_BATCH), name=f"teacher '{teacher.info.name}'",
-    )  # fmt: skip
-    return outputs[0][[distinct[text] for text in texts]]
+    outputs = teacher.answer(teacher.prepare(list(distinct)), lambda n: None).logits
+    answers = torch.log_softmax(torch.where(outputs.isnan(), 0.0, outputs), -1)  # no answer: all labels alike
+    return answers[[distinct[text] for text in texts]]

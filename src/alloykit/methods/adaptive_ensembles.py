@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
-from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, true_labels
+from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, taught_by, true_labels
 from alloykit.methods.ensembles import uniform_mean
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows
@@ -81,7 +81,7 @@ class DissimilarityEnsemble(Method):
         ]
         return {
             "ce": label_loss(inputs),
-            "kl": o.alpha * kl(inputs.target.targets, student.logits, o.temperature),
+            "kl": o.alpha * inputs.target.weights * kl(inputs.target.targets, student.logits, o.temperature),
             "dissimilarity": o.beta * dissimilarity(student_states, teacher_states, o.margin),
         }
 
@@ -152,13 +152,14 @@ class AdaptiveEnsemble(Method):
         assert isinstance(weight, Tensor)
         feature = masked_mean(student.hidden_states[-1].detach().to(weight.dtype), student.attention_mask)
         scores = inputs.modules["vote"](torch.tanh(feature.unsqueeze(1) * weight)).squeeze(-1)
-        weights = scores.softmax(-1)  # [B, N]
+        weights = inputs.rows.weighed(scores.softmax(-1))  # [B, N]
+        taught = taught_by(weights, inputs.rows).to(weights)
         probability = (
             mixture(weights, inputs.rows, space, 1.0).gather(-1, true_labels(inputs.rows).unsqueeze(-1)).squeeze(-1)
         )
         target = mixture(weights.detach(), inputs.rows, space, o.temperature)
         return {
             "ce": label_loss(inputs),
-            "distillation": o.alpha * soft_cross_entropy(target, student.logits, o.temperature),
-            "weights": -probability.clamp(min=TINY).log(),
+            "distillation": o.alpha * taught * soft_cross_entropy(target, student.logits, o.temperature),
+            "weights": -taught * probability.clamp(min=TINY).log(),
         }

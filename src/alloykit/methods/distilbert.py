@@ -73,7 +73,9 @@ class DistilBert(SingleTeacher):
         away = 1 - functional.cosine_similarity(student_state, teacher_state, dim=-1)
         away = (away * mask).sum(-1) / mask.sum(-1).clamp(min=1)
         return {
-            "kl": o.distillation_weight * kl(inputs.target.targets, student.logits, o.temperature),
+            "kl": o.distillation_weight
+            * inputs.target.weights
+            * kl(inputs.target.targets, student.logits, o.temperature),
             "ce": o.task_weight * label_loss(inputs),
             "cosine": o.cosine_weight * away,
         }

@@ -46,8 +46,10 @@ class Distillation(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         weights = self.teacher_weights(rows, context)
+        taught = taught_by(weights, rows)
+        weights = rows.weighed(weights)
         targets = mixture(weights, rows, context.space, self.options.temperature)
-        return Supervision(targets, uniform_weights(targets), weights)
+        return Supervision(targets, taught, weights)
 
     def as_classifier(self) -> Method | None:
         """The weighted mean of the teachers' probabilities without softening."""
@@ -57,7 +59,13 @@ class Distillation(Method):
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         alpha = self.options.alpha
         from_teachers = soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
-        return {"distillation": alpha * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
+        return {"distillation": alpha * inputs.target.weights * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
+
+
+def taught_by(weights: Tensor, rows: Rows) -> Tensor:
+    """1 for a text that a teacher with a weight has an answer to, else 0. weights [B, N] → [B] float32."""
+    answered = rows.answered()
+    return uniform_weights(weights) if answered is None else (weights * answered.to(weights)).sum(-1).gt(0).float()
 
 
 def mixture(weights: Tensor, rows: Rows, space: LabelSpace, temperature: float) -> Tensor:

@@ -16,6 +16,7 @@ from alloykit.methods.distillation import (
     label_loss,
     mixture,
     soft_cross_entropy,
+    taught_by,
     teacher_losses,
 )
 from alloykit.methods.protocol import Context, LossInputs, Needs, State
@@ -146,11 +147,16 @@ class RandomSingle(UniformEnsemble):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
+        taught = inputs.target.weights
         if inputs.training:
             sampled = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
-            target = mixture(_one_hot(sampled, inputs.rows), inputs.rows, inputs.context.space, temperature)
+            weights = _one_hot(sampled, inputs.rows)
+            target, taught = (
+                mixture(weights, inputs.rows, inputs.context.space, temperature),
+                taught_by(weights, inputs.rows),
+            )
         from_teachers = soft_cross_entropy(target, inputs.student.logits, temperature)
-        return {"distillation": alpha * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
+        return {"distillation": alpha * taught * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 class BestSingle(Distillation):
@@ -163,6 +169,8 @@ class BestSingle(Distillation):
 
     def teacher_weights(self, rows: Rows, context: Context) -> Tensor:
         losses = teacher_losses(rows, context.space)
+        if (answered := rows.answered()) is not None:
+            losses = losses.masked_fill(~answered & answered.any(-1, keepdim=True), torch.inf)
         best = (losses == losses.amin(-1, keepdim=True)).to(losses)
         return best / best.sum(-1, keepdim=True)
 
@@ -181,7 +189,7 @@ def fitted_weights(likelihood: Tensor) -> Tensor:
 
 def uniform_mean(rows: Rows, context: Context, temperature: float) -> Tensor:
     """The mean of all teachers' answers, softened. [B, C]"""
-    return mixture(_equal(rows), rows, context.space, temperature)
+    return mixture(rows.equal_weights(), rows, context.space, temperature)
 
 
 def _equal(rows: Rows) -> Tensor:

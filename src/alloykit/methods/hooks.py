@@ -37,6 +37,13 @@ class Hooks:
         """Whether the texts of a batch influence each other's loss. Then small accumulated batches differ from one large batch."""
         return False
 
+    @property
+    def several_processes(self) -> bool:
+        """Whether several processes may train the student together, each on a share of every step's texts. The default: yes, unless the
+        loss depends on the whole batch, or the method learns after each step or makes its own examples."""
+        learns = type(self).after_step is not Hooks.after_step
+        return not (self.batch_coupled or learns or cast("Method", self).needs.phase_data)
+
     def phases(self) -> Sequence[Phase]:
         """The phases of training, in order. Empty: the method has no student."""
         return (Phase(),)

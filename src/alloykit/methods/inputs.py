@@ -37,6 +37,7 @@ class Needs:
     passes: int = 0  # Monte-Carlo passes per text and teacher
     dropout: float | None = None  # their rate; None: the rate that each teacher was trained with
     pooled_states: bool = False  # of the teachers' layers that `teacher_layers` names, from the store
+    states_optional: bool = False  # pooled states are used of the teachers that have some
     token_states: bool = False  # of those layers, from teachers kept in memory during training
     attention_scores: bool = False  # of those layers, likewise from teachers in memory
     phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
@@ -50,7 +51,9 @@ class Needs:
     def describe(self) -> str:
         words = ["teacher logits"] if self.teachers else []
         words += [f"{self.passes} Monte-Carlo passes"] if self.passes else []
-        words += ["pooled states"] if self.pooled_states else []
+        words += [
+            "pooled states" + (" (of the teachers that have some)" if self.states_optional else "")
+        ] * self.pooled_states
         words += ["token states (teachers stay in memory)"] if self.token_states else []
         words += ["examples made for each phase (teachers stay in memory)"] if self.phase_data else []
         words += ["texts generated for each teacher (or labels)"] if self.generated_texts else []
@@ -70,11 +73,31 @@ class ModelShape:
 
 
 @dataclass(frozen=True)
+class Gives:
+    """What a teacher gives beside the probabilities of its labels. A method's `Needs` are compared with it before anything runs."""
+
+    logits: bool = False  # with a scale of their own; without them `TeacherRows.logits` are log-probabilities
+    passes: bool = False  # Monte-Carlo passes
+    dropout: float = 0.0  # the largest rate it was trained with; 0: passes need `method: {dropout: …}`
+    states: ModelShape | None = None  # pooled states of its layers
+    model: bool = False  # a transformers model in memory: token states, attention scores, gradients
+    new_texts: bool = True  # it answers texts that it has not seen; False: stored answers
+    every_text: bool = True  # it answers every text; False: stored answers, or a service that may give none
+
+    def describe(self) -> str:
+        words = ["logits" if self.logits else "probabilities"]
+        words += ["Monte-Carlo passes"] if self.passes else []
+        words += ["states"] if self.states else []
+        return ", ".join(words) + ("" if self.every_text else " (not of every text)")
+
+
+@dataclass(frozen=True)
 class Context:
     """What stays the same for all batches of a run.
 
     space: the union of the teachers' labels, and the maps between each teacher and the union. state: what `fit` returned.
-    student, teachers: the models' shapes. validation, generated, labelled: only for `fit`; None in every other call.
+    student, teachers: the models' shapes; a teacher without states has hidden_size 0 and 0 layers. gives: what each teacher gives; empty: all of
+    them give everything. validation, generated, labelled: only for `fit`; None in every other call.
     labelled: the recipe's few labelled texts, if there are any; their rows have `labels`.
     """
 
@@ -82,9 +105,14 @@ class Context:
     state: State = field(default_factory=dict)
     student: ModelShape | None = None
     teachers: tuple[ModelShape, ...] = ()
+    gives: tuple[Gives, ...] = ()
     validation: Source | None = None
     generated: Source | None = None
     labelled: Source | None = None
+
+    def gives_logits(self, teacher: int) -> bool:
+        """Whether a teacher's logits have a scale of their own. Those of another one are log-probabilities: their log-sum-exp is 0."""
+        return not self.gives or self.gives[teacher].logits
 
     @property
     def generated_source(self) -> Source:

@@ -79,7 +79,10 @@ class MTBert(Method):
         """The target of Eq. 2 as one distribution, Σ_i ω_i p_i / Σ ω, and its weight Σ ω, ω_i = 1 / (1 + CE(y, y_i))."""
         losses = teacher_losses(rows, context.space)
         omega = 1 / (1 + losses) if self.options.weighted else torch.ones_like(losses)
-        shares = omega / omega.sum(-1, keepdim=True)
+        if (answered := rows.answered()) is not None:
+            omega = omega * answered.to(omega)
+        shares = rows.weighed(torch.where(omega.sum(-1, keepdim=True) > 0, omega, 1.0))
+        shares = shares / shares.sum(-1, keepdim=True)
         targets = mixture(shares, rows, context.space, self.options.temperature)
         return Supervision(targets, omega.sum(-1), shares)
 
@@ -93,6 +96,10 @@ class MTBert(Method):
         if self.options.task:
             terms["ce"] = label_loss(inputs)
         return terms
+
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
 
     def after_step(self, step: Step) -> None:
         """Note the mean square of the mapped states: were it to fall towards zero, both sides of Eq. 1 would be shrinking."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import torch
 
-from alloykit.methods.protocol import Context, Method, Needs, Supervision, uniform_weights
+from alloykit.methods.distillation import taught_by
+from alloykit.methods.protocol import Context, Method, Needs, Supervision
 from alloykit.outputs import Rows
 
 
@@ -23,7 +24,8 @@ class OracleRouting(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         assert rows.labels is not None
         owners = context.space.has_label().to(rows.labels.device)[:, rows.labels].T.float()
-        gamma = owners / owners.sum(-1, keepdim=True)
+        taught = taught_by(owners, rows)
+        gamma = rows.weighed(owners / owners.sum(-1, keepdim=True))
         padded = [context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]
         targets = (gamma.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
-        return Supervision(targets, uniform_weights(targets), gamma)
+        return Supervision(targets, taught, gamma)

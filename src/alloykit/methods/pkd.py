@@ -63,7 +63,7 @@ class PKD(SingleTeacher):
         states, mask = self.states(inputs)
         hidden = self.hidden(inputs)
         terms = {
-            "kl": o.alpha * kl(inputs.target.targets, student.logits, o.temperature),
+            "kl": o.alpha * inputs.target.weights * kl(inputs.target.targets, student.logits, o.temperature),
             "ce": (1 - o.alpha) * label_loss(inputs),
         }
         if not states:  # a student of one layer has none but its last

@@ -11,6 +11,7 @@ from alloykit.losses.kl import kl
 from alloykit.methods.hooks import Hooks
 from alloykit.methods.inputs import (
     Context,
+    Gives,
     LoadedTeacher,
     LossInputs,
     ModelShape,
@@ -29,6 +30,7 @@ from alloykit.outputs import Rows
 
 __all__ = [
     "Context",
+    "Gives",
     "LoadedTeacher",
     "LossInputs",
     "Method",

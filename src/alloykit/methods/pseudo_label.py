@@ -26,7 +26,11 @@ class PseudoLabel(Wrapping):
         inner = self.inner.supervise(rows, context)
         assert inner is not None  # the registry refuses inner methods without a single target
         targets = nn.functional.one_hot(inner.targets.argmax(-1), context.space.size).float()
-        return Supervision(targets, uniform_weights(targets), inner.teacher_weights)
+        answered = rows.answered()
+        weights = uniform_weights(targets) if answered is None else answered.any(-1).float()
+        return Supervision(targets, weights, inner.teacher_weights)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
-        return {"ce": kl(inputs.target.targets, inputs.student.logits)}  # KL from a one-hot target is cross-entropy
+        return {
+            "ce": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits)
+        }  # KL from a one-hot target is cross-entropy

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, Supervision
@@ -23,6 +25,16 @@ def require(method: Method, *, n_teachers: int, has_labels: bool) -> None:
             expected=f"at least {needs.teachers} teacher(s) for method '{method.name}'",
             got=f"{n_teachers}",
             hint="List them under `teachers:`.",
+        )
+
+
+def require_several(method: Method, processes: int) -> None:
+    """AlloyError if several processes cannot train this method's student together."""
+    if processes > 1 and method.phases() and not method.several_processes:
+        raise AlloyError(
+            expected=f"a method whose student {processes} processes can train together",
+            got=f"'{method.name}', whose step depends on all of its texts at once",
+            hint="Start one process, without `torchrun` or `accelerate launch`, or take another method.",
         )
 
 
@@ -49,7 +61,7 @@ def require_few_labels(method: Method) -> None:
 
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
-    """The method's supervision of `texts` texts. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
+    """The method's supervision of `texts` texts; one that no teacher has an answer to gets the weight 0. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
     found = method.supervise(rows, context)
     if found is None:
         if method.single_target:
@@ -57,6 +69,9 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
                 f"supervise() of method '{method.name}' gave None; `single_target = False` says that it may"
             )
         return None
+    if (answered := rows.answered()) is not None and method.needs.teachers:  # nobody teaches a text without any answer
+        some = answered.any(-1)
+        found = replace(found, weights=found.weights * some.to(found.weights))
     n, c = len(context.space.teachers), context.space.size
     shapes = {"targets": (texts, c), "weights": (texts,), "teacher_weights": (texts, n)}
     for name, wanted in shapes.items():

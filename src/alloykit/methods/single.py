@@ -31,7 +31,8 @@ class SingleTeacher(Method):
         """softmax(z / T) at the teacher's labels."""
         which = self.options.which
         targets = context.space.scatter(which, rows.teachers[which].probabilities(temperature))
-        return Supervision(targets, uniform_weights(targets))
+        answered = rows.teachers[which].answered
+        return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())
 
     def states(self, inputs: LossInputs) -> tuple[tuple[Tensor, ...], Tensor]:
         """The teacher's states at `layers`, [B, L, d] each in the blocks' precision, and which tokens have one, [B, L]."""

@@ -32,4 +32,5 @@ class TeacherAlone(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         i = self.options.which
         targets = context.space.scatter(i, rows.teachers[i].probabilities())
-        return Supervision(targets, uniform_weights(targets))
+        answered = rows.teachers[i].answered
+        return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())

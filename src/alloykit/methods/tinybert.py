@@ -82,9 +82,8 @@ class TinyBert(SingleTeacher):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         if inputs.phase.name == ANSWERS:
-            return {
-                "answers": soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
-            }
+            found = soft_cross_entropy(inputs.target.targets, inputs.student.logits, self.options.temperature)
+            return {"answers": inputs.target.weights * found}
         states, mask = self.states(inputs)
         widen = cast("nn.Linear", inputs.modules["map"])
         far = [masked_mse(widen(h.to(t.dtype)), t, mask) for h, t in zip(self.hidden(inputs), states, strict=True)]

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from alloykit.losses.kl import kl
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision
-from alloykit.outputs import Rows
+from alloykit.outputs import Rows, TeacherRows
 
 
 class UHCOptions(MethodOptions):
@@ -41,7 +41,14 @@ class UHC(Method):
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         t = self.options.temperature
         terms = [
-            kl(teacher.probabilities(t), inputs.context.space.gather(i, inputs.student.logits), t)
+            _of_answered(
+                kl(teacher.probabilities(t), inputs.context.space.gather(i, inputs.student.logits), t), teacher
+            )
             for i, teacher in enumerate(inputs.rows.teachers)
         ]
         return {"kl": torch.stack(terms).sum(0)}
+
+
+def _of_answered(loss: Tensor, teacher: TeacherRows) -> Tensor:
+    """[B], zero for texts that the teacher has no answer to."""
+    return loss if teacher.answered is None else loss * teacher.answered.to(loss)

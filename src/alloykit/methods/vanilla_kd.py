@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.ensemble import ensemble_logits, scale_warnings
+from alloykit.methods.ensemble import ensemble_logits, mixed, scale_warnings
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
@@ -31,7 +31,8 @@ class VanillaKD(Method):
         return scale_warnings(context)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        targets = torch.softmax(ensemble_logits(rows, context.space) / self.options.temperature, dim=-1)
+        z = ensemble_logits(rows, context.space, log_probabilities=mixed(context))
+        targets = torch.softmax(z / self.options.temperature, dim=-1)
         return Supervision(targets, uniform_weights(targets))
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:

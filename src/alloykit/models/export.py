@@ -12,6 +12,9 @@ from alloykit.files import write_atomic
 TEMPERATURE = "alloykit_temperature"
 """Key of config.json. The logits divided by it give probabilities that are as confident as the student's supervision."""
 
+IN_GRAPH = "alloykit_temperature_in_graph"
+"""Key of the config.json of an ONNX export: the temperature by which the graph has already divided its logits."""
+
 
 def temperature_of(config: Any) -> float:
     """The temperature in a model's configuration; 1 if there is none."""

@@ -11,13 +11,14 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, fiel
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods import registry
 from alloykit.models.long_texts import LongTexts
 from alloykit.recipe.overrides import override
 from alloykit.recipe.problems import explain, listed
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.teachers.kinds import AnyTeacher
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 from alloykit.yaml_files import read_yaml
 
@@ -25,7 +26,7 @@ GENERATE = "generate"
 
 
 class InMemory(Block):
-    """In the recipe of a run folder: texts that came from Python, not from a file."""
+    """Texts that came from Python and not from a file. It is found only in the recipe of a run folder."""
 
     in_memory: str
     """Fingerprint of the texts."""
@@ -50,14 +51,14 @@ def _all_or_names(value: Any) -> str | None:
     return "all" if value in (True, False, "true", "false") else None
 
 
-# Which member of a union a value is meant for is said by its tag, so that only that member's problems are listed.
+# A value's tag says which member of a union it is meant for, so that only the problems of this member are listed.
 _Named = Annotated[TextsOptions, Tag("named")]
 _InMemory = Annotated[InMemory, Tag("in_memory")]
 TextsOrigin = Annotated[
     _Named | _InMemory,
     Discriminator(_kind_of_origin, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
 ]
-"""Texts in a file, a folder or a hub's data set, or in Python's memory."""
+"""Texts in a file, in a folder, in a data set of the hub, or in Python's memory."""
 TextsOriginOrGenerate = Annotated[
     _Named | _InMemory | Annotated[Literal["generate"], Tag(GENERATE)],
     Discriminator(_kind_of_texts, custom_error_type="no_texts", custom_error_message=NO_TEXTS),
@@ -74,24 +75,24 @@ class LabelOptions(Block):
     """How labels of different teachers are joined."""
 
     aliases: dict[str, str] = Field(default_factory=dict)
-    """Label → the name to use instead, before labels are joined by name."""
+    """Other names for labels: {label: name to use instead}. They are applied before labels are joined by name."""
     keep_apart: AllOrNames = False
-    """Equal label names of different teachers that are not one class: true for all of them, or a list. They become teacher/label."""
+    """Label names that several teachers use for different classes: a list of names, or true for all names. Each becomes one label per teacher, teacher/label."""
 
 
 class InferenceOptions(Block):
     """How teachers read the texts."""
 
     seed: Seed = 0
-    """Seed of the Monte-Carlo passes."""
+    """Random seed of the Monte-Carlo passes."""
     tokens_per_batch: int | None = Field(None, gt=0)
-    """Padded tokens that a teacher reads at once; 4,096 on a CPU and 65,536 on a GPU if not given. Less if memory runs out."""
+    """Tokens of a teacher's batch, padding included. Default: 4,096 on a CPU, 65,536 on a GPU. If memory runs out, batches become smaller."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """The number format of the teachers; auto: bfloat16 on a GPU and on CPUs with native bfloat16, else float32."""
+    """The number format of the teachers. auto: bfloat16 on a GPU and on CPUs with native bfloat16, otherwise float32."""
     int8: bool = False
-    """Compute the teachers' linear layers in 8 bits: twice as fast as float32 on a CPU; the label differed on up to 1.5 % of our test texts."""
+    """Compute the teachers' linear layers in 8 bits. This is twice as fast as float32 on a CPU. The label differed on up to 1.5 % of our test texts."""
     compile: bool = False
-    """Compile the teachers with torch.compile. This takes about a minute, and is worth it on a GPU with many texts."""
+    """Compile the teachers with torch.compile. Compiling takes about a minute, so use it on a GPU with many texts."""
     long_texts: LongTexts | None = None
     """What teachers read of a text longer than `max_length`. head: its beginning; tail: its end; head_tail: a quarter from the beginning and the
     rest from the end; mean: all of it, in chunks whose probabilities are averaged. If not given: as the teacher was trained."""
@@ -107,34 +108,34 @@ class DataBlock(Block):
     """Labelled texts."""
 
     data: TextsOrigin
-    """A file, a folder or a hub id, or a block that says how to read it. It needs a `label` column."""
+    """A file, a folder or a hub id, or a block with more keys about how to read it. Name the column of the labels with `label:`."""
 
 
 class EvaluateBlock(DataBlock):
     """Labelled texts to test on."""
 
     reference: PathText | None = None
-    """The folder of a classifier trained on all labels; the distance between its probabilities and the supervision is measured."""
+    """The folder of a classifier that was trained on all labels. The report then shows how far the method's targets are from its probabilities."""
 
 
 class ReportOptions(Block):
     """What the report may show."""
 
     show_texts: bool = False
-    """Print texts (the least certain ones, mistakes) in report and metrics; otherwise only their row numbers."""
+    """Show texts in report and metrics, such as the least certain ones. Otherwise only their row numbers are shown."""
 
 
 class Recipe(Block):
-    """`amalgamate`, `sweep`, `plan`, `evaluate`: teachers and texts in, one student out."""
+    """For `amalgamate`, `sweep`, `plan`, `doctor`: one student from teachers and unlabelled texts."""
 
-    teachers: list[TeacherSpec] = Field(min_length=1)
-    """The fine-tuned classifiers: folders or hub ids."""
+    teachers: list[AnyTeacher] = Field(min_length=1)
+    """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
     texts: TextsOriginOrGenerate
-    """Where the texts are; or `generate`: the language model of the `generation:` block writes them."""
+    """The unlabelled texts (the pool). Or `generate`: the language model of the `generation:` block writes them."""
     generation: GenerationOptions | None = None
-    """How texts are written, with `texts: generate`."""
+    """How the language model writes texts, with `texts: generate`."""
     student: StudentSpec | None = None
-    """The encoder that becomes the student. Methods without a student need none."""
+    """The encoder from which the student starts. Methods without a student need none."""
     method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
     labels: LabelOptions = LabelOptions()
@@ -144,17 +145,24 @@ class Recipe(Block):
     inference: InferenceOptions = InferenceOptions()
     """How teachers read the texts."""
     validation: DataBlock | None = None
-    """Labelled texts to select the checkpoint by (`training: {select: labelled}`)."""
+    """Labelled texts to select the student's checkpoint with, for `training: {select: labelled}`."""
     labelled: DataBlock | None = None
-    """A few labelled texts. They anchor and calibrate the method's fit, if it has one, and the student learns their labels."""
+    """A few labelled texts. Alloy uses them in its fit, and the student learns their labels."""
     evaluate: EvaluateBlock | None = None
-    """Labelled texts to test on; never used in training."""
+    """Labelled texts to test on. They are never used in training."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
+    engine: EngineOptions = EngineOptions()
+    """What computes the teachers' outputs: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _name_of_engine(cls, value: Any) -> Any:
+        return {"name": value} if isinstance(value, str) else value
 
     @model_validator(mode="after")
     def _check_generation(self) -> Recipe:
@@ -185,15 +193,15 @@ class _LabelledTexts(Block):
     data: TextsOrigin
     """Labelled texts to learn from."""
     labels: list[str] | None = None
-    """Only texts of these labels; all labels of the data if not given."""
+    """Use only texts with these labels. Default: all labels of the data."""
     validation: DataBlock | None = None
-    """Labelled texts to select the checkpoint by; a share of the data (`training.held_out`) if not given."""
+    """Labelled texts to select the checkpoint with. Default: a held-out share of the data (`training.held_out`)."""
     training: TrainingOptions
-    """How it is trained."""
+    """How the teacher is trained."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
-    """The new teacher's folder, or with `--together` the folder that holds one for each."""
+    """The new teacher's folder. With `--together`: the folder that gets one folder for each teacher."""
 
     @field_validator("training", mode="before")
     @classmethod
@@ -206,23 +214,23 @@ class _LabelledTexts(Block):
 
 
 class TeachRecipe(_LabelledTexts):
-    """`teach`: an encoder and labelled texts in, a teacher out."""
+    """For `teach`: a teacher from an encoder and labelled texts."""
 
     model: StudentSpec
     """The encoder to fine-tune."""
     training: TrainingOptions = TrainingOptions(select="labelled")
-    """How it is trained."""
+    """How the teacher is trained."""
 
 
 class TogetherRecipe(_LabelledTexts):
-    """`teach --together`: several encoders fine-tuned under one head."""
+    """For `teach --together`: several teachers, fine-tuned under one shared head."""
 
     models: list[StudentSpec] = Field(min_length=2)
     """The encoders to fine-tune."""
     names: list[PathText] | None = None
-    """Folders under `output`, one per model; the last part of each model's path if not given."""
+    """Names of the folders under `output`, one per model. Default: the last part of each model's path."""
     width: int | None = Field(None, gt=0)
-    """Width of the shared head's states; that of the widest encoder if not given. The others get a linear map."""
+    """Width of the shared head. Default: the width of the widest encoder. Encoders with another width get a linear layer."""
     training: TrainingOptions = TrainingOptions()
     """How they are trained."""
 
@@ -246,16 +254,16 @@ class TogetherRecipe(_LabelledTexts):
 
 
 class GenerateRecipe(Block):
-    """`generate`: teachers and a language model in, texts for every class of every teacher out."""
+    """For `generate`: texts for every label of every teacher, from a language model."""
 
-    teachers: list[TeacherSpec] = Field(min_length=1)
-    """The classifiers that steer the language model: folders or hub ids."""
+    teachers: list[AnyTeacher] = Field(min_length=1)
+    """The teachers that steer the language model: folders or hub ids of classifiers, or blocks of other kinds of teachers."""
     generation: GenerationOptions
     """How texts are written."""
     labels: LabelOptions = LabelOptions()
     """How labels of different teachers are joined."""
     max_length: int = Field(128, gt=1)
-    """Tokens per text that a teacher reads."""
+    """Tokens of a text that a teacher reads. Longer texts are cut."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
@@ -263,7 +271,7 @@ class GenerateRecipe(Block):
 
 
 class DistillRecipe(Recipe):
-    """`distill`: teachers with the same labels and labelled texts in, one student out."""
+    """For `distill`: one student from teachers with the same labels, and labelled texts."""
 
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
@@ -296,7 +304,7 @@ def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | No
 
 
 def parse(values: Mapping[str, Any], kind: type[AnyRecipe], name: str = "the recipe") -> AnyRecipe:
-    """Check a recipe that is given as a dictionary. name: of the recipe, in messages. The AlloyError lists all problems."""
+    """Check a recipe that is given as a dictionary. name: the recipe's name in messages. The AlloyError lists all problems."""
     try:
         return kind.model_validate(dict(values))
     except ValidationError as error:

@@ -12,7 +12,14 @@ from alloykit.yaml_files import parse_yaml
 
 EXAMPLE = "For instance `-o training.epochs=5`, `-o texts.limit=100` or `-o teachers.0.name=billing`."
 # At these keys, a string stands for a block with this single key.
-ONE_KEY = {"method": "name", "of": "name", "student": "model", "model": "model", "language_model": "model"}
+ONE_KEY = {
+    "method": "name",
+    "engine": "name",
+    "of": "name",
+    "student": "model",
+    "model": "model",
+    "language_model": "model",
+}
 
 
 def override(values: Mapping[str, Any], changes: Sequence[str]) -> dict[str, Any]:

@@ -15,7 +15,14 @@ KINDS: dict[str, type[Block]] = {
     "together": TogetherRecipe,
     "generate": GenerateRecipe,
 }
-SHORT = ("TeacherSpec", "StudentSpec", "LanguageModel", "TextsOptions")  # blocks that may be given as a single string
+SHORT = (
+    "HuggingFaceSpec",
+    "StudentSpec",
+    "LanguageModel",
+    "TextsOptions",
+    "TextsPlace",
+)  # blocks that may be given as a single string
+HIDDEN = ("InMemory", "InMemoryTeacherSpec")  # stand only in the recipe that a run folder keeps
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 
@@ -23,7 +30,8 @@ def recipe_schema(kind: str = "amalgamate") -> dict[str, Any]:
     """The schema of one kind of recipe (a key of `KINDS`). It also has the blocks that may be strings, and the names of all methods."""
     schema = KINDS[kind].model_json_schema()
     definitions = schema.get("$defs", {})
-    definitions.pop("InMemory", None)
+    for hidden in HIDDEN:
+        definitions.pop(hidden, None)
     recipe: dict[str, Any] = _with_strings(schema)
     if "method" in recipe["properties"]:
         names = {"enum": list(methods())}
@@ -36,7 +44,11 @@ def recipe_schema(kind: str = "amalgamate") -> dict[str, Any]:
 
 def _with_strings(value: Any) -> Any:
     if isinstance(value, list):
-        return [_with_strings(item) for item in value if item != {"$ref": "#/$defs/InMemory"}]
+        return [
+            _with_strings(item)
+            for item in value
+            if str(dict(item).get("$ref") if isinstance(item, dict) else "").removeprefix("#/$defs/") not in HIDDEN
+        ]
     if not isinstance(value, dict):
         return value
     name = str(value.get("$ref", "")).removeprefix("#/$defs/")

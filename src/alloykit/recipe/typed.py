@@ -5,19 +5,53 @@ The pydantic models of the same blocks check the values; a test compares the two
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 
 class TeacherDict(TypedDict, total=False):
-    """One entry of `teachers:`."""
+    """One entry of `teachers:` with a model of transformers."""
 
+    name: str | None
     model: str
     revision: str | None
     trust_remote_code: bool
-    name: str | None
     labels: dict[str, str] | None
     max_length: int | None
     long_texts: Literal["head", "tail", "head_tail", "mean"] | None
+
+
+class AnswersDict(TypedDict, total=False):
+    """One entry of `teachers:` with stored answers."""
+
+    name: str | None
+    answers: str
+    labels: list[str] | None
+    values: Literal["probabilities", "logits"]
+    label: str | None
+    confidence: str | None
+    certainty: float | None
+    top: str | None
+    by: Literal["text", "row"]
+    text: str
+    text_pair: str | None
+
+
+class PythonDict(TypedDict, total=False):
+    """One entry of `teachers:` with a Python function."""
+
+    name: str | None
+    python: str
+    labels: list[str]
+    version: str
+
+
+class SklearnDict(TypedDict, total=False):
+    """One entry of `teachers:` with a classifier of scikit-learn."""
+
+    name: str | None
+    sklearn: str
+    labels: dict[str, str] | None
+    trusted: list[str]
 
 
 class StudentDict(TypedDict, total=False):
@@ -30,10 +64,11 @@ class StudentDict(TypedDict, total=False):
     keep: Literal["first", "last", "even"]
     head: Literal["plain", "pooled"]
     dropout: float | None
+    continues: str | None
 
 
-class TextsDict(TypedDict, total=False):
-    """The `texts:` block, and `data:` of labelled texts."""
+class TextsPlaceDict(TypedDict, total=False):
+    """One entry of `more:` in a block of texts."""
 
     text: str
     text_pair: str | None
@@ -47,6 +82,12 @@ class TextsDict(TypedDict, total=False):
     config: str | None
     split: str
     revision: str | None
+
+
+class TextsDict(TextsPlaceDict, total=False):
+    """The `texts:` block, and `data:` of labelled texts."""
+
+    more: list[TextsPlaceDict] | None
 
 
 class LabelsDict(TypedDict, total=False):
@@ -79,6 +120,7 @@ class TrainingDict(TypedDict, total=False):
     report_to: list[
         Literal["tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"]
     ]
+    arguments: dict[str, Any]
 
 
 class InferenceDict(TypedDict, total=False):
@@ -124,3 +166,13 @@ class ReportDict(TypedDict, total=False):
     """The `report:` block."""
 
     show_texts: bool
+
+
+class EngineDict(TypedDict, total=False):
+    """The `engine:` block."""
+
+    name: Literal["local", "ray"]
+    address: str | None
+    workers: int | None
+    gpus_per_worker: float
+    cpus_per_worker: int

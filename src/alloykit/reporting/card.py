@@ -21,7 +21,7 @@ UNKNOWN = "unknown"
 TEMPLATE = "templates/card.md.j2"
 IDENTIFIER = re.compile(r"[A-Za-z0-9][\w.+-]{0,63}")  # a licence's, as the hub knows them
 LANGUAGE = re.compile(r"[a-z]{2,3}|multilingual|code")  # as the hub knows them
-LONGEST = 100  # characters of a stated licence that are shown
+LONGEST = 100  # at most so many characters of a stated licence are shown
 
 
 @dataclass(frozen=True)
@@ -104,13 +104,14 @@ def card(
         "place": Markup(place),
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
+        "none_of_these": "none_of_these" in (metrics.get("student") or {}),
     }
     template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")
     return str(ModelCard(_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
 
 
 def _environment() -> Environment:
-    """Inserted values are escaped, so that they are never Markdown, unless they are `Markup`."""
+    """Inserted values are escaped, unless they are `Markup`. So they are never read as Markdown."""
     made = Environment(autoescape=False, undefined=StrictUndefined, finalize=markdown)
     made.filters |= {"sentence": markdown_sentence}
     made.globals |= {"code_block": code_block}

@@ -1,4 +1,4 @@
-"""The page that compares several runs: scores, paired tests where the test texts are the same, and differences of the recipes."""
+"""The page that compares several runs: scores, paired tests (if the test texts are the same), and differences of the recipes."""
 
 from __future__ import annotations
 

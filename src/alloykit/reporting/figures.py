@@ -62,10 +62,17 @@ def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Figure:
     )
 
 
-def histograms(name: str, series: Mapping[str, Sequence[int]], caption: str, xlabel: str, up_to: float = 1.0) -> Figure:
-    """Outlined histograms over [0, up_to]. Each bar is a share of the texts of its own series."""
+def histograms(
+    name: str,
+    series: Mapping[str, Sequence[int]],
+    caption: str,
+    xlabel: str,
+    up_to: float = 1.0,
+    low: float = 0.0,
+) -> Figure:
+    """Outlined histograms over [low, up_to]. Each bar is a share of the texts of its own series."""
     bins = len(next(iter(series.values())))
-    edges = [up_to * i / bins for i in range(bins + 1)]
+    edges = [low + (up_to - low) * i / bins for i in range(bins + 1)]
 
     def paint(axes: Any) -> None:
         patches = []
@@ -75,7 +82,7 @@ def histograms(name: str, series: Mapping[str, Sequence[int]], caption: str, xla
             line = ("-", "--", ":", "-.")[i % 4]
             patches.append(axes.stairs(shares, edges, color=SERIES[i % len(SERIES)], linestyle=line, linewidth=1.8))
             axes.stairs(shares, edges, fill=True, color=SERIES[i % len(SERIES)], alpha=0.12)
-        axes.set_xlim(0, up_to)
+        axes.set_xlim(low, up_to)
         axes.set_ylim(bottom=0)
         axes.set_xlabel(xlabel)
         axes.set_ylabel("share of texts (%)")
@@ -237,6 +244,42 @@ def lines(
 
     rows = [[str(h[over]), *(percent(h[k]) if shares else f"{h[k]:.3f}" for k in series)] for h in found]
     return Figure(inline(draw(paint, 2.9), name, caption), caption, [xlabel or over, *series.values()], rows)
+
+
+ShareWithInterval = tuple[float, Sequence[float] | None]  # with its interval
+
+
+def two_shares(
+    name: str,
+    rows: Mapping[str, tuple[ShareWithInterval, ShareWithInterval]],
+    series: tuple[str, str],
+    caption: str,
+    xlabel: str,
+) -> Figure:
+    """Two dots per label, with intervals where they are given: the first series above, the second below."""
+    labels = list(rows)
+
+    def paint(axes: Any) -> None:
+        dots = []
+        for i, shift in enumerate((-0.15, 0.15)):
+            y = [k + shift for k in range(len(labels))]
+            for at, row in zip(y, rows.values(), strict=True):
+                if (ends := row[i][1]) is not None:
+                    axes.plot([100 * ends[0], 100 * ends[1]], [at, at], color=SERIES[i], linewidth=1.2)
+            values = [100 * row[i][0] for row in rows.values()]
+            dots.append(axes.scatter(values, y, s=22, color=SERIES[i], marker="os"[i], zorder=3))
+        axes.set_yticks(range(len(labels)), [abbreviated(label) for label in labels])
+        axes.set_ylim(len(labels) - 0.5, -0.5)
+        axes.set_xlim(left=0)
+        axes.set_xlabel(xlabel)
+        _legend(axes, 2, dots, series)
+
+    def cell(share: ShareWithInterval) -> str:
+        return percent(share[0]) + (f" ({percent(share[1][0])} to {percent(share[1][1])})" if share[1] else "")
+
+    cells = [[label, cell(a), cell(b)] for label, (a, b) in rows.items()]
+    figure = draw(paint, 1.3 + 0.34 * len(labels))
+    return Figure(inline(figure, name, caption), caption, ["label", *series], cells, wide=len(labels) > 40)
 
 
 def _legend(axes: Any, entries: int, handles: Any = None, names: Sequence[str] | None = None) -> None:

@@ -11,7 +11,7 @@ from alloykit.methods.report_sections import MethodReport, Section, Series, Tabl
 from alloykit.reporting import figures
 from alloykit.reporting.figures import Figure, percent
 
-FOLDED = 300  # characters of a text, of which the page then shows only the first sentence until a reader unfolds it
+FOLDED = 300  # characters; of a longer text the page shows only the first sentence, and folds the rest
 LONG_CELL = 24  # characters; longer cells break into lines
 
 

@@ -17,7 +17,7 @@ from alloykit.reporting.verdict import (
     training_and_routing_loss,
 )
 
-GAIN = 0.01  # a calibration error that falls by more than this is worth a step
+GAIN = 0.01  # a step is suggested if it lowers the calibration error by more than this
 WORTH_TESTING = 0.005  # a smaller difference of accuracies would take too many test texts
 _IMPERATIVE = re.compile(
     r"(?:Add|Check|Choose|Compare|Give|Increase|Leave|Look|Lower|Name|Raise|Read|Remove|Run|Set|Train|Try|Use)\b"
@@ -31,15 +31,13 @@ def next_steps(metrics: Mapping[str, Any]) -> list[str]:
     if metrics.get("evaluation"):
         steps = _after_the_test(metrics)
     else:
-        steps = [
-            "Label about 300 texts that were drawn at random, and run `alloykit evaluate RUN --data labelled.csv`."
-        ]
+        steps = ["Draw about 300 texts at random, label them, and run `alloykit evaluate RUN --data labelled.csv`."]
     steps = list(dict.fromkeys(steps + _of_warnings(metrics, steps)))
     return steps or ["Use the student: `alloykit predict RUN texts.csv`. The test found no problem."]
 
 
 def _of_warnings(metrics: Mapping[str, Any], known: Sequence[str]) -> list[str]:
-    """The instructions of the warnings that are no steps already, each once, with the numbers of the warnings that give it."""
+    """The instructions in the warnings, each once, with the numbers of its warnings. Instructions that are already steps are left out."""
     numbers: dict[str, list[int]] = {}
     for number, warning in enumerate(metrics.get("warnings") or [], 1):
         for instruction in instructions(warning):
@@ -66,20 +64,20 @@ def _after_the_test(metrics: Mapping[str, Any]) -> list[str]:
         steps.append(advice)
     if routing is not None and routing > max(training or 0, EQUIVALENT):
         steps.append(
-            f"Improve the routing, which loses {100 * routing:.1f} points. See under Routing which labels go to a wrong teacher, add "
+            f"Improve the routing, which loses {100 * routing:.1f} points. The section Routing shows which labels go to a wrong teacher. Add "
             "unlabelled texts of these labels, or try another method (`alloykit methods` lists them)."
         )
     if missing := not_learned(metrics):
         steps.append(
-            f"Check the labels that were not learned: {', '.join(missing[:5])}{' …' if missing[5:] else ''}. See under Data how many texts "
-            "of the pool were given to each of them."
+            f"Check the labels that were not learned: {', '.join(missing[:5])}{' …' if missing[5:] else ''}. The section Data shows how many "
+            "texts of the pool each of them got."
         )
     steps += _more_test_texts(found) + _temperature(metrics)
     return steps
 
 
 def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
-    """How many test texts could decide, if the difference stays as it is: a half-width falls with the root of their number."""
+    """How many test texts would show a difference of this size: the half-width of the interval falls with the square root of their number."""
     best = best_alternative(found)
     if best is None:
         return []
@@ -92,8 +90,8 @@ def _more_test_texts(found: Mapping[str, Any]) -> list[str]:
         return []
     digits = 2 - math.ceil(math.log10(needed))
     return [
-        f"Test on more labelled texts if you need to know which is better: a difference of {100 * difference:.1f} points needs about "
-        f"{round(needed, digits):,.0f} of them."
+        f"Test on more labelled texts if you need to know which is better. A difference of {100 * difference:.1f} points needs about "
+        f"{round(needed, digits):,.0f} test texts."
     ]
 
 
@@ -104,6 +102,6 @@ def _temperature(metrics: Mapping[str, Any]) -> list[str]:
     if not plain or not tempered or not temperature or plain["ece"] - tempered["ece"] <= GAIN:
         return []
     return [
-        f"Use `alloykit predict`, or divide the logits by {temperature:.2f}, where you need probabilities: this lowers the calibration "
+        f"Use `alloykit predict`, or divide the logits by {temperature:.2f}, if you need probabilities. This lowers the calibration "
         f"error from {percent(plain['ece'])} to {percent(tempered['ece'])}."
     ]

@@ -15,14 +15,20 @@ _PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
 def public_values(recipe: Recipe) -> dict[str, Any]:
     """The recipe as values for a public page: all defaults included, local paths without their folders."""
     values = recipe.model_dump(mode="json")
-    for teacher in values["teachers"]:
-        teacher["model"] = model_name(teacher["model"], teacher["revision"] is not None)
+    for spec, teacher in zip(recipe.teachers, values["teachers"], strict=True):
+        on_hub = spec.model_name is not None
+        teacher[spec.key] = (
+            model_name(spec.source, teacher["revision"] is not None) if on_hub else last_part(teacher[spec.key])
+        )
     for block in (values["student"], (values["generation"] or {}).get("language_model")):
         if block is not None:
             block["model"] = model_name(block["model"])
     for data in (values["texts"], *((values[key] or {}).get("data") for key in ("validation", "labelled", "evaluate"))):
-        if isinstance(data, dict) and data.get("path") is not None:
-            data["path"] = last_part(data["path"])
+        for place in (data, *(data.get("more") or ())) if isinstance(data, dict) else ():
+            if place.get("path") is not None:
+                place["path"] = last_part(place["path"])
+    if (values["student"] or {}).get("continues") is not None:
+        values["student"]["continues"] = last_part(values["student"]["continues"])
     if (values["evaluate"] or {}).get("reference") is not None:
         values["evaluate"]["reference"] = last_part(values["evaluate"]["reference"])
     values["method"] = {key: _without_folders(value) for key, value in values["method"].items()}
@@ -31,7 +37,7 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
 
 
 def model_name(model: str, on_hub: bool | None = None) -> str:
-    """A model's id on the hub as it is; of a local folder only its name.
+    """A model's id on the hub unchanged; for a local folder only its name.
 
     on_hub: False if it is known to be no model of the hub, for instance because a run has found no revision of it.
     """

@@ -1,4 +1,4 @@
-"""The sections of a run's page: what each one shows. A section without anything to show is left out."""
+"""The sections of a run's page. A section that has nothing to show is left out."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def labels_tested(metrics: Mapping[str, Any]) -> dict[str, LabelScore]:
 
 
 def run_figures(run: Mapping[str, Any]) -> dict[str, list[Figure]]:
-    """Section → its figures, as far as the run has their numbers."""
+    """Section → the figures for which the run has data."""
     metrics, training = run["metrics"], run["training"]
     tested = metrics.get("evaluation")
     found: dict[str, list[Figure]] = {identifier: [] for identifier in OUTLINE}

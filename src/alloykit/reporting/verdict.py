@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from alloykit.evaluation.significance import ALPHA as ALPHA
 from alloykit.reporting.figures import percent
 
-ALPHA = 0.05  # significance level, after Holm's correction
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
 WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so many
-NEGLIGIBLE = 0.01  # a loss of accuracy that is not worth a sentence
+NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
 EXPLAINED = {
@@ -134,7 +134,7 @@ def _difference(found: Mapping[str, Any], best: str) -> str:
 
 
 def _against_the_ensemble(found: Mapping[str, Any]) -> str:
-    """The comparison with what users of several teachers have without a student."""
+    """The comparison with the ensemble, which needs no student."""
     gain, accuracy = found["significance"]["ensemble"], percent(found["scores"]["ensemble"]["accuracy"])
     return (
         f"The ensemble ({EXPLAINED['ensemble']}) has {accuracy}. Difference: {points_of(gain['difference'])} points "
@@ -165,7 +165,7 @@ def _calibration(found: Mapping[str, Any]) -> list[str]:
 
 
 def _training(found: Mapping[str, Any]) -> list[str]:
-    """What the student loses against its targets, if that is worth a sentence."""
+    """How much accuracy the student loses against its targets, if it is not negligible."""
     lost, _ = training_and_routing_loss(found)
     if lost is None or lost <= NEGLIGIBLE:
         return []
@@ -199,20 +199,20 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
     if summary:
         share = summary["effective_sample_size"] / summary["texts"]
         points.append(
-            f"The {summary['texts']:,} weighted texts are worth {summary['effective_sample_size']:,.0f} texts of equal weight "
-            f"({percent(share, 0)}). A text has a low weight where the teachers are about equally confident."
+            f"The method weights the {summary['texts']:,} texts. They count as much as {summary['effective_sample_size']:,.0f} texts of equal weight "
+            f"({percent(share, 0)}). A text has a low weight if it is uncertain which teacher knows it."
         )
     if agreement:
         sure = agreement["sure_teachers"]
         total = sum(sure.values()) or 1
         points.append(
             f"Exactly one teacher is confident on {percent(sure['one'] / total, 0)} of the texts, several teachers on "
-            f"{percent(sure['several'] / total, 0)}, no teacher on {percent(sure['none'] / total, 0)} (confident: a probability of at least 0.9)."
+            f"{percent(sure['several'] / total, 0)}, no teacher on {percent(sure['none'] / total, 0)}. (Confident: a probability of at least 0.9.)"
         )
     if view and view.get("same_as_supervision") is not None:
         points.append(
-            f"On {view['unseen_texts']:,} texts outside of the training, the student gives the same label as the supervision for "
-            f"{percent(view['same_as_supervision'], 0)} of the weight."
+            f"On {view['unseen_texts']:,} texts that were not used in training, the student gives the same label as the method's targets for "
+            f"{percent(view['same_as_supervision'], 0)} of the texts (counted by weight)."
         )
     return Verdict("unknown", "Not tested: no labelled texts were given.", points + _warned(metrics))
 

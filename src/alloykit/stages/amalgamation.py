@@ -7,13 +7,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from alloykit.data import Texts
-from alloykit.methods.protocol import Context
+from alloykit.methods.registry import create
+from alloykit.methods.requirements import require_several
+from alloykit.processes import joined, launched
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
 from alloykit.run_files import LOG, RECIPE
 from alloykit.stages.evaluate_student import evaluate_run
 from alloykit.stages.findings import Findings
 from alloykit.stages.fit import fit
+from alloykit.stages.help_to_train import call_helpers, help_to_train
 from alloykit.stages.inputs import inputs_of
 from alloykit.stages.knowledge import gather
 from alloykit.stages.lock import locked
@@ -23,6 +26,7 @@ from alloykit.stages.run_folder import RunFolder, check_run_folder, open_run
 from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report
+from alloykit.training.shares import share_of
 
 
 def run_recipe(
@@ -33,28 +37,54 @@ def run_recipe(
     overwrite: bool = False,
     check: Callable[[Prepared], None] | None = None,
     report: bool = True,
+    begin: Callable[[RunFolder], None] | None = None,
 ) -> RunFolder:
     """Run a recipe. Finished parts in the output folder are reused.
 
     tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
-    folder. check: extra validation before anything is written. report: False leaves out what only the report shows. AlloyError.
+    folder. check: extra validation before anything is written. report: False leaves out what only the report shows. Several processes of
+    one launcher train the student together; all return when the run is finished. begin: called with the new folder before the teachers'
+    outputs are computed. AlloyError.
     """
+    check_run_folder(Path(recipe.output))
+    require_several(create(recipe.method), launched()[1])
+    share_of(recipe.training, launched()[1])
+    with joined(recipe.device) as group:
+        if group is not None and not group.is_first:
+            return help_to_train(group, recipe, tables or {}, cache)
+        run = _run(recipe, tables or {}, cache, overwrite, check, report, begin)
+        if group is not None:
+            group.tell("end")
+        return run
+
+
+def _run(
+    recipe: Recipe,
+    tables: Mapping[str, Texts],
+    cache: str | Path | None,
+    overwrite: bool,
+    check: Callable[[Prepared], None] | None,
+    report: bool,
+    begin: Callable[[RunFolder], None] | None,
+) -> RunFolder:
     from alloykit.training.tracker import tracking
 
-    check_run_folder(Path(recipe.output))
     with locked(Path(recipe.output)), logged_to(Path(recipe.output) / LOG, RECIPE):
         begun = time.perf_counter()
-        prepared = prepare_run(recipe, tables or {}, check, overwrite=overwrite)
+        prepared = prepare_run(recipe, tables, check, overwrite=overwrite)
         run = open_run(prepared.pinned, inputs_of(prepared), overwrite=overwrite)
+        if begin is not None:
+            begin(run)
         log_line(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )
         with tracking(recipe.training.report_to, run.folder, prepared.device) as tracker:
-            findings = Findings.of_inputs(prepared, prepared.method.warnings(Context(prepared.space)))
+            findings = Findings.of_inputs(prepared, prepared.method.warnings(prepared.context))
             outputs = gather(prepared, run, cache)
             tracker.log({f"sweep/{name}/reads_per_second": speed for name, speed in outputs.speed.items()})
             fitted = fit(prepared, run, outputs)
             findings.add_pool(prepared, outputs, fitted)
+            call_helpers(prepared, run)
             student = make_student(prepared, run, outputs, fitted, tracker)
             findings.add_student(prepared, run, outputs, fitted, student, report=report)
             findings.write(run, prepared, outputs, student, time.perf_counter() - begun)

@@ -2,33 +2,44 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
+from alloykit.files import file_errors
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
 from alloykit.recipe.typed import (
+    AnswersDict,
+    EngineDict,
     GenerationDict,
     InferenceDict,
     LabelsDict,
+    PythonDict,
     ReportDict,
+    SklearnDict,
     StudentDict,
     TeacherDict,
     TextsDict,
     TrainingDict,
 )
-from alloykit.teachers.hugging_face import TeacherSpec
+from alloykit.run_files import START
+from alloykit.teachers.from_python import held_teacher
+from alloykit.teachers.hugging_face import weights_fingerprint
+from alloykit.teachers.hugging_face_in_memory import save_model
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
-Teachers: TypeAlias = Sequence[str | Path | TeacherSpec | TeacherDict]
-"""Folders or hub ids, or dictionaries with `model`, `name` and `labels`."""
-Student: TypeAlias = str | Path | StudentSpec | StudentDict
-"""A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more."""
+Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | Any]
+"""Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
+`alloykit.Teacher`, a fitted classifier of scikit-learn."""
+Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]
+"""A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more; or (model, tokenizer), which are saved in the run folder."""
 TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
 """A file, a folder or a hub id; the recipe's `texts:` block; a list of strings, of pairs or of dictionaries; a `datasets.Dataset`."""
 MethodLike: TypeAlias = str | Mapping[str, Any]
@@ -37,10 +48,13 @@ Labels: TypeAlias = LabelOptions | LabelsDict | None
 Training: TypeAlias = TrainingOptions | TrainingDict | None
 Inference: TypeAlias = InferenceOptions | InferenceDict | None
 Generation: TypeAlias = GenerationOptions | GenerationDict | None
+Engine: TypeAlias = str | EngineOptions | EngineDict | None
+"""local or ray, or the recipe's `engine:` block."""
 Report: TypeAlias = ReportOptions | ReportDict | None
 
 __all__ = [
     "Device",
+    "Engine",
     "Generation",
     "Inference",
     "Labels",
@@ -62,12 +76,12 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
     tables: dict[str, Texts] = {}
     values = {key: value for key, value in arguments.items() if value is not None}
     if "teachers" in arguments:
-        values["teachers"] = _models("a list of teachers", arguments["teachers"])
+        values["teachers"] = teacher_entries(arguments["teachers"])
     if "models" in arguments:
         values["models"] = _models("a list of models", arguments["models"])
     for key in ("student", "model"):
         if key in values:
-            values[key] = _model(values[key])
+            values[key] = _model(_saved(values[key], arguments["output"]))
     values["output"] = str(values["output"]) if isinstance(values["output"], Path) else values["output"]
 
     def texts(name: str, want_labels: bool) -> Any:
@@ -94,10 +108,37 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
     return parse(values, kind, "the arguments"), tables
 
 
+def teacher_entries(given: Any) -> list[Any]:
+    """The entries of `teachers:`; those of teachers in memory hold their fingerprints. AlloyError for anything that is no teacher."""
+    if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
+        raise _no_model("a list of teachers", given)
+    entries = []
+    for one in given:
+        held = held_teacher(one)
+        entries.append(str(one) if isinstance(one, Path) else one if held is None else held.spec)
+    return entries
+
+
 def _models(expected: str, given: Any) -> list[Any]:
     if isinstance(given, (str, Path, Mapping, Block)) or not isinstance(given, Sequence):
         raise _no_model(expected, given)
     return [_model(one) for one in given]
+
+
+def _saved(given: Any, output: Any) -> Any:
+    """(model, tokenizer) as a folder in the run folder, which later commands read too; anything else as it is. The folder is named after
+    the weights, and written once."""
+    if not (isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "save_pretrained")):
+        return given
+    model, tokenizer = given
+    folder = Path(output) / START / weights_fingerprint(model)[:16]
+    if not folder.exists():
+        part = folder.with_name(f".{folder.name}.part")
+        shutil.rmtree(part, ignore_errors=True)
+        save_model(model, tokenizer, part)
+        with file_errors(folder):
+            part.rename(folder)
+    return str(folder)
 
 
 def _model(given: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,6 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from alloykit.data import Texts
 from alloykit.evaluation import health, learning
 from alloykit.evaluation import student_confidence as student
 from alloykit.evaluation import supervision as pool_supervision
@@ -17,15 +17,13 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
-from alloykit.models.dropout import dropout_rates
-from alloykit.models.loading import load_tokenizer
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_files import TrainingRecord
-from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
+from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
 from alloykit.training.dataset import split_held_out
 from alloykit.training.schedule import Schedule, required, with_defaults
 
@@ -33,6 +31,7 @@ LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share
 READ = 2_000  # texts that each tokenizer is shown
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
+MOST = 20  # unusual texts that the report lists
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
@@ -65,27 +64,28 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     probabilities: list[list[Tensor]] = [[] for _ in prepared.infos]
     for rows in chunks(pool):
         for mine, teacher in zip(probabilities, rows.teachers, strict=True):
-            mine.append(teacher.probabilities())
+            p = teacher.probabilities()
+            mine.append(p if teacher.answered is None else p[teacher.answered])
     for i, info in enumerate(prepared.infos):
-        p = torch.cat(probabilities[i])
-        tokenizer = load_tokenizer(info.spec.model_copy(update={"revision": info.revision}))
+        p, tokenizer = torch.cat(probabilities[i]), info.load_tokenizer()
+        found[info.name] = health.output_statistics(p, source.pass_variance(info.name), info.labels)
+        found[info.name] |= {"unanswered": 1 - len(p) / max(1, len(pool)), "dropout": info.gives.dropout}
+        if tokenizer is None:
+            continue
         ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
         made = store.identity(info.name, "teacher") or {}
         read = made.get("max_length", prepared.recipe.training.max_length)
-        found[info.name] = {
-            **health.output_statistics(p, source.pass_variance(info.name), info.labels),
-            **health.tokenizer_statistics(
-                ids, [text for part in pieces for text in part], tokenizer, read, made.get("long_texts", "head")
-            ),
-            "dropout": max(dropout_rates(info.config), default=0.0),
-        }
+        found[info.name] |= health.tokenizer_statistics(
+            ids, [text for part in pieces for text in part], tokenizer, read, made.get("long_texts", "head")
+        )
     return found
 
 
 def student_view(
     prepared: Prepared, folder: Path, source: Source, context: Context, warnings: list[str]
-) -> dict[str, Any]:
-    """The student on a sample of the pool: its confidence, calibrated without labels, and its least certain texts.
+) -> tuple[dict[str, Any], NoneOfThese | None]:
+    """The student on a sample of the pool: its confidence, calibrated without labels, its least certain and its most unusual texts;
+    and what `predict --none-of-these` needs. The student reads the texts once for all of it.
 
     If the method gives no target, the comparison with it is missing, and there is a warning."""
     texts, options = prepared.texts, prepared.recipe.training
@@ -97,7 +97,9 @@ def student_view(
     asked = np.sort(np.concatenate([held_out, more])).tolist()
     unseen = set(held_out.tolist())
     classifier = prepared.predictor(folder)
-    probabilities = answers(classifier, texts, asked, "student on the pool")
+    table = texts.table.select(asked)
+    pairs = list(table["text_pair"]) if texts.is_pair else None
+    probabilities, states = classifier.with_states(table["text"], pairs, "student on the pool")
     supervision, method = None, prepared.method
     if method.single_target:
         known = source.rows(asked)
@@ -105,7 +107,7 @@ def student_view(
             method, "its targets of the pool", lambda: supervised(method, known, context, len(asked)), warnings
         )
     new = torch.tensor([i in unseen for i in asked])
-    rows = list(texts.table.select(asked)["source_row"])
+    rows = list(table["source_row"])
     names = prepared.space.names
     view = attempt(
         method,
@@ -113,14 +115,34 @@ def student_view(
         lambda: student.pool_confidence(probabilities, supervision, new, names, rows),
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
+    fitted = None if states is None else NoneOfThese.fit(states, probabilities.argmax(-1), new)
+    if fitted is not None and states is not None:
+        view["none_of_these"] = _unusual(fitted, states, probabilities, names, rows)
     if prepared.recipe.report.show_texts:
         place = dict(zip(rows, asked, strict=True))
-        for entry in view["least_certain"]:
+        for entry in view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", []):
             row = texts.table[place[entry["row"]]]
             entry["text"] = row["text"]
             if row.get("text_pair"):
                 entry["text_pair"] = row["text_pair"]
-    return view
+    return view, fitted
+
+
+def _unusual(
+    fitted: NoneOfThese, states: Tensor, probabilities: Tensor, names: Sequence[str], rows: Sequence[int]
+) -> dict[str, Any]:
+    """With how many texts new ones are compared, whether the student did not learn from these, and the most unusual texts."""
+    share = fitted.share(fitted.gaussians.distance(states))
+    order = sorted(range(len(rows)), key=lambda i: (-float(share[i]), rows[i]))[:MOST]
+    predicted = probabilities.argmax(-1).tolist()
+    return {
+        "threshold": UNUSUAL,
+        "texts": len(fitted.reference),
+        "unseen": bool(fitted.unseen),
+        "most_unusual": [
+            {"row": int(rows[i]), "label": names[predicted[i]], "none_of_these": float(share[i])} for i in order
+        ],
+    }
 
 
 def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict[str, Any] | None) -> dict[str, Any]:
@@ -145,10 +167,3 @@ def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict
         of_phase = [e | {"step": e["step"] - begin} for e in trained["history"] if e["phase"] == last.name]
         fall = learning.late_fall(of_phase, trained["steps"] - begin)
     return {"late_fall": fall, "advice": plan.advice, "warnings": learning.training_warnings(view, fall, plan)}
-
-
-def answers(classifier: Predictor, texts: Texts, at: list[int], what: str = "student") -> Tensor:
-    """A classifier's probabilities for some texts of a table, at temperature 1. [len(at), C] float32."""
-    table = texts.table.select(at)
-    pairs = list(table["text_pair"]) if texts.is_pair else None
-    return classifier.probabilities(table["text"], pairs, what, calibrated=False)

@@ -6,20 +6,17 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from safetensors import SafetensorError
-from torch import Tensor
-
-from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts, texts_options
+from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
-from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
+from alloykit.knowledge.store.artifacts import refuse, what_differs
 from alloykit.labels import LabelSpace
 from alloykit.progress import logged_to
-from alloykit.recipe.models import Recipe
-from alloykit.run_files import CACHE, INPUTS, LOG, RECIPE, STATE
+from alloykit.run_files import CACHE, INPUTS, LOG, RECIPE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
+from alloykit.stages.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare
 from alloykit.stages.run_folder import RunFolder
@@ -28,25 +25,27 @@ from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, **columns: Any
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
 ) -> dict[str, Any]:
     """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
     recipe = run.recipe
+    if engine is not None:
+        recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
-        _refuse_code(recipe, run.folder / RECIPE)
+        refuse_code(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
         )
     run.check()
     if run.metrics is None:
-        raise _unfinished(run.folder)
+        raise unfinished_run(run.folder)
     origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
     if isinstance(origin, (str, Path)):
         origin = texts_options(origin, **columns)
     test = read(salted(origin, recipe), want_labels=True)
-    prepared = prepare(recipe, test)  # the training texts are not needed any more
-    state = _state(run.folder)
+    prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
+    state = fitted_state(run.folder)
     refuse(
         what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
         expected=f"the teachers that {run.folder} was made with",
@@ -57,30 +56,6 @@ def evaluate_run_folder(
         result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
         write_report(run)
     return result
-
-
-def _state(folder: Path) -> dict[str, Tensor]:
-    """The state of the run's fit. AlloyError if it is missing or damaged."""
-    path = folder / STATE
-    try:
-        found = read_tensors(path)
-    except SafetensorError as error:
-        raise AlloyError(
-            expected=f"a whole file {path}",
-            got=f"'{error}'",
-            hint="Delete it and run `alloykit amalgamate` again.",
-        ) from error
-    if found is None:
-        raise _unfinished(folder)
-    return found[1]
-
-
-def _unfinished(folder: Path) -> AlloyError:
-    return AlloyError(
-        expected=f"a finished run in {folder}",
-        got="one that was stopped early",
-        hint="Run `alloykit amalgamate` first.",
-    )
 
 
 def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
@@ -98,16 +73,3 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
             "model": score(probabilities_of(classifier, texts).argmax(-1), label_positions(texts, space), space, [])
         },
     }
-
-
-def _refuse_code(recipe: Recipe, path: Path) -> None:
-    """AlloyError if a model of the run has its own code."""
-    specs: dict[str, ModelSpec] = {f"teachers.{i}": spec for i, spec in enumerate(recipe.teachers)}
-    if recipe.student is not None:
-        specs["student"] = recipe.student
-    if trusted := [f"`{where}` ('{spec.model}')" for where, spec in specs.items() if spec.trust_remote_code]:
-        raise AlloyError(
-            expected="a run whose models need no code of their own",
-            got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
-            hint="If you have read and trust that code, add --trust-remote-code.",
-        )

@@ -15,7 +15,7 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
-from alloykit.outputs import Source
+from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
 from alloykit.run_files import METRICS
 from alloykit.serving.predictor import Predictor
@@ -37,7 +37,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
     if method.single_target:
         source = with_text_states(prepared, source, data, run.folder, "evaluate")
-    warnings: list[str] = []
+    warnings = _unanswered(source, names, len(data))
     answers = attempt(
         method, "answers to the test texts", lambda: of_teachers(source, labels, method, context, names), warnings
     ) or of_teachers(source, labels, None, context, names)
@@ -55,6 +55,19 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     new = {"evaluation": result, "warnings": earlier + [w for w in warnings if w not in earlier]}
     write_json(run.folder / METRICS, metrics | new)
     return result
+
+
+def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
+    """A sentence for each teacher that has no answer to some of the test texts."""
+    missing = dict.fromkeys(names, 0)
+    for rows in chunks(source):
+        for name, teacher in zip(names, rows.teachers, strict=True):
+            missing[name] += 0 if teacher.answered is None else int((~teacher.answered).sum())
+    return [
+        f"teacher '{name}' has no answer to {n:,} of the {texts:,} test texts: its own accuracy counts them as its first label"
+        for name, n in missing.items()
+        if n
+    ]
 
 
 def _reference(prepared: Prepared, data: Texts) -> Tensor | None:

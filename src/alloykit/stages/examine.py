@@ -1,4 +1,4 @@
-"""`alloykit doctor`: look at the machine, and at a recipe if there is one."""
+"""`alloykit doctor`: check the machine, and a recipe if there is one."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.recipe.models import Recipe, read_recipe
 from alloykit.run_files import CACHE
-from alloykit.stages.check import Check
 from alloykit.stages.examine_machine import SCARCE, examine_machine
 from alloykit.stages.examine_recipe import examine_recipe
+from alloykit.stages.finding import Finding
 
 
 def examine(
     path: Path | None = None, overrides: Sequence[str] | None = None, *, cache: str | None = None, probe: bool = True
 ) -> dict[str, Any]:
     """`checks`: name, found, level and hint of each; `can_run`: whether none of them is an error; `seconds`: the predicted time of a run, if it
-    is known. path: a recipe. cache: another place of the teachers' outputs. A recipe that cannot be read is one of the errors.
+    is known. path: a recipe. cache: where the teachers' outputs are kept, if not in the run folder. A recipe that cannot be read is one of the errors.
     """
-    checks: list[Check] = []
+    checks: list[Finding] = []
     plan: dict[str, Any] | None = None
     places = {"output": Path.cwd()}
     if path is not None:
         try:
             recipe = read_recipe(path, Recipe, overrides)
         except AlloyError as error:
-            checks.append(Check.of_error("recipe", error))
+            checks.append(Finding.of_error("recipe", error))
         else:
             output = Path(recipe.output).expanduser()
             places = {"output": output}

@@ -1,4 +1,4 @@
-"""Look at a recipe for `alloykit doctor`: each teacher's health, the first texts, and what would be slow."""
+"""Check a recipe for `alloykit doctor`: each teacher, the texts, and the time of a run."""
 
 from __future__ import annotations
 
@@ -15,79 +15,85 @@ from alloykit.names import quoted, short
 from alloykit.precision import native_bfloat16
 from alloykit.progress import duration, log_line
 from alloykit.recipe.models import GENERATE, Recipe
-from alloykit.stages.check import Check
+from alloykit.stages.finding import Finding
 from alloykit.stages.planning import plan_recipe
 from alloykit.stages.run_folder import check_run_folder
 from alloykit.stages.texts import origin_of, read, wants_labels
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec, read_teacher_info, unique_names
+from alloykit.teachers.hugging_face import HuggingFaceTeacher
+from alloykit.teachers.protocol import Reading, TeacherSpec
+from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
-SLOW = 60.0  # seconds of work below which nothing is called slow
+SLOW = 60.0  # seconds; a shorter run gets no hints to make it faster
 
 
-def examine_recipe(recipe: Recipe, *, probe: bool = True) -> tuple[list[Check], dict[str, Any] | None]:
+def examine_recipe(recipe: Recipe, *, probe: bool = True) -> tuple[list[Finding], dict[str, Any] | None]:
     """Checks of a recipe, and its plan if it can run. probe: let every model read a few batches, to predict the time."""
     checks = list(_teachers(recipe))
     checks += _texts(recipe)
     try:
         check_run_folder(Path(recipe.output))
     except AlloyError as error:
-        checks.append(Check.of_error("output", error))
+        checks.append(Finding.of_error("output", error))
     known = {check.found for check in checks if check.level == "error"}
     try:
         plan = plan_recipe(recipe, probe=probe and not known)
     except AlloyError as error:
-        found = Check.of_error("recipe", error)
+        found = Finding.of_error("recipe", error)
         return [*checks, *([] if found.found in known else [found])], None
-    checks += [Check("method", warning, "note") for warning in plan.get("warnings", ())]
+    checks += [Finding("method", warning, "note") for warning in plan.get("warnings", ())]
     if "texts" in plan and plan["seconds"] is not None:
         checks += _time(recipe, plan)
     return checks, plan
 
 
-def _teachers(recipe: Recipe) -> Iterator[Check]:
+def _teachers(recipe: Recipe) -> Iterator[Finding]:
     """One check for each teacher, which is loaded alone."""
     try:
         names = unique_names(recipe.teachers)
     except AlloyError as error:
-        yield Check.of_error("teachers", error)
+        yield Finding.of_error("teachers", error)
         return
     for spec, name in zip(recipe.teachers, names, strict=True):
         log_line(f"loading teacher {name}")
         try:
             yield _teacher(recipe, spec, name)
         except AlloyError as error:
-            yield Check.of_error(f"teacher {name}", error)
+            yield Finding.of_error(f"teacher {name}", error)
 
 
-def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Check:
-    info = read_teacher_info(spec, name)
-    wanted, _ = info.reads(recipe.training.max_length, recipe.inference.long_texts)
-    teacher = Teacher.load(
-        info, max_length=wanted, device=pick_device(recipe.device), long_texts=recipe.inference.long_texts
-    )
+def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
+    info = spec.describe(name)
+    long_texts = recipe.inference.long_texts
+    wanted, _ = info.reads(recipe.training.max_length, long_texts)
+    teacher = info.load(Reading(max_length=wanted, long_texts=long_texts, device=pick_device(recipe.device)))
+    labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
+    if not isinstance(teacher, HuggingFaceTeacher):
+        return Finding(f"teacher {name}", f"{labels}, {spec.key}: {short(spec.source)}")
     weights = teacher.fingerprint["weights"]
     parameters = sum(p.numel() for p in teacher.model.parameters())
     of_long_texts = "" if teacher.long_texts == "head" else f" (long texts: {teacher.long_texts})"
     found = (
-        f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''}), "
-        f"{parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens{of_long_texts}, weights {weights[:12]}"
+        f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens{of_long_texts}, "
+        f"weights {weights[:12]}"
     )
     if teacher.max_length < wanted:
-        hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. The limit is that of its model or tokenizer."
-        return Check(f"teacher {name}", found, "note", hint)
-    return Check(f"teacher {name}", found)
+        hint = (
+            f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."
+        )
+        return Finding(f"teacher {name}", found, "note", hint)
+    return Finding(f"teacher {name}", found)
 
 
-def _texts(recipe: Recipe) -> Iterator[Check]:
+def _texts(recipe: Recipe) -> Iterator[Finding]:
     """Numbers and first rows of the texts."""
     if recipe.texts == GENERATE:
-        yield Check("texts", "a language model writes them (`texts: generate`)")
+        yield Finding("texts", "a language model writes them (`texts: generate`)")
         return
     try:
         texts = read(origin_of(recipe), want_labels=wants_labels(recipe, create(recipe.method)))
     except AlloyError as error:
-        yield Check.of_error("texts", error)
+        yield Finding.of_error("texts", error)
         return
     yield _texts_found(texts)
     columns = ["text", "text_pair"] if texts.is_pair else ["text"]
@@ -95,16 +101,16 @@ def _texts(recipe: Recipe) -> Iterator[Check]:
     for i, text in enumerate(rows["text"]):
         pair = (rows.get("text_pair") or [None] * FIRST)[i]
         shown = " | ".join(_cut(part) for part in (text, pair) if part is not None)
-        yield Check(f"text {i}", shown)
+        yield Finding(f"text {i}", shown)
 
 
-def _texts_found(texts: Texts) -> Check:
+def _texts_found(texts: Texts) -> Finding:
     found = f"{len(texts):,} texts, {len(texts) - texts.duplicates:,} of them distinct"
     if texts.dropped:
         reasons = ", ".join(f"{count:,} {reason}" for reason, count in texts.dropped.items())
         hint = "These rows are left out. Correct them, or name another column with `texts: {text: …}`."
-        return Check("texts", f"{found}; dropped: {reasons}", "note", hint)
-    return Check("texts", found)
+        return Finding("texts", f"{found}; dropped: {reasons}", "note", hint)
+    return Finding("texts", found)
 
 
 def _cut(text: str) -> str:
@@ -112,17 +118,17 @@ def _cut(text: str) -> str:
     return f"{shown}…" if text[CHARACTERS:] else shown
 
 
-def _time(recipe: Recipe, plan: dict[str, Any]) -> Iterator[Check]:
+def _time(recipe: Recipe, plan: dict[str, Any]) -> Iterator[Finding]:
     """How long a run takes, and what makes it slow."""
     seconds, texts = plan["seconds"], plan["texts"]["distinct"]
     total = sum(seconds.values())
     for teacher in plan["teachers"] if seconds["sweep"] else ():
         each = f"{texts:,} texts × {teacher['reads'] // max(texts, 1)} reads"
         spent = f"{teacher['reads_per_second']:,.0f} reads per second, about {duration(teacher['seconds'])}"
-        yield Check(f"time of {teacher['name']}", f"{each}, {spent}")
+        yield Finding(f"time of {teacher['name']}", f"{each}, {spent}")
     found = f"about {duration(total)}: teachers {duration(seconds['sweep'])}, training {duration(seconds['training'])}"
     hints = list(_faster(recipe, plan)) if total > SLOW else []
-    yield Check("time", found, "note" if hints else "ok", " ".join(hints))
+    yield Finding("time", found, "note" if hints else "ok", " ".join(hints))
 
 
 def _faster(recipe: Recipe, plan: dict[str, Any]) -> Iterator[str]:
@@ -132,16 +138,16 @@ def _faster(recipe: Recipe, plan: dict[str, Any]) -> Iterator[str]:
     on_cpu = pick_device(recipe.device) == "cpu"
     if seconds["sweep"] >= seconds["training"]:
         if passes >= 1:
-            yield f"Each teacher reads each text {passes + 1:.0f} times for Monte-Carlo passes; method alloy needs one reading."
+            yield f"Each teacher reads each text {passes + 1:.0f} times because of Monte-Carlo passes. Method alloy needs none."
         slowest = max(plan["teachers"], key=lambda t: t["seconds"])
         if slowest["seconds"] > 0.6 * seconds["sweep"] and len(plan["teachers"]) > 1:
-            yield f"Teacher {quoted([slowest['name']])} takes most of it."
+            yield f"Teacher {quoted([slowest['name']])} needs most of the time."
         if on_cpu and not native_bfloat16("cpu") and not recipe.inference.int8:
             yield "Set `inference: {int8: true}`: this CPU has no fast bfloat16."
         if max(t["tokens_each"] for t in plan["teachers"]) > 0.7 * recipe.training.max_length:
-            yield "Most texts are as long as `max_length`: a lower one saves time in proportion."
-        yield "Several machines can share it: `alloykit sweep --part 1/4`."
+            yield "Most texts are as long as `max_length`. A lower `max_length` saves time in proportion."
+        yield "Several machines can share the work: `alloykit sweep --part 1/4`."
     else:
-        yield f"The student learns for {plan['student_training']['epochs']:g} epochs: fewer `epochs`, or a student of fewer `layers`, saves time in proportion."
+        yield f"The student learns for {plan['student_training']['epochs']:g} epochs. Fewer `epochs`, or fewer `layers` of the student, save time in proportion."
     if on_cpu:
         yield "A GPU is many times as fast."

@@ -11,6 +11,7 @@ from alloykit.methods.registry import spec_of
 from alloykit.models.export import save_temperature
 from alloykit.progress import log_line
 from alloykit.run_files import METRICS, read_summary
+from alloykit.serving.none_of_these_file import save_none_of_these
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
@@ -63,16 +64,18 @@ class Findings:
         *,
         report: bool,
     ) -> None:
-        """Results of the training, and of the student on the pool. report: also compute what only the report shows, and the student's temperature."""
+        """Results of the training, and of the student on the pool. report: also compute what only the report shows, the student's
+        temperature, and its none_of_these.safetensors."""
         if student is None:
             self._print()
             return
         if student.training is not None and "report" in student.training:
             self.warnings += student.training["report"]["warnings"]
         if report:
-            view = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
+            view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
             save_temperature(student.folder, view["temperature"])
+            save_none_of_these(student.folder, unusual)
             self.metrics["models"] = sizes(prepared, run)
         self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
         self.warnings += self.metrics["learning"].pop("warnings")

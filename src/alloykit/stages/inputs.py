@@ -11,8 +11,8 @@ from alloykit.stages.prepare import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:
-    """Teacher's name → identity of the content of its files."""
-    return {info.name: model_identity(info.spec.model, info.revision) for info in prepared.infos}
+    """Teacher's name → what identifies its answers."""
+    return {info.name: info.identity() for info in prepared.infos}
 
 
 def inputs_of(prepared: Prepared) -> dict[str, Any]:
@@ -21,7 +21,10 @@ def inputs_of(prepared: Prepared) -> dict[str, Any]:
     validation, generated, labelled = prepared.validation, prepared.generated, prepared.labelled
     student = recipe.student if method.phases() else None
     encoder = prepared.text_encoder
-    return {
+    earlier = (
+        {} if student is None or student.continues is None else {"continues": model_identity(student.continues, None)}
+    )
+    return earlier | {
         "texts": prepared.texts.fingerprint(),
         "teachers": teachers_of(prepared),
         "student": None if student is None else model_identity(student.model, student.revision),

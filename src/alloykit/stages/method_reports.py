@@ -14,7 +14,7 @@ from alloykit.methods.protocol import Context, Method
 from alloykit.methods.report_sections import MethodReport, Part, Section, Table
 from alloykit.stages.prepare import Prepared
 
-Answer = TypeVar("Answer")
+ReportPart = TypeVar("ReportPart")
 
 
 class TrainingOutcome(Protocol):
@@ -24,7 +24,7 @@ class TrainingOutcome(Protocol):
     history: list[dict[str, Any]]
 
 
-def attempt(method: Method, what: str, ask: Callable[[], Answer], warnings: list[str]) -> Answer | None:
+def attempt(method: Method, what: str, ask: Callable[[], ReportPart], warnings: list[str]) -> ReportPart | None:
     """The result of `ask`. If it raises: None, and a warning that names the method."""
     try:
         return ask()

@@ -6,13 +6,13 @@ from typing import Any
 
 from alloykit.data import Texts
 from alloykit.knowledge.online.online_source import OnlineSource
-from alloykit.knowledge.sweep.mc_dropout import key as sample_seed
 from alloykit.methods.protocol import Phase
 from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.stages.prepare import Prepared
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.teachers.mc_dropout import key as sample_seed
+from alloykit.teachers.protocol import Reading
 
 
 def phase_data_of(prepared: Prepared) -> Any:
@@ -21,7 +21,9 @@ def phase_data_of(prepared: Prepared) -> Any:
     if not method.needs.phase_data:
         return None
     options, context = prepared.sweep_options(), prepared.context
-    teachers = [Teacher.load(info, max_length=options.max_length, device=options.device) for info in prepared.infos]
+    teachers: Any = [
+        info.load(Reading(max_length=options.max_length, device=options.device)) for info in prepared.infos
+    ]
 
     def make_phase_data(phase: Phase, student: Any, modules: Any) -> tuple[Any, Any]:
         seed = sample_seed(prepared.recipe.training.seed, phase.name, 0, 0)
@@ -34,7 +36,7 @@ def phase_data_of(prepared: Prepared) -> Any:
 
 
 def online_source(
-    prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Teacher], tokenizer: Any, length: int
+    prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Any], tokenizer: Any, length: int
 ) -> OnlineSource:
     """A source with the stored outputs and with token states from teachers in memory."""
     layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
@@ -42,19 +44,20 @@ def online_source(
     return OnlineSource(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)
 
 
-def load_teachers(prepared: Prepared) -> dict[str, Teacher]:
+def load_teachers(prepared: Prepared) -> dict[str, Any]:
     """The teachers whose token states the method compares, by name."""
     options, method = prepared.sweep_options(), prepared.method
     asked = zip(prepared.infos, method.teacher_layers(prepared.context), strict=True)
     infos = [info for info, layers in asked if layers]
     log_line(f"training keeps {len(infos)} teachers in memory: method '{method.name}' compares token states")
-    found = {
-        info.name: Teacher.load(
-            info,
-            max_length=options.max_length,
-            device=options.device,
-            compute_format=options.compute_format,
-            long_texts=options.long_texts,
+    found: dict[str, Any] = {
+        info.name: info.load(
+            Reading(
+                max_length=options.max_length,
+                long_texts=options.long_texts,
+                device=options.device,
+                compute_format=options.compute_format,
+            )
         )
         for info in infos
     }

@@ -7,15 +7,17 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
-from alloykit.methods.protocol import Context
+from alloykit.methods.capabilities import remaining
+from alloykit.models.loading import load_config
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.stages.prepare import SHARD_ROWS_BY_DEVICE, Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_run import texts_are_missing
-from alloykit.stages.probe import ProbeResult, probe_student, probe_teacher
+from alloykit.stages.probe import ProbeResult, probe_student, probe_teacher, probe_text_encoder
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
 
@@ -59,7 +61,8 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
     for info, labels in zip(prepared.infos, space.teachers, strict=True):
         entry: dict[str, Any] = {
             "name": info.name,
-            "model": info.spec.model,
+            "model": info.spec.source,
+            "gives": info.gives.describe(),
             "labels": list(labels),
             "revision": info.revision,
             "reads": distinct * (1 + passes) if use_teachers else 0,
@@ -71,6 +74,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
     trains = bool(prepared.method.phases()) and recipe.student is not None
     phases = prepared.method.phases() if trains else ()
     steps = sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases)
+    encoder = prepared.text_encoder
     seconds: dict[str, float] | None = None
     if probe:
         if trains:
@@ -80,7 +84,11 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
             times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
             training += times * n * sum(t["plain_seconds_each"] for t in teachers)
         sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
-        seconds = {"sweep": round(sweep, 3), "training": round(training, 3)}
+        states = 0.0
+        if encoder is not None:
+            log_line("measuring the encoder of the texts' states")
+            states = probe_text_encoder(prepared, encoder)
+        seconds = {"sweep": round(sweep, 3), "text_states": round(states, 3), "training": round(training, 3)}
     return {
         "method": recipe.method,
         "needs": needs.describe(),
@@ -88,6 +96,9 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
         "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
         "teachers": teachers,
+        "text_states": None
+        if encoder is None
+        else {"model": encoder.model, "reads": n, "bytes": _state_bytes(encoder, n)},
         "cache_bytes": _cache_bytes(prepared, distinct, passes) if use_teachers else 0,
         "student_steps": steps,
         "student_training": {
@@ -99,9 +110,18 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         else None,
         "seconds": seconds,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
-        "warnings": prepared.method.warnings(Context(space)),
+        "methods": _methods_that_remain(prepared),
+        "warnings": prepared.method.warnings(prepared.context),
         "output": recipe.output,
     }
+
+
+def _methods_that_remain(prepared: Prepared) -> list[str] | None:
+    """The methods for these teachers; None where they give everything, so that all methods are possible."""
+    gives = {info.name: info.gives for info in prepared.infos}
+    if all(g.model for g in gives.values()):
+        return None
+    return remaining(gives, prepared.context, has_labels=prepared.texts.has_labels)
 
 
 def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str, float]:
@@ -115,6 +135,11 @@ def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str
     }
 
 
+def _state_bytes(encoder: ModelSpec, texts: int) -> int:
+    config, _ = load_config(encoder)
+    return 2 * texts * int(config.hidden_size)
+
+
 UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shapes, a receipt
 
 
@@ -122,6 +147,11 @@ def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Bytes of arrays, ids, headers and receipts."""
     classes = [len(t) for t in prepared.space.teachers]
     shards = math.ceil(distinct / SHARD_ROWS_BY_DEVICE[prepared.device])
-    widths = [i.config.hidden_size for i in prepared.infos for _ in prepared.pooled_layers.get(i.name, ())]
+    widths = [
+        i.gives.states.hidden_size
+        for i in prepared.infos
+        if i.gives.states
+        for _ in prepared.pooled_layers.get(i.name, ())
+    ]
     units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
     return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES

@@ -10,17 +10,18 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
+from alloykit.engines.choose import sweep_engine
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.labels import LabelSpace
+from alloykit.methods.capabilities import require_gives
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require, require_few_labels
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
-from alloykit.models.dropout import dropout_rates
 from alloykit.models.loading import load_config
 from alloykit.models.long_texts import in_training
 from alloykit.precision import choose_precision
@@ -28,8 +29,10 @@ from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_files import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
-from alloykit.teachers.hugging_face import TeacherInfo, TeacherSpec, read_teacher_info, unique_names
+from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
+from alloykit.teachers.unique_names import unique_names
 from alloykit.training.dataset import held_out_size
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.schedule import required, with_defaults
 from alloykit.training.student import layers_to_keep
 from alloykit.training.training_options import StudentSpec
@@ -55,8 +58,7 @@ class Prepared:
     @property
     def pinned(self) -> Recipe:
         """The recipe with the hub revision of every teacher written out."""
-        specs = [i.spec.model_copy(update={"revision": i.revision, "name": i.name}) for i in self.infos]
-        return self.recipe.model_copy(update={"teachers": specs})
+        return self.recipe.model_copy(update={"teachers": [info.pinned for info in self.infos]})
 
     @property
     def names(self) -> list[str]:
@@ -69,15 +71,17 @@ class Prepared:
     @property
     def context(self) -> Context:
         """Label space, and the shapes of teachers and student."""
-        teachers = tuple(ModelShape(i.config.hidden_size, i.config.num_hidden_layers) for i in self.infos)
-        return Context(self.space, student=self.student_shape, teachers=teachers)
+        gives = tuple(info.gives for info in self.infos)
+        shapes = tuple(g.states or ModelShape(0, 0) for g in gives)
+        return Context(self.space, student=self.student_shape, teachers=shapes, gives=gives)
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:
         """By teacher, the layers whose pooled states the method needs."""
         if not self.method.needs.pooled_states:
             return {}
-        return dict(zip(self.names, self.method.teacher_layers(self.context), strict=True))
+        asked = zip(self.infos, self.method.teacher_layers(self.context), strict=True)
+        return {info.name: layers for info, layers in asked if info.gives.states}
 
     @property
     def text_encoder(self) -> ModelSpec | None:
@@ -138,6 +142,7 @@ class Prepared:
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
+            engine=sweep_engine(recipe.engine),
         )
 
 
@@ -153,11 +158,14 @@ SHARD_ROWS_BY_DEVICE = {
 }  # a batch has texts of one shard; a killed process loses one shard's chunk of passes
 
 
-def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
-    """Check a recipe with its teachers, texts and device. `texts`: use these instead of the recipe's `texts:`. AlloyError."""
+def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) -> Prepared:
+    """Check a recipe with its teachers, texts and device. `texts`: use these instead of the recipe's `texts:`. `pool`: False for texts that
+    are not those of the recipe, whose rows no stored answers know. AlloyError."""
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    more_arguments(recipe.training.arguments)
+    require_engine(recipe, [info.name for info in infos])
     try:
         texts = texts if texts is not None else read(origin_of(recipe), want_labels=wants_labels(recipe, method))
     except AlloyError as error:
@@ -165,10 +173,12 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
             raise
         why = f"{error.expected}, because method '{method.name}' learns from true labels"
         raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
+    gives = {info.name: info.gives for info in infos}
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
+    require_gives(method, gives, Context(space, student=student_shape), has_labels=texts.has_labels)
     if method.needs.passes and method.needs.dropout is None:
         for info in infos:
-            if not any(dropout_rates(info.config)):
+            if not info.gives.dropout:
                 raise AlloyError(
                     expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
                     got="rates of 0 in its configuration",
@@ -186,6 +196,8 @@ def prepare(recipe: Recipe, texts: Texts | None = None) -> Prepared:
         )
     if method.needs.token_states:
         _check_whole_beginnings(recipe, infos, method)
+    if pool:
+        infos = [info.with_texts(texts) for info in infos]
     device = pick_device(recipe.device)
     if recipe.inference.int8 and device != "cpu":
         raise AlloyError(
@@ -215,6 +227,19 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             )
 
 
+def require_engine(recipe: Recipe, names: Sequence[str]) -> None:
+    """AlloyError if a teacher cannot be sent to the workers of the recipe's engine. names: the teachers'."""
+    if recipe.engine.name == "local":
+        return
+    for spec, name in zip(recipe.teachers, names, strict=True):
+        if spec.bound is not None:
+            raise AlloyError(
+                expected=f"teachers that workers can load, for `engine: {recipe.engine.name}`",
+                got=f"teacher '{name}': {spec.bound}",
+                hint="Use `engine: local`, save the teacher in a folder or file that all workers see, or join stored answers with `by: text`.",
+            )
+
+
 def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -> int:
     checked_by_texts = recipe.training.select == "unlabelled" and not method.needs.phase_data
     return method.examples(space, n_texts) - (
@@ -224,7 +249,7 @@ def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -
 
 def teachers_and_labels(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
     """The teachers, without their weights, and the union of their labels. AlloyError."""
-    infos = [read_teacher_info(spec, name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    infos = [spec.describe(name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
     space = LabelSpace.union(
         [info.labels for info in infos],
         aliases=labels.aliases,
@@ -239,9 +264,14 @@ def prepare_without_texts(recipe: Recipe, tables: Mapping[str, Texts] | None = N
 
     Generation takes hours, so errors in the recipe must show before it. The number of epochs does not depend on these texts. AlloyError.
     """
+    return replace(with_labelled_texts(prepare_for_texts_to_come(recipe), tables or {}), recipe=recipe)
+
+
+def prepare_for_texts_to_come(recipe: Recipe) -> Prepared:
+    """`prepare` with one text per label instead of the recipe's texts, which are not read. AlloyError."""
     _, space = teachers_and_labels(recipe.teachers, recipe.labels)
     shown = load_texts([{"text": f"a text of {name}", "label": name} for name in space.names], want_labels=True)
-    return replace(with_labelled_texts(prepare(recipe, shown), tables or {}), recipe=recipe)
+    return prepare(recipe, shown, pool=False)
 
 
 def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None = None) -> Prepared:

@@ -8,12 +8,14 @@ from dataclasses import replace
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
+from alloykit.processes import is_first
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.run_folder import check_run
 from alloykit.stages.texts import GENERATED, generated
+from alloykit.training.continued_student import check_earlier_student
 
 
 def prepare_run(
@@ -35,6 +37,8 @@ def prepare_run(
     written = _generated_texts(recipe, pick_device(recipe.device))
     texts = written if recipe.texts == GENERATE else tables.get("texts")
     prepared = with_labelled_texts(prepare(recipe, texts), tables)
+    if recipe.student is not None and prepared.student_shape is not None:
+        check_earlier_student(recipe.student, prepared.student_shape.layers)
     if check is not None:
         check(prepared)
     return replace(prepared, generated=written)
@@ -53,8 +57,10 @@ def _generated_texts(recipe: Recipe, device: str) -> Texts | None:
     """The texts of the `generation:` block, written now if they are missing; None for a recipe that uses none."""
     if recipe.generation is None or not _generates(recipe):
         return None
-    path = write_texts(
-        recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
-        device=device, max_length=recipe.training.max_length,
-    )  # fmt: skip
+    path = generated(recipe) / GENERATED
+    if is_first():  # another process of the command reads what process 0 has written
+        path = write_texts(
+            recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
+            device=device, max_length=recipe.training.max_length,
+        )  # fmt: skip
     return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import torch
 
+from alloykit.blocks import ModelSpec
 from alloykit.knowledge.store.store import SHARD_ROWS
-from alloykit.knowledge.sweep.mc_dropout import choose_sampler
 from alloykit.models.batches import token_batches
-from alloykit.models.tokens import encode, usable_length
+from alloykit.models.loading import load_encoder
+from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.stages.prepare import Prepared
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.protocol import Answerer, TeacherInfo
 from alloykit.training.dataset import split_held_out
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.schedule import Schedule, required
@@ -24,6 +25,7 @@ from alloykit.training.student import build_student
 
 TEXTS = SHARD_ROWS  # sample of the texts
 Lengths = np.ndarray[Any, Any]
+ASKED = 64  # texts that a teacher without tokens answers
 POINTS = 3  # batches that are timed: the longest texts, the shortest, and one between
 
 
@@ -41,18 +43,13 @@ class ProbeResult:
 def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
     """Time one teacher's plain pass and one Monte-Carlo pass. Loads its weights, writes nothing. AlloyError as in a sweep."""
     options, shown = prepared.sweep_options(), _sample_texts(prepared)
-    teacher = Teacher.load(
-        info,
-        max_length=options.max_length,
-        dropout=options.dropout,
-        device=options.device,
-        compute_format=options.compute_format,
-        long_texts=options.long_texts,
-    )
+    teacher: Any = info.load(options.reading())
+    if not info.gives.model:
+        return _probe_answers(teacher, shown)
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])
     batches = token_batches(lengths.tolist(), options.tokens_per_batch)
-    sampler = choose_sampler(teacher) if options.passes else None
+    sampler = teacher.drawing if options.passes else None
 
     @torch.inference_mode()
     def plain(rows: Sequence[int]) -> None:
@@ -72,6 +69,14 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
         sum(_padded_tokens(b, lengths) for b in batches),
         len(shown["text"]),
     )
+
+
+def _probe_answers(teacher: Answerer, shown: dict[str, list[str]]) -> ProbeResult:
+    """Time the answers of a teacher that is not a model of transformers, to a few texts."""
+    prepared = teacher.prepare(shown["text"], shown.get("text_pair"))[:ASKED]
+    begun = time.perf_counter()
+    teacher.answer(prepared, lambda n: None)
+    return ProbeResult(time.perf_counter() - begun, 0.0, 0, 1, len(prepared))
 
 
 def probe_student(prepared: Prepared) -> float:
@@ -95,6 +100,25 @@ def probe_student(prepared: Prepared) -> float:
             step * prepared.examples * (phase.epochs or required(options.epochs, "epochs")) + check * held_out * checks
         )
     return seconds
+
+
+def probe_text_encoder(prepared: Prepared, encoder: ModelSpec) -> float:
+    """Predicted seconds in which the encoder that the method asks for reads all texts. Loads its weights, writes nothing. AlloyError."""
+    options, shown = prepared.sweep_options(), _sample_texts(prepared)
+    model, tokenizer = load_encoder(encoder)
+    model.to(options.device)
+    encodings = encode(
+        tokenizer, shown["text"], shown.get("text_pair"), usable_length(model, tokenizer, options.max_length)
+    )
+    lengths = np.array([len(e["input_ids"]) for e in encodings])
+
+    @torch.inference_mode()
+    def read(rows: Sequence[int]) -> None:
+        batch = pad(tokenizer, [encodings[i] for i in rows])
+        model(**{key: value.to(model.device) for key, value in batch.items()}).last_hidden_state.cpu()
+
+    seconds = _total_seconds(read, token_batches(lengths.tolist(), options.tokens_per_batch), lengths)
+    return seconds * len(prepared.texts) / len(lengths)
 
 
 def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:

@@ -31,7 +31,7 @@ def push_run(
 ) -> dict[str, Any]:
     """Upload student, card and ONNX export of a run in one commit. dry_run: only list the files.
 
-    Returns `repository`, `branch`, `files` (path and bytes of each), `bytes`, and after an upload `url`, `commit`, `created`. AlloyError.
+    Returns `repository`, `branch`, `files` (path and bytes of each), `bytes`, and after an upload `url`, `commit` and `created` (whether the repository is new). AlloyError if the run, a name or the hub does not allow it.
     """
     if not (run.folder / RECIPE).is_file():
         raise AlloyError(

@@ -9,10 +9,12 @@ from typing import Any, overload
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.stages.arguments import Teachers, teacher_entries
 from alloykit.stages.evaluate_folder import evaluate_run_folder
 from alloykit.stages.lock import locked
 from alloykit.stages.run_folder import RunFolder, folder_of
 from alloykit.stages.write_report import write_report
+from alloykit.teachers.trust import python_trusted
 
 
 class Run(RunFolder):
@@ -32,6 +34,7 @@ class Run(RunFolder):
         pairs: str | None = None,
         *,
         all_probabilities: bool = False,
+        none_of_these: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any]: ...
@@ -43,6 +46,7 @@ class Run(RunFolder):
         pairs: Sequence[str | None] | None = None,
         *,
         all_probabilities: bool = False,
+        none_of_these: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> list[dict[str, Any]]: ...
@@ -53,32 +57,42 @@ class Run(RunFolder):
         pairs: str | Sequence[str | None] | None = None,
         *,
         all_probabilities: bool = False,
+        none_of_these: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list.
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
-        label. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
+        label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
         the first call, and again if its files have changed. AlloyError for values that are not texts, and if there is no student.
         """
         if isinstance(texts, str):
             if pairs is not None and not isinstance(pairs, str):
                 raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
             second = None if pairs is None else [pairs]
-            return self._answers([texts], second, all_probabilities, device, trust_remote_code)[0]
+            return self._answers([texts], second, all_probabilities, none_of_these, device, trust_remote_code)[0]
         check_strings(texts)
         check_strings(pairs, "pairs", none_allowed=True)
-        return self._answers(texts, pairs, all_probabilities, device, trust_remote_code)
+        return self._answers(texts, pairs, all_probabilities, none_of_these, device, trust_remote_code)
 
     def _answers(
-        self, texts: Sequence[str], pairs: Any, all_probabilities: bool, device: str, trust_remote_code: bool
+        self,
+        texts: Sequence[str],
+        pairs: Any,
+        all_probabilities: bool,
+        none_of_these: bool,
+        device: str,
+        trust_remote_code: bool,
     ) -> list[dict[str, Any]]:
         classifier = self._predictor(device, trust_remote_code)
+        predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
         answers: list[dict[str, Any]] = []
-        for row in classifier.probabilities(texts, pairs):
+        for n, row in enumerate(predicted.probabilities):
             best = int(row.argmax())
             answer: dict[str, Any] = {"label": classifier.labels[best], "probability": float(row[best])}
+            if predicted.none_of_these is not None:
+                answer["none_of_these"] = float(predicted.none_of_these[n])
             if all_probabilities:
                 answer["probabilities"] = dict(zip(classifier.labels, row.tolist(), strict=True))
             answers.append(answer)
@@ -107,11 +121,16 @@ class Run(RunFolder):
         text_pair: str | None = None,
         cache: str | Path | None = None,
         trust_remote_code: bool = False,
+        trust_python: bool = False,
+        teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
         columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-        with locked(self.folder):
-            return evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+        held = teacher_entries(teachers)  # keeps them in memory
+        with locked(self.folder), python_trusted(trust_python):
+            found = evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+            del held
+            return found
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""

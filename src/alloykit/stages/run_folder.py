@@ -22,6 +22,7 @@ from alloykit.run_files import (
     METRICS,
     RECIPE,
     REPORT,
+    START,
     STATE,
     TRAINING,
     Metrics,
@@ -142,7 +143,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
 def check_run_folder(folder: Path) -> None:
     """AlloyError for an output folder with files that do not belong to a run."""
-    refuse_others(folder, RECIPE, (CACHE, "generated"))
+    refuse_others(folder, RECIPE, (CACHE, START, "generated"))
 
 
 def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:

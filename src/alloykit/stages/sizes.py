@@ -12,13 +12,14 @@ from alloykit.models.tokens import pad
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.run_folder import RunFolder
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.teachers.hugging_face import HuggingFaceTeacher
+from alloykit.teachers.protocol import Reading
 
 TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
 def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
-    """By name, the student last: parameters, layers, width, and texts per second.
+    """By name, the student last, of models of transformers: parameters, layers, width, and texts per second.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """
@@ -26,8 +27,10 @@ def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
     shown = prepared.texts.table.take(at.numpy(), columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
-    for info in prepared.infos if prepared.method.needs.teachers else []:
-        teacher = Teacher.load(info, max_length=length, device=device, long_texts=prepared.recipe.inference.long_texts)
+    models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []
+    reading = Reading(max_length=length, long_texts=prepared.recipe.inference.long_texts, device=device)
+    for info in models:
+        teacher: Any = info.load(reading)
         found[info.name] = _measure(teacher, shown)
     if run.has_student:
         student = prepared.predictor(run.student)
@@ -36,7 +39,7 @@ def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
 
 
 @torch.inference_mode()
-def _measure(reader: Teacher | Predictor, shown: dict[str, list[Any]]) -> dict[str, Any]:
+def _measure(reader: HuggingFaceTeacher | Predictor, shown: dict[str, list[Any]]) -> dict[str, Any]:
     model, tokenizer = reader.model, reader.tokenizer
     found = encode_long(tokenizer, shown["text"], shown.get("text_pair"), reader.max_length, reader.long_texts)
     encodings = sorted(found, key=lambda e: len(e["input_ids"]))

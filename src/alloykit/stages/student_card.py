@@ -42,12 +42,12 @@ def student_card(
         )
     teachers = []
     for (teacher, labels), spec in zip(view["metrics"]["teachers"].items(), specs, strict=True):
-        stated = card.stated_by(spec.model)
+        stated = card.Stated() if spec.model_name is None else card.stated_by(spec.model_name)
         teachers.append(
             {
                 "name": teacher,
-                "model": spec.model,
-                "revision": spec.revision,
+                "model": spec.source,
+                "revision": getattr(spec, "revision", None),
                 "licence": stated.licence,
                 "languages": stated.languages,
                 "labels": labels,

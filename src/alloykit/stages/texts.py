@@ -76,7 +76,9 @@ def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMe
     """Test texts share the store with the recipe's texts, so their ids are salted in the same way."""
     if not isinstance(data, TextsOptions) or not isinstance(recipe.texts, TextsOptions) or data.salt_env is not None:
         return data
-    return data.model_copy(update={"salt_env": recipe.texts.salt_env})
+    salt = {"salt_env": recipe.texts.salt_env}
+    more = [place.model_copy(update=salt) for place in data.more] if data.more else None
+    return data.model_copy(update=salt | {"more": more})
 
 
 def salt_of(origin: Any) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
@@ -60,7 +61,10 @@ def train_student(
     labelled: LabelledOutputs | None = None,
     tracker: Tracker | None = None,
 ) -> None:
-    """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step."""
+    """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step.
+
+    Of several processes, all train, and the first one saves.
+    """
     from alloykit.training.trainer import train
 
     recipe, options = prepared.recipe, prepared.recipe.training
@@ -116,6 +120,8 @@ def train_student(
         run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
         validation=asked, phase_data=phase_data_of(prepared), device=prepared.device, tracker=tracker,
     )  # fmt: skip
+    if not processes.is_first():
+        return
     log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
         run.folder / "training.json",

@@ -99,8 +99,8 @@ def _outputs(run: RunFolder) -> Iterator[Upload]:
 
 def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
     """The files of the pool, as the user named them, and the generated texts."""
-    named = recipe.texts.path if isinstance(recipe.texts, TextsOptions) else None
-    sources = [Path(named).expanduser()] if named is not None else []
+    places = [recipe.texts, *(recipe.texts.more or ())] if isinstance(recipe.texts, TextsOptions) else []
+    sources = [Path(place.path).expanduser() for place in places if place.path is not None]
     sources += [run.folder / "generated"] if (run.folder / "generated").is_dir() else []
     if not sources or not all(source.exists() for source in sources):
         raise AlloyError(

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from functools import cached_property
+from typing import Any, ClassVar
 
 import torch
 from pydantic import Field
@@ -17,20 +16,27 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
+from alloykit.methods.inputs import Gives, ModelShape
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
+from alloykit.models.dropout import dropout_rates
+from alloykit.models.forward import Advance, Budget
 from alloykit.models.last_layer import LeanLastLayer
-from alloykit.models.loading import load_classifier, load_config
+from alloykit.models.loading import load_classifier, load_config, load_tokenizer
+from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
 from alloykit.models.tokens import pad, usable_length
 from alloykit.names import rename
+from alloykit.teachers.forward import plain_and_pooled, sampled_passes
+from alloykit.teachers.mc_dropout import Sampler, choose_sampler
+from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
 
-class TeacherSpec(ModelSpec):
-    """One entry of the recipe's `teachers:`."""
+class HuggingFaceSpec(ModelSpec, TeacherSpec):
+    """A classifier of transformers; a plain string stands for `{model: …}`."""
 
-    name: str | None = Field(None, max_length=100)
-    """Its name in reports; the last part of `model` if not given."""
+    key: ClassVar[str] = "model"
+
     labels: dict[str, str] | None = None
     """Real names for anonymous labels, {LABEL_0: bug}."""
     max_length: int | None = Field(None, gt=1)
@@ -38,40 +44,81 @@ class TeacherSpec(ModelSpec):
     long_texts: LongTexts | None = None
     """What it reads of a longer text: head, tail, head_tail, or mean over chunks; `inference: {long_texts}` if not given."""
 
+    @property
+    def model_name(self) -> str | None:
+        return self.model
+
+    @property
+    def code(self) -> str | None:
+        return f"`trust_remote_code: true` ('{self.model}')" if self.trust_remote_code else None
+
+    @property
+    def flag(self) -> str:
+        return "--trust-remote-code"
+
+    def describe(self, name: str) -> HuggingFaceInfo:
+        return read_teacher_info(self, name)
+
 
 @dataclass(frozen=True)
-class TeacherInfo:
-    """What can be read of a teacher without loading its weights."""
+class HuggingFaceInfo(TeacherInfo):
+    """`commit`: of a hub model. `config`: the model's configuration."""
 
-    name: str
-    spec: TeacherSpec
-    labels: tuple[str, ...]
-    revision: str | None
+    commit: str | None
     config: Any
 
     def reads(self, max_length: int, long_texts: LongTexts | None) -> tuple[int, LongTexts]:
-        """Tokens per text, and what it reads of a longer one: its own settings, else these, else those of its configuration."""
+        """Its own settings, else these, else those of its configuration."""
+        assert isinstance(self.spec, HuggingFaceSpec)
         return self.spec.max_length or max_length, self.spec.long_texts or long_texts or long_texts_of(self.config)
 
+    @property
+    def gives(self) -> Gives:
+        config = self.config
+        shape = ModelShape(config.hidden_size, config.num_hidden_layers)
+        return Gives(
+            logits=True, passes=True, states=shape, model=True, dropout=max(dropout_rates(config), default=0.0)
+        )
 
-def unique_names(specs: Sequence[TeacherSpec]) -> list[str]:
-    """One different name per teacher, safe as a folder name. AlloyError if the recipe gives the same name twice."""
-    names: list[str] = []
-    for spec in specs:
-        base = re.sub(r"[^\w.-]+", "-", spec.name or Path(spec.model).name or spec.model).strip("-.") or "teacher"
-        name, n = base, 1
-        while name in names:
-            if spec.name is not None:
-                raise AlloyError(
-                    expected="a different `name` for each teacher", got=f"'{base}' twice", hint="Rename one of them."
-                )
-            n += 1
-            name = f"{base}-{n}"
-        names.append(name)
-    return names
+    @property
+    def revision(self) -> str | None:
+        return self.commit
+
+    @property
+    def pinned(self) -> TeacherSpec:
+        return self.spec.model_copy(update={"revision": self.commit, "name": self.name})
+
+    @property
+    def model_spec(self) -> ModelSpec:
+        """The model to load."""
+        assert isinstance(self.spec, HuggingFaceSpec)
+        return self.spec.model_copy(update={"revision": self.commit})
+
+    @property
+    def most_tokens(self) -> int | None:
+        most = getattr(self.config, "max_position_embeddings", None)
+        return most if isinstance(most, int) and most > 0 else None
+
+    def identity(self) -> str:
+        return model_identity(self.model_spec.model, self.commit)
+
+    def load_tokenizer(self) -> Any:
+        return load_tokenizer(self.model_spec)
+
+    def load(self, reading: Reading) -> HuggingFaceTeacher:
+        return HuggingFaceTeacher.load(
+            self,
+            max_length=reading.max_length,
+            dropout=reading.dropout,
+            device=reading.device,
+            compute_format=reading.compute_format,
+            tokens_per_batch=reading.tokens_per_batch,
+            sampler=reading.sampler,
+            long_texts=reading.long_texts,
+        )
 
 
-def read_teacher_info(spec: TeacherSpec, name: str) -> TeacherInfo:
+def read_teacher_info(spec: HuggingFaceSpec, name: str) -> HuggingFaceInfo:
     """Read a teacher's configuration: label names, revision, type of head. AlloyError if the model cannot be a teacher."""
     config, revision = load_config(spec)
     problem = getattr(config, "problem_type", None)
@@ -95,19 +142,23 @@ def read_teacher_info(spec: TeacherSpec, name: str) -> TeacherInfo:
             hint="Fine-tune it first, for instance with `alloykit teach`.",
         )
     labels = tuple(config.id2label[i] for i in range(config.num_labels))
-    return TeacherInfo(name, spec, rename(labels, spec.labels or {}, name), revision, config)
+    return HuggingFaceInfo(name, spec, rename(labels, spec.labels or {}, name), revision, config)
 
 
-class Teacher:
+class HuggingFaceTeacher(Answerer):
     """A frozen classifier in eval mode, with its tokenizer."""
+
+    info: HuggingFaceInfo
 
     def __init__(
         self,
-        info: TeacherInfo,
+        info: HuggingFaceInfo,
         model: Any,
         tokenizer: Any,
         max_length: int,
         compute_format: ComputeFormat | None = None,
+        tokens_per_batch: int = 4096,
+        sampler: Sampler | None = None,
         long_texts: LongTexts | None = None,
     ) -> None:
         self.info, self.tokenizer, self.compute_format = info, tokenizer, compute_format or ComputeFormat()
@@ -119,22 +170,65 @@ class Teacher:
             self.fingerprint["long_texts"] = self.long_texts
         self.model = in_compute_format(model, self.compute_format)
         self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
+        self.budget, self._sampler = Budget(tokens_per_batch), sampler
 
     @classmethod
     def load(
         cls,
-        info: TeacherInfo,
+        info: HuggingFaceInfo,
         *,
         max_length: int = 128,
         dropout: float | None = None,
         device: str = "auto",
         compute_format: ComputeFormat | None = None,
+        tokens_per_batch: int = 4096,
+        sampler: Sampler | None = None,
         long_texts: LongTexts | None = None,
-    ) -> Teacher:
+    ) -> HuggingFaceTeacher:
         """Load the weights (safetensors only) and the tokenizer. `dropout` sets every dropout rate before the model is built."""
-        model, tokenizer = load_classifier(info.spec.model_copy(update={"revision": info.revision}), dropout=dropout)
+        model, tokenizer = load_classifier(info.model_spec, dropout=dropout)
         model.requires_grad_(False)
-        return cls(info, model.to(pick_device(device)), tokenizer, max_length, compute_format, long_texts)
+        return cls(
+            info,
+            model.to(pick_device(device)),
+            tokenizer,
+            max_length,
+            compute_format,
+            tokens_per_batch,
+            sampler,
+            long_texts,
+        )
+
+    @property
+    def made_of(self) -> dict[str, Any]:
+        return self.fingerprint | {
+            "max_length": self.max_length,
+            "compute_format": self.compute_format.name,
+            "classes": len(self.info.labels),
+            "width": int(self.info.config.hidden_size),
+        }
+
+    @cached_property
+    def drawing(self) -> Sampler:
+        """How Monte-Carlo passes are sampled: the fast way where it covers all dropout."""
+        return self._sampler or choose_sampler(self)
+
+    @property
+    def sampler(self) -> str:
+        return self.drawing.name
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return {"tokens_per_batch": self.budget.tokens}
+
+    def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
+        return self.encode(texts, pairs)
+
+    def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
+        return Outputs(*plain_and_pooled(self, prepared, layers, self.budget, advance))
+
+    def sample(self, prepared: Sequence[Any], passes: int, seed: int, advance: Advance) -> Tensor:
+        return sampled_passes(self, prepared, self.budget, self.drawing, passes, seed, advance)
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
         """Token ids of each text, or `Chunks` of the texts, not padded."""

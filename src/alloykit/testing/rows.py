@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Method, ModelShape, Phase, StudentOutput
+from alloykit.methods.requirements import supervised
 from alloykit.outputs import Rows, TeacherRows
 
 SETS = {
@@ -48,6 +50,16 @@ def take(rows: Rows, at: list[int]) -> Rows:
 
     teachers = tuple(TeacherRows(**{k: select(v) for k, v in vars(t).items()}) for t in rows.teachers)
     return Rows(teachers, select(rows.labels), select(rows.text_states))
+
+
+def unanswered(rows: Rows, answered: Tensor) -> Rows:
+    """The same rows where teachers have no answer to some texts: their logits are uniform there. answered [B, N] bool."""
+    teachers = []
+    for i, t in enumerate(rows.teachers):
+        told = answered[:, i]
+        uniform = torch.full_like(t.logits, -math.log(t.logits.shape[-1]))
+        teachers.append(replace(t, logits=torch.where(told.unsqueeze(-1), t.logits, uniform), answered=told))
+    return replace(rows, teachers=tuple(teachers))
 
 
 def space_of(kind: str) -> LabelSpace:
@@ -148,7 +160,7 @@ def losses(method: Method, rows: Rows, context: Context, logits: Tensor, trainin
         inputs = LossInputs(
             student_output(method, logits),
             rows,
-            method.supervise(rows, context),
+            supervised(method, rows, context, len(logits)),
             modules,
             context,
             (*method.phases(), Phase())[0],

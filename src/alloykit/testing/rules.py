@@ -15,6 +15,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, Method, MethodOptions, SkippedStep, Supervision
 from alloykit.methods.registry import build, spec_of
 from alloykit.methods.report_sections import MethodReport
+from alloykit.methods.requirements import supervised
 from alloykit.outputs import Rows
 from alloykit.testing.rows import (
     CERTAIN_SCALE,
@@ -29,6 +30,7 @@ from alloykit.testing.rows import (
     space_of,
     student_logits,
     take,
+    unanswered,
     unfitted_context,
 )
 
@@ -227,6 +229,47 @@ def labels_only_if_needed(subject: Subject) -> None:
                 )
 
 
+def teachers_without_an_answer(subject: Subject) -> None:
+    """A teacher that has no answer to a text (`TeacherRows.answered`) does not teach it: it has no weight, and labels that only such teachers
+    know get no mass. A text that nobody answers is not learned from. Texts with all answers are taught as before."""
+    for kind in SETS:
+        method, rows, context = subject.on(kind, b=6)
+        if not method.needs.teachers:
+            return
+        answered = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]]).bool()  # [B, N]
+        partly = unanswered(rows, answered)
+        before, after = (supervised(method, r, context, 6) for r in (rows, partly))
+        whole, where = [0, 5], f"{kind} labels"
+        if before is not None and after is not None:
+            _check_supervision(method, after, (6, context.space.size, len(TEACHERS)), f"{where}, some answers missing")
+            _close(
+                after.targets[whole], before.targets[whole], f"{where}: targets of texts with all answers", 1e-5, 1e-6
+            )
+            _require(
+                float(after.weights[4]) == 0, f"{where}: a text that nobody answers has the weight {after.weights[4]}"
+            )
+            counts = after.weights > 0
+            if after.teacher_weights is not None:
+                left = (after.teacher_weights * ~answered)[counts]
+                _require(
+                    not bool((left > 1e-6).any()), f"{where}: a teacher without an answer has a weight: {left.tolist()}"
+                )
+            possible = answered.float() @ context.space.has_label().float() > 0
+            mass = (after.targets * ~possible)[counts].sum(-1)
+            _require(
+                not bool((mass > 1e-5).any()),
+                f"{where}: labels that no teacher with an answer knows have a mass: {mass.tolist()}",
+            )
+        if method.phases():
+            logits = student_logits(rows, context)
+            for name, term in losses(method, partly, context, logits, training=False).items():
+                _require(
+                    bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite where answers are missing"
+                )
+                if term.shape == (6,) and not (method.needs.labels or method.needs.student_hidden_states):
+                    _require(float(term[4]) == 0, f"{where}: term '{name}' of a text that nobody answers is not 0")
+
+
 def reports(subject: Subject) -> None:
     """`fit_report` and `training_report` return a MethodReport."""
     for kind in SETS:
@@ -251,6 +294,7 @@ RULES: dict[str, Callable[[Subject], None]] = {
     "order of teachers": order_of_teachers,
     "independence of the batch": independence_of_the_batch,
     "labels only if needed": labels_only_if_needed,
+    "teachers without an answer": teachers_without_an_answer,
     "reports": reports,
 }
 

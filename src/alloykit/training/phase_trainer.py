@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from safetensors import SafetensorError
 from torch import Tensor, nn
 from transformers import EvalPrediction, Trainer, TrainerCallback
 
+from alloykit import processes
 from alloykit.files import os_error
 from alloykit.methods.protocol import Method, Step
 from alloykit.models.tokens import pad
@@ -20,6 +22,7 @@ from alloykit.outputs import Rows
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
+from alloykit.training.shares import SharedLoader, ShareOfBatches
 
 VALIDATION_TEXTS, VALIDATION_BATCH = 256, 64  # of `Step.validation_accuracy`
 Validation = tuple[Tokens, Tensor]
@@ -51,21 +54,32 @@ class PhaseTrainer(Trainer):
         step = self.args.per_device_train_batch_size * self.args.gradient_accumulation_steps
         return LengthSampler(dataset.lengths, step * self.args.world_size, self.args.seed)
 
+    def get_train_dataloader(self) -> Any:
+        if self.args.world_size == 1:
+            return super().get_train_dataloader()
+        # accelerate would repeat texts until the last batches of all processes are equally large.
+        args, whole = self.args, self._get_train_sampler()
+        batches = ShareOfBatches(whole, args.per_device_train_batch_size, args.process_index, args.world_size)
+        return SharedLoader(
+            self.train_dataset, batches, self.data_collator, pin_memory=args.dataloader_pin_memory
+        )  # fmt: skip
+
     def get_batch_samples(self, epoch_iterator: Any, num_batches: int, device: Any) -> Any:
         self._batches: list[dict[str, Any]] = []
         batches, _ = super().get_batch_samples(epoch_iterator, num_batches, device)
-        texts = torch.tensor(sum(len(batch["row"]) for batch in batches), device=device)
+        texts = torch.tensor(sum(batch.get("counted", len(batch["row"])) for batch in batches), device=device)
         return batches, self.accelerator.gather(texts).sum()
 
     def compute_loss(
         self, model: nn.Module, inputs: Any, return_outputs: bool = False, num_items_in_batch: Any = None
     ) -> Any:
+        counted = inputs.pop("counted", len(inputs["row"]))
         outputs = model(**inputs)
         loss = outputs["loss"]
         if (
             num_items_in_batch is not None
         ):  # the mean over all texts of the step, on all devices (DDP averages over them)
-            loss = loss * len(inputs["row"]) * self.accelerator.num_processes / num_items_in_batch
+            loss = loss * counted * self.accelerator.num_processes / num_items_in_batch
         if model.training and self.learns_after_steps:
             self._batches.append(inputs)
         return (loss, outputs) if return_outputs else loss
@@ -81,6 +95,18 @@ class PhaseTrainer(Trainer):
             if is_out_of_memory(error):
                 raise
             raise os_error(error, str(self.args.output_dir), what="checkpoints") from error
+
+    def _save_rng_state(self, output_dir: str) -> None:
+        """Process 0 writes the files of all processes."""
+        if self.args.world_size == 1:
+            super()._save_rng_state(output_dir)
+            return
+        with tempfile.TemporaryDirectory() as place:
+            super()._save_rng_state(place)
+            files = processes.gathered({file.name: file.read_bytes() for file in Path(place).iterdir()})
+        if self.args.should_save:
+            for name, content in (item for found in files for item in found.items()):
+                Path(output_dir, name).write_bytes(content)
 
     def get_eval_dataloader(self, eval_dataset: Any = None) -> Any:
         training_collator = self.data_collator

@@ -12,6 +12,7 @@ from pydantic import TypeAdapter, ValidationError
 from torch import nn
 from transformers import TrainerCallback
 
+from alloykit import processes
 from alloykit.files import replace_atomic, write_json
 from alloykit.training.checkpoints import sha256
 
@@ -67,7 +68,8 @@ class Selection(TrainerCallback):
             intact = all(sha256(self._file(check)) == check.sha256 for check in needed)
         except (OSError, ValidationError):
             intact = step == 0 or self.rule == "last"
-        self._prune()
+        if processes.is_first():
+            self._prune()
         return intact
 
     def on_evaluate(self, args: Any, state: Any, control: Any, model: nn.Module, **kwargs: Any) -> None:
@@ -85,9 +87,11 @@ class Selection(TrainerCallback):
             self._prune()
 
     def restore(self, model: nn.Module) -> Check:
-        """Load the chosen check's weights into the model."""
+        """Load the chosen check's weights into the model, in every process."""
+        processes.barrier()  # process 0 has written them
         chosen = choose([c for c in self.checks if self._file(c).exists()], self.rule, self.tolerance)
         safetensors.torch.load_model(model, self._file(chosen))
+        processes.barrier()  # before process 0 removes them
         return chosen
 
     def _prune(self) -> None:

@@ -16,6 +16,8 @@ from alloykit.models.export import TEMPERATURE
 from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.long_texts import LONG_TEXTS
+from alloykit.progress import log_line
+from alloykit.training.continued_student import start_from_earlier
 from alloykit.training.training_options import StudentSpec
 
 
@@ -47,6 +49,9 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
         model = keep_layers(model, layers)
     if spec.head == "pooled":
         model = PooledClassifier(model.base_model, PooledHead(config.hidden_size, space.size))
+    if spec.continues is not None:
+        known = start_from_earlier(model, spec, space)
+        log_line(f"student: continues '{spec.continues}'; {len(known)} of {space.size} labels were known to it")
     return model, tokenizer
 
 

@@ -1,4 +1,4 @@
-"""Send figures to trackers (TensorBoard, trackio, MLflow, …) through transformers' callbacks. The only place that knows trackers."""
+"""Send figures to trackers (TensorBoard, trackio, MLflow, …) through transformers' callbacks. Only this file uses trackers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ PROJECT = "alloykit"
 
 
 class Tracker(TrainerCallback):
-    """The trackers of a run, from its beginning to its end. It is also a callback of the Trainer, which sends its losses.
+    """The trackers of a run, from its beginning to its end. It is also a callback of the Trainer, and sends the losses that the Trainer logs.
 
-    A tracker that fails in the middle of a run is left out from then on, with a warning: the run goes on.
+    If a tracker fails during a run, it gets nothing more, a warning is printed, and the run goes on.
     """
 
     def __init__(self, callbacks: Mapping[str, Any], arguments: Any) -> None:
@@ -34,7 +34,7 @@ class Tracker(TrainerCallback):
             self._each("on_log", self._arguments, state, TrainerControl(), logs=dict(figures))
 
     def begin_phase(self, steps: int) -> None:
-        """Steps are counted on from the earlier phases. steps: how many these had."""
+        """Begin a phase. Its steps are counted on from those of the earlier phases. steps: the steps of the earlier phases."""
         self._before = steps
 
     def on_log(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
@@ -53,7 +53,9 @@ class Tracker(TrainerCallback):
                 with redirect_stdout(sys.stderr):  # standard output is for results
                     getattr(callback, event)(args, state, control, **kwargs)
             except Exception as error:  # of foreign libraries and servers
-                log_line(f"warning: tracker {name} failed and gets nothing more: {type(error).__name__}: {error}")
+                log_line(
+                    f"warning: tracker {name} failed, and nothing more is sent to it: {type(error).__name__}: {error}"
+                )
                 del self._callbacks[name]
 
 
@@ -92,7 +94,7 @@ def tracking(names: Sequence[str], folder: Path, device: str) -> Iterator[Tracke
 
 
 def _arguments(folder: Path, device: str) -> TrainingArguments:
-    """What trackers read before there is a training: names and places."""
+    """What trackers need before the training begins: names and folders."""
     arguments = TrainingArguments(
         output_dir=str(folder), run_name=folder.resolve().name, report_to="none", use_cpu=device == "cpu"
     )

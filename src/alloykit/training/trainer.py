@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+import torch
 from safetensors import SafetensorError
 from torch import nn
 from transformers import TrainingArguments
 from transformers.trainer_callback import PrinterCallback, ProgressCallback, TrainerState
 
+from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.files import os_error
 from alloykit.methods.protocol import Context, Method, Phase
@@ -25,12 +27,15 @@ from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
+from alloykit.training.more_arguments import more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
+from alloykit.training.shares import share_of
 from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
 
+OTHER_MASKS = 1_000_003  # between the seeds of two processes
 PhaseDataMaker = Callable[[Phase, Any, nn.ModuleDict], tuple[Any, Any]]
 """(phase, student, the method's modules) → dataset and collator."""
 
@@ -81,7 +86,8 @@ def train(
             tracker.begin_phase(result.steps)
         while True:
             try:
-                run.train(options, result)
+                with processes.losses_named():
+                    run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:
                 if not is_out_of_memory(error):
@@ -95,6 +101,12 @@ def train(
 def _with_smaller_batches(options: TrainingOptions, method: Method) -> TrainingOptions:
     """The same optimiser steps with smaller batches and more accumulation. AlloyError for a method whose loss depends on the batch size."""
     size = options.batch_size
+    if processes.count() > 1:  # the others do not know of it
+        raise AlloyError(
+            expected=f"memory for batches of {share_of(options, processes.count()).batch_size} texts in each process",
+            got="too little",
+            hint="Lower `training: {batch_size: …}` and raise `accumulate`, lower `max_length`, or take a smaller student.",
+        )
     if size == 1 or method.batch_coupled:
         raise AlloyError(
             expected=f"memory for batches of {size} texts",
@@ -164,14 +176,24 @@ class _PhaseRun:
         ]
         result.steps, result.selected_step = before + total, before + chosen
 
-    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
-        resumed = last_complete_checkpoint(self.folder)
-        done = int(resumed.name.rsplit("-", 1)[1]) if resumed else 0
-        if not selection.resume(done):
+    def _begin(self, selection: Selection) -> Path | None:
+        """The checkpoint to go on from, in every process. Process 0 removes what is damaged, before the others read anything."""
+        resumed = last_complete_checkpoint(self.folder) if processes.is_first() else None
+        if processes.is_first() and not selection.resume(_step_of(resumed)):
             log_line("training: files of earlier checks are damaged; training starts from the beginning")
             shutil.rmtree(self.folder)
-            resumed, done = None, 0
+            resumed = None
             selection.resume(0)
+        resumed = processes.from_first(resumed)
+        if not processes.is_first():
+            selection.resume(_step_of(resumed))
+        return resumed
+
+    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
+        resumed = self._begin(selection)
+        done = _step_of(resumed)
+        if trainer.args.process_index and resumed is None:  # each process has dropout masks of its own
+            torch.manual_seed(trainer.args.seed + OTHER_MASKS * trainer.args.process_index)
         if resumed:
             log_line(f"training: going on from step {done} of {total}")
         title = "training" if self.phase.name == "train" else f"training ({self.phase.name})"
@@ -187,6 +209,7 @@ class _PhaseRun:
                 raise os_error(error, self.folder, what="checkpoints") from error
 
     def _arguments(self, options: TrainingOptions, schedule: Schedule, rule: str) -> TrainingArguments:
+        options = share_of(options, processes.count())
         return TrainingArguments(
             output_dir=str(self.folder),
             per_device_train_batch_size=options.batch_size,
@@ -214,4 +237,9 @@ class _PhaseRun:
             disable_tqdm=True,
             dataloader_pin_memory=self.device != "cpu",
             label_names=["row"],
+            **more_arguments(options.arguments),
         )
+
+
+def _step_of(checkpoint: Path | None) -> int:
+    return int(checkpoint.name.rsplit("-", 1)[1]) if checkpoint else 0

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
 from alloykit.models.long_texts import LongTexts
 
-Tracker = Literal[
+TrackerName = Literal[
     "tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"
 ]
 
@@ -28,6 +28,8 @@ class StudentSpec(ModelSpec):
     attentive pooling (models/heads.py), which only alloykit loads."""
     dropout: float | None = Field(None, ge=0, lt=1)
     """Sets every dropout rate of the encoder and its head; the rates of its configuration if not given."""
+    continues: PathText | None = None
+    """The folder of an earlier student of the same encoder and layers: training starts from its weights. Labels that it does not know start anew."""
 
 
 class TrainingOptions(Block):
@@ -38,7 +40,7 @@ class TrainingOptions(Block):
     learning_rate: float | None = Field(None, gt=0, le=10)
     """The highest rate, after the warm-up; if not given, it depends on the encoder's depth and width."""
     batch_size: int = Field(32, gt=0)
-    """Texts per optimiser step and device, before accumulation."""
+    """Texts per optimiser step, before accumulation. Several processes share them."""
     accumulate: int = Field(1, gt=0)
     """Batches whose gradients are added up for one optimiser step."""
     max_length: int = Field(128, gt=1)
@@ -69,5 +71,7 @@ class TrainingOptions(Block):
     """Share of the texts that are held out of training to select the checkpoint; at least 50 texts (but never more than a fifth), at most 2,000."""
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; if not given, 100: fewer in a short training (at least 3 checks), more in a long one (at most 20 checks)."""
-    report_to: list[Tracker] = Field(default_factory=list)
+    report_to: list[TrackerName] = Field(default_factory=list)
     """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""
+    arguments: dict[str, Any] = Field(default_factory=dict)
+    """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: full_shard}` or `{optim: adamw_torch_fused}`."""

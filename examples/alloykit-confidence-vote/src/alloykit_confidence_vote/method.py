@@ -35,6 +35,7 @@ class ConfidenceVote(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         answers = [teacher.probabilities() for teacher in rows.teachers]  # [B, C_i] each
         w = torch.softmax(self.options.sharpness * torch.stack([confidence(p) for p in answers], -1), -1)  # [B, N]
+        w = rows.weighed(w)  # 0 for a teacher that has no answer to a text
         targets = sum(w[:, i, None] * context.space.scatter(i, p) for i, p in enumerate(answers))  # [B, C]
         first_two = w.topk(min(2, w.shape[-1]), -1).values
         margin = first_two[:, 0] - first_two[:, 1] if w.shape[-1] > 1 else torch.ones_like(w[:, 0])

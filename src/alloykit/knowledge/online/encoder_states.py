@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -12,9 +12,9 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
-from alloykit.knowledge.store.artifacts import cached_tensors
+from alloykit.knowledge.store.cached_rows import cached_rows
 from alloykit.models.forward import Budget, forward_texts
-from alloykit.models.loading import load_encoder
+from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.location import model_identity
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
@@ -48,7 +48,7 @@ def text_states(
     tokens_per_batch: int,
     device: str,
 ) -> Tensor:
-    """[n, d] float16, from `path` if they were computed before for the same texts. AlloyError for a model that cannot be loaded.
+    """[n, d] float16 on a memory map of the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded.
 
     pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens."""
     made_of = {
@@ -59,29 +59,41 @@ def text_states(
         "tokens_per_batch": tokens_per_batch,
     }
 
-    def compute() -> dict[str, Tensor]:
-        return {"states": _compute(encoder, texts, pooling, max_length, tokens_per_batch, device)}
+    def compute() -> Iterator[Tensor]:
+        loaded = TextEncoder(
+            encoder, pooling=pooling, max_length=max_length, tokens_per_batch=tokens_per_batch, device=device
+        )
+        yield from loaded.states(texts)
 
-    return cached_tensors(path, made_of, compute)["states"]
+    config, _ = load_config(encoder)
+    return cached_rows(path, made_of, (len(texts), config.hidden_size), compute)
 
 
-def _compute(
-    spec: ModelSpec, texts: Texts, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
-) -> Tensor:
-    encoder, tokenizer = load_encoder(spec)
-    encoder.to(device)
-    length, width = usable_length(encoder, tokenizer, max_length), encoder.config.hidden_size
-    found, columns = [], ["text", "text_pair"] if texts.is_pair else ["text"]
-    budget = Budget(tokens_per_batch)
-    with bar(f"states of the texts by {spec.model}", len(texts)) as advance:
-        for shown in texts.table.batches(columns):
-            encodings = encode(tokenizer, shown["text"], shown.get("text_pair"), length)
-            states = forward_texts(
-                lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None], encodings, encoder, tokenizer,
-                device=encoder.device, width=width, budget=budget, name=f"'{spec.model}'", advance=advance,
-            )  # fmt: skip
-            found.append(states[0].to(torch.float16))
-    return torch.cat(found)
+class TextEncoder:
+    """A loaded encoder that gives one state of each text. AlloyError for a model that cannot be loaded."""
+
+    def __init__(
+        self, spec: ModelSpec, *, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
+    ) -> None:
+        self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
+        self.encoder, self.tokenizer = load_encoder(spec)
+        self.encoder.to(device)
+        self.length = usable_length(self.encoder, self.tokenizer, max_length)
+
+    def states(self, texts: Texts) -> Iterator[Tensor]:
+        """[·, d] float16, some texts after another, in their order."""
+        encoder, pooling = self.encoder, self.pooling
+        columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+        budget = Budget(self.tokens_per_batch)
+        with bar(f"states of the texts by {self.name}", len(texts)) as advance:
+            for shown in texts.table.batches(columns):
+                encodings = encode(self.tokenizer, shown["text"], shown.get("text_pair"), self.length)
+                states = forward_texts(
+                    lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None],
+                    encodings, encoder, self.tokenizer, device=encoder.device, width=encoder.config.hidden_size,
+                    budget=budget, name=f"'{self.name}'", advance=advance,
+                )  # fmt: skip
+                yield states[0].to(torch.float16)
 
 
 def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:

@@ -16,7 +16,6 @@ from alloykit.knowledge.online.token_state_cache import States, TokenStateCache,
 from alloykit.models.attention import AttentionScores
 from alloykit.outputs import Rows, Source, TeacherRows
 from alloykit.progress import bar, log_line
-from alloykit.teachers.hugging_face import Teacher
 
 BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorted by length
 
@@ -24,7 +23,7 @@ BATCH, WINDOW = 32, 1_000  # texts that are read at a time; texts that are sorte
 class OnlineSource:
     """A `Source` with the stored outputs of each text, and token states of some layers, from a cache or computed on demand.
 
-    `names`: all teachers, in the store's order; `teachers`, `layers`: by name, those that are in memory and their layers, 0 being
+    `names`: all teachers, in the store's order; `teachers`, `layers`: by name, those that are in memory (models of transformers) and their layers, 0 being
     the embeddings. `tokenizer`, `max_length`: the student's, whose tokens the states are brought to. `scores`: attention scores of the
     layers above the embeddings too.
     """
@@ -33,7 +32,7 @@ class OnlineSource:
         self,
         stored: Source,
         names: Sequence[str],
-        teachers: Mapping[str, Teacher],
+        teachers: Mapping[str, Any],
         layers: Mapping[str, Sequence[int]],
         texts: Texts,
         tokenizer: Any,

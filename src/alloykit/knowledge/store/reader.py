@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -73,12 +74,17 @@ class StoredKnowledge:
             logits = values[:, start : start + size]
             total = values[:, start + size : start + 2 * size]
             start += 2 * size
+            answered = ~logits.isnan().any(-1)
+            all_answered = bool(answered.all())
+            if not all_answered:
+                logits = torch.where(answered.unsqueeze(-1), logits, -math.log(size))
             teachers.append(
                 TeacherRows(
                     logits.contiguous(),
                     total.contiguous() if self.passes else None,
                     torch.full((len(at),), self.passes) if self.passes else None,
                     pooled_states=pooled[name],
+                    answered=None if all_answered else answered,
                 )
             )
         return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])

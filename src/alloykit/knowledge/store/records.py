@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, StrictStr, ValidationError, model_validator
 
 from alloykit.errors import AlloyError
 
@@ -39,14 +39,30 @@ class Receipt(Record):
 
 
 class TeacherRecord(Record):
-    """`teacher.json`: what all outputs of a teacher depend on. `classes`, `width`: its labels and the size of its states."""
+    """`teacher.json`: what all outputs of a teacher depend on. `classes`, `width`: its labels and the size of its states.
 
-    weights: SHA256
-    tokenizer: SHA256
-    max_length: PositiveCount
-    compute_format: StrictStr
+    A teacher of transformers has the other fields, every other teacher has an `identity` (teachers/protocol.py) in their place."""
+
+    weights: SHA256 | None = None
+    tokenizer: SHA256 | None = None
+    max_length: PositiveCount | None = None
+    compute_format: StrictStr | None = None
     classes: PositiveCount
-    width: PositiveCount
+    width: PositiveCount | None = None
+    identity: StrictStr | None = None
+
+    @model_validator(mode="after")
+    def _identified(self) -> TeacherRecord:
+        of_model = (self.weights, self.tokenizer, self.max_length, self.compute_format, self.width)
+        if self.identity is None and None in of_model:
+            raise ValueError("needs weights, tokenizer, max_length, compute_format and width, or an identity")
+        return self
+
+
+class ProbeRecord(Record):
+    """`probe.json`: the probabilities that a teacher without a hash gave for the texts of teachers/probe_texts.py. None: no answer."""
+
+    answers: list[list[float] | None]
 
 
 class SamplingRecord(Record):
@@ -58,7 +74,7 @@ class SamplingRecord(Record):
     tokens_per_batch: PositiveCount
 
 
-RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord}
+RECORDS: dict[str, type[Record]] = {"teacher": TeacherRecord, "sampling": SamplingRecord, "probe": ProbeRecord}
 
 
 def parse_record(kind: type[R], data: bytes, path: str) -> R:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fsspec
 
-from alloykit.files import file_errors, write_atomic
+from alloykit.files import check_writing, file_errors, write_atomic
 
 
 class Storage:
@@ -47,6 +47,7 @@ class Storage:
         if self.is_local:
             write_atomic(Path(self.path(name)), data)
             return
+        check_writing(self.path(name))
         temporary = self.path(f"{name}.tmp-{hashlib.sha256(data).hexdigest()[:8]}")
         with file_errors(self.path(name)):
             self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)

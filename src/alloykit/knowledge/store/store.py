@@ -4,7 +4,8 @@
     shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
     teachers/NAME/fingerprint-….json              a model folder that was compared with this teacher (knowledge/sweep/teacher_fingerprint.py)
-    teachers/NAME/SHARD.logits.safetensors     logits [R, C_i] float32
+    teachers/NAME/probe.json                   what a teacher that cannot be hashed answered to 32 fixed texts (knowledge/sweep/probe.py)
+    teachers/NAME/SHARD.logits.safetensors     logits [R, C_i] float32; a row of NaN: the teacher has no answer to this text
     teachers/NAME/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
     teachers/NAME/SHARD.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
 
@@ -41,6 +42,7 @@ from alloykit.knowledge.store.units import parsed, wrong
 
 FORMAT = 3
 SHARD_ROWS = 1024
+OTHER_TEACHER = "They were made with another model, tokenizer or setting. Use another output or `--cache` folder, or delete this one."
 _SHARD = re.compile(r"(\d{5,})-([0-9a-f]{12})")
 
 
@@ -50,6 +52,7 @@ class Store:
     def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
         self.storage = Storage(url)
         wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
+        self.probed = set[str]()  # teachers whose probe this process has compared
         self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # records that this process has compared
         if self.storage.exists("manifest.json"):
             manifest = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
@@ -58,6 +61,21 @@ class Store:
         else:
             self._write_json("manifest.json", wanted | {"shard_rows": shard_rows})
         self.shard_rows = shard_rows
+
+    @classmethod
+    def existing(cls, url: str | Path) -> Store:
+        """A store that another process has opened, for its workers. AlloyError where it is not there."""
+        store = cls.__new__(cls)
+        store.storage, store._made_of = Storage(url), {}
+        path = store.storage.path("manifest.json")
+        if not store.storage.exists("manifest.json"):
+            raise AlloyError(
+                expected=f"the store {url} on every machine that computes",
+                got="none on one of them",
+                hint="Name one that all see with `--cache`: a folder of a shared file system, or an fsspec path such as s3://….",
+            )
+        store.shard_rows = parse_record(Manifest, store.storage.read("manifest.json"), path).shard_rows
+        return store
 
     # Rows
 
@@ -105,7 +123,7 @@ class Store:
             self._compare(f"teacher '{teacher}'", before, identity)
         else:
             self._write_json(name, dict(identity))
-        self._made_of[teacher, kind] = RECORDS[kind].model_validate(dict(identity)).model_dump()
+        self._made_of[teacher, kind] = RECORDS[kind].model_validate(dict(identity)).model_dump(exclude_unset=True)
 
     def record_note(self, teacher: str, kind: str, about: Mapping[str, Any]) -> None:
         """Store a note about a teacher beside its files."""
@@ -119,7 +137,9 @@ class Store:
         name = f"teachers/{teacher}/{kind}.json"
         if not self.storage.exists(name):
             return None
-        return parse_record(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump()
+        return parse_record(RECORDS[kind], self.storage.read(name), self.storage.path(name)).model_dump(
+            exclude_unset=True
+        )
 
     def _made_with(self, teacher: str, unit_kind: str) -> str:
         """Digest of what a unit of this teacher depends on: the record of this process, else that in the store."""
@@ -131,9 +151,12 @@ class Store:
             raise AlloyError(
                 expected=f"outputs of {whose} made with {field} = {_short(new)}",
                 got=f"{field} = {_short(old)} in {self.storage.url}",
-                hint="They were made with another model, tokenizer or setting. Use another output or `--cache` folder, "
-                "or delete this one.",
+                hint=OTHER_TEACHER,
             )
+
+    def folder_of(self, teacher: str) -> str | None:
+        """Where a teacher may keep files of its own; None in a remote store."""
+        return self.storage.path(f"own/{teacher}") if self.storage.is_local else None
 
     # Files
 

@@ -55,7 +55,7 @@ def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRec
     """The required and the actual tensors of a unit as texts, or None if they agree. `rows`: of its shard."""
     kinds: dict[str, dict[str, TensorSpec]] = {
         "logits": {"logits": (torch.float32, (rows, about.classes))},
-        "pooled": {"pooled": (torch.float16, (rows, about.width))},
+        "pooled": {"pooled": (torch.float16, (rows, about.width or 0))},
         "passes": {
             "probability_sum": (torch.float32, (rows, about.classes)),
             "passes": (torch.int32, (rows,)),
@@ -68,11 +68,17 @@ def wrong(tensors: Mapping[str, Tensor], kind: str, rows: int, about: TeacherRec
     found = {name: (t.dtype, tuple(t.shape)) for name, t in tensors.items()}
     if found != wanted:
         return _described(wanted), _described(found)
-    if not all(bool(t.isfinite().all()) for t in tensors.values()):
+    if not all(_finite(t, unanswered=kind == "logits" and about.identity is not None) for t in tensors.values()):
         return "finite numbers", "NaN or infinity"
     if kind == "passes" and not bool((tensors["passes"] == CHUNK).all()):
         return f"{CHUNK} passes of every text", "other numbers of them"
     return None
+
+
+def _finite(tensor: Tensor, *, unanswered: bool) -> bool:
+    """Whether all numbers are finite. unanswered: whole rows of NaN are texts without an answer."""
+    finite = tensor.isfinite()
+    return bool((finite | tensor.isnan().all(-1, keepdim=True) if unanswered else finite).all())
 
 
 def _described(tensors: Mapping[str, TensorSpec]) -> str:

@@ -37,8 +37,17 @@ class WithLabelled:
         if known.any():
             parts.append((self.labelled.rows(at[known] - len(self.pool)), torch.nonzero(known).squeeze(1)))
         batches = [{k: v for k, v in rows.to_batch().items() if k != "labels"} for rows, _ in parts]
+        _mark_answered(batches)
         order = torch.cat([where for _, where in parts]).argsort()
         return Rows.from_batch(_interleaved(batches, order) | {"given": given})
+
+
+def _mark_answered(batches: Sequence[Mapping[str, Any]]) -> None:
+    """A teacher without an answer to some texts of one batch gets `answered` in the other ones too."""
+    for teachers in zip(*(batch["teachers"] for batch in batches), strict=True):
+        if any("answered" in teacher for teacher in teachers):
+            for teacher in teachers:
+                teacher.setdefault("answered", torch.ones(len(teacher["logits"]), dtype=torch.bool))
 
 
 def _interleaved(parts: Sequence[Any], order: Tensor) -> Any:

@@ -27,7 +27,7 @@ def prefetch(prepare: Callable[[T], U], items: Iterable[T]) -> Iterator[U]:
 
 class WriteBehind:
     """Runs calls one after another in another thread, with at most `WAITING` in the queue. The first error is raised at the next call or
-    at the end. At the end of the block all calls have finished."""
+    at the end. At the end of the block all calls have finished, also if the block raises."""
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(1, thread_name_prefix="alloykit-write")
@@ -44,7 +44,7 @@ class WriteBehind:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._pool.shutdown(wait=True, cancel_futures=kind is not None)
+        self._pool.shutdown(wait=True)  # also after an error of the block: what was computed is written
         while self._pending:
             future = self._pending.popleft()
             if kind is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import torch
@@ -12,67 +13,91 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
-from alloykit.knowledge.sweep.forward import plain_and_pooled, sampled_passes
-from alloykit.knowledge.sweep.mc_dropout import Sampler, check_varies, key
 from alloykit.knowledge.sweep.pending import PendingShard
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.models.forward import Advance, Budget
-from alloykit.models.tokens import Encodings
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.models.forward import Advance
+from alloykit.teachers.mc_dropout import check_varies, key
+from alloykit.teachers.protocol import Answerer
+
+SHOWN = 5  # rows without an answer that a message lists
+ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
+
+
+def texts_from(texts: Texts) -> ReadTexts:
+    """Reads a shard's texts from a table."""
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    return lambda shard: texts.table.take(shard.texts, columns)
 
 
 def compute_shards(
     store: Store,
-    teacher: Teacher,
-    texts: Texts,
+    teacher: Answerer,
+    read_texts: ReadTexts,
     pending: list[PendingShard],
     options: SweepOptions,
-    sampler: Sampler,
     advance: Advance,
-) -> None:
-    """Compute the missing units of all shards. Meanwhile the next shard is tokenised and the files of the last one are written."""
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
-    budget = Budget(options.tokens_per_batch)
+) -> list[int]:
+    """Compute the missing units of all shards. Meanwhile the next shard is prepared and the files of the last one are written.
+    Returns the positions of the texts without an answer.
 
-    def read(shard: PendingShard) -> tuple[PendingShard, Encodings]:
-        rows = texts.table.take(shard.texts, columns)
-        return shard, teacher.encode(rows["text"], rows.get("text_pair"))
+    read_texts: the columns `text` and, for pairs, `text_pair` of a shard's texts.
+    """
 
+    def read(shard: PendingShard) -> tuple[PendingShard, Sequence[Any]]:
+        rows = read_texts(shard)
+        return shard, teacher.prepare(rows["text"], rows.get("text_pair"))
+
+    missing = list[int]()  # positions of texts without an answer
     with WriteBehind() as write_behind:
-        for shard, encodings in prefetch(read, (s for s in pending if s.units)):
-            for unit, tensors, seconds in _compute(store, teacher, shard, encodings, options, sampler, budget, advance):
+        for shard, prepared in prefetch(read, (s for s in pending if s.units)):
+            for unit, tensors, seconds in _compute(store, teacher, shard, prepared, options, advance):
                 _check_finite(tensors, teacher)
+                if unit.endswith(".logits"):
+                    missing.extend(shard.texts[tensors["logits"].isnan().any(-1).numpy()].tolist())
                 about = {
                     "seconds": round(seconds, 3),
                     "torch": torch.__version__,
                     "threads": torch.get_num_threads(),
                     "device": options.device,
-                    "tokens_per_batch": budget.tokens,
+                    **teacher.about,
                 }
                 write_behind(store.save, unit, tensors, **about)
+    return missing
+
+
+def unanswered_line(teacher: str, missing: Sequence[int], texts: Texts) -> str:
+    """A sentence about the texts, by position, that a teacher has no answer to."""
+    rows = texts.table.select(missing[:SHOWN])["source_row"]
+    shown = ", ".join(map(str, rows)) + (", …" if len(missing) > SHOWN else "")
+    return f"teacher {teacher}: no answer to {len(missing):,} of {len(texts):,} texts (rows {shown}, counted from 0)"
 
 
 def _compute(
-    store: Store, teacher: Teacher, shard: PendingShard, encodings: Encodings, options: SweepOptions, sampler: Sampler,
-    budget: Budget, advance: Advance,
-) -> Any:  # fmt: skip
+    store: Store,
+    teacher: Answerer,
+    shard: PendingShard,
+    prepared: Sequence[Any],
+    options: SweepOptions,
+    advance: Advance,
+) -> Iterator[tuple[str, dict[str, Tensor], float]]:
     """(unit, tensors, seconds) one after another."""
     name, plain = teacher.info.name, None
     pooled = {int(u.rsplit("-", 1)[1]): u for u in shard.units if ".pooled-" in u}
     logits = [u for u in shard.units if u.endswith(".logits")]
     if logits or pooled:  # of one pass
         begun = time.perf_counter()
-        output, states = plain_and_pooled(teacher, encodings, list(pooled), budget, advance)
-        plain = output if logits else None
+        output = teacher.answer(prepared, advance, list(pooled))
+        plain = output.logits if logits else None
         seconds = (time.perf_counter() - begun) / (len(logits) + len(pooled))
-        yield from ((unit, {"logits": output}, seconds) for unit in logits)
-        yield from ((unit, {"pooled": states[n]}, seconds) for n, unit in enumerate(pooled.values()))
+        yield from ((unit, {"logits": output.logits}, seconds) for unit in logits)
+        if output.pooled is not None:
+            yield from ((unit, {"pooled": output.pooled[n]}, seconds) for n, unit in enumerate(pooled.values()))
     for unit in shard.units:
         if unit not in logits and unit not in pooled.values():
             begun = time.perf_counter()
             seed = key(options.seed, name, texts_of(shard.shard), int(unit.rsplit("-", 1)[1]))
-            sampled = sampled_passes(teacher, encodings, budget, sampler, seed, advance)
+            sampled = teacher.sample(prepared, CHUNK, seed, advance)
             if plain is None:
                 plain = store.answers(logits_unit(name, shard.shard), len(shard.texts))["logits"]
             check_varies(plain.softmax(-1), sampled, name)
@@ -85,10 +110,18 @@ def _kept(sampled: Tensor) -> dict[str, Tensor]:
     return tensors | ({"per_pass": sampled} if sampled.shape[-1] <= PER_PASS_CLASSES else {})
 
 
-def _check_finite(tensors: dict[str, Tensor], teacher: Teacher) -> None:
-    if not all(bool(t.isfinite().all()) for t in tensors.values()):
+def _check_finite(tensors: dict[str, Tensor], teacher: Answerer) -> None:
+    """AlloyError for NaN and infinity. A text without an answer is a whole row of NaN, where the teacher may give none."""
+    for tensor in tensors.values():
+        finite = tensor.isfinite()
+        if not teacher.info.gives.every_text:
+            finite = finite | tensor.isnan().all(-1, keepdim=True)
+        if bool(finite.all()):
+            continue
         raise AlloyError(
             expected=f"finite outputs from teacher '{teacher.info.name}'",
             got="NaN or infinity",
-            hint="Its weights are damaged or were saved in too small a number format.",
+            hint="Its weights are damaged or were saved in too small a number format."
+            if teacher.info.gives.model
+            else "A text without an answer must be NaN for every label; all other numbers must be finite.",
         )

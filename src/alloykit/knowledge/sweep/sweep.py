@@ -5,19 +5,20 @@ from __future__ import annotations
 import gc
 import shutil
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK
-from alloykit.knowledge.sweep.mc_dropout import Sampler, StockDropout, choose_sampler
 from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
+from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from, unanswered_line
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, log_line
-from alloykit.teachers.hugging_face import Teacher, TeacherInfo
+from alloykit.teachers.mc_dropout import Sampler
+from alloykit.teachers.protocol import Answerer, TeacherInfo
 
 
 def sweep(
@@ -27,10 +28,12 @@ def sweep(
     options: SweepOptions,
     *,
     sampler: Sampler | None = None,
+    loaded: Mapping[str, Answerer] | None = None,
 ) -> dict[str, float]:
     """Compute all missing outputs for these texts. A killed sweep continues where it stopped. Returns the reads per second of each teacher
-    that has read something now.
+    that has read something in this process; nothing if an engine computes.
 
+    loaded: teachers that are in memory already, by name; they stay there.
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.
     """
@@ -39,7 +42,9 @@ def sweep(
     del ids
     passes = -(-options.passes // CHUNK) * CHUNK
     needed = sum(
-        unit_bytes(unit, len(shard.texts), len(info.labels), width=info.config.hidden_size)
+        unit_bytes(
+            unit, len(shard.texts), len(info.labels), width=info.gives.states.hidden_size if info.gives.states else 0
+        )
         for info in infos
         for shard in pending_of(store, info.name, shards, options)
         for unit in shard.units
@@ -49,31 +54,57 @@ def sweep(
         f"sweep: {len(infos)} teachers × {len(texts):,} texts × (1 plain + {passes} Monte-Carlo "
         f"passes), {needed / 1e6:,.1f} MB to write in {store.storage.url}"
     )
+    if options.engine is not None and sampler is None and loaded is None:
+        options.engine(store, infos, texts, shards, options)
+        return {}
     speed: dict[str, float] = {}
     for info in infos:
         pending = pending_of(store, info.name, shards, options)
-        if not any(shard.units for shard in pending) and sampler is None and has_fingerprint(store, info, options):
+        finished = not any(shard.units for shard in pending)
+        if finished and sampler is None and not info.probed and has_fingerprint(store, info, options):
             continue
-        teacher = Teacher.load(
-            info,
-            max_length=options.max_length,
-            dropout=options.dropout,
-            device=options.device,
-            compute_format=options.compute_format,
-            long_texts=options.long_texts,
-        )
-        drawing = sampler or (choose_sampler(teacher) if passes else StockDropout())
-        _identify(store, teacher, options, drawing)
-        if sampler is None:
-            record_fingerprint(store, info, options)
+        if finished and info.probed and info.name in store.probed:
+            continue
+        teacher = open_teacher(store, info, options, sampler, (loaded or {}).get(info.name))
         reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
         with bar(f"teacher {info.name}", reads, "reads") as advance:
-            compute_shards(store, teacher, texts, pending, options, drawing, advance)
+            missing = compute_shards(store, teacher, texts_from(texts), pending, options, advance)
+        if missing:
+            log_line(unanswered_line(info.name, missing, texts))
         if reads:
             speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher
         gc.collect()
     return speed
+
+
+def load_teacher(
+    info: TeacherInfo, options: SweepOptions, *, folder: str | None = None, sampler: Sampler | None = None
+) -> Answerer:
+    """The teacher as a sweep with these options needs it. folder: where it may keep files of its own. AlloyError."""
+    return info.load(options.reading(folder=folder, sampler=sampler))
+
+
+def open_teacher(
+    store: Store,
+    info: TeacherInfo,
+    options: SweepOptions,
+    sampler: Sampler | None = None,
+    loaded: Answerer | None = None,
+) -> Answerer:
+    """Load a teacher, and compare it and its sampler with what the store's outputs were made with. AlloyError.
+
+    loaded: the teacher, if it is in memory already.
+    """
+    teacher = loaded or load_teacher(info, options, folder=store.folder_of(info.name), sampler=sampler)
+    _identify(store, teacher, options)
+    if loaded is not None:
+        return teacher
+    if info.probed:
+        check_probe(store, teacher)
+    elif sampler is None:
+        record_fingerprint(store, info, options)
+    return teacher
 
 
 def _check_space(store: Store, needed: int) -> None:
@@ -88,19 +119,14 @@ def _check_space(store: Store, needed: int) -> None:
         )
 
 
-def _identify(store: Store, teacher: Teacher, options: SweepOptions, sampler: Sampler) -> None:
-    reading = teacher.fingerprint | {
-        "max_length": teacher.max_length,
-        "compute_format": teacher.compute_format.name,
-        "classes": len(teacher.info.labels),
-        "width": int(teacher.info.config.hidden_size),
-    }
+def _identify(store: Store, teacher: Answerer, options: SweepOptions) -> None:
+    made_of = teacher.made_of
     if "long_texts" in (store.identity(teacher.info.name, "teacher") or {}):
-        reading["long_texts"] = teacher.long_texts
-    store.identify(teacher.info.name, "teacher", reading)
+        made_of = {"long_texts": "head"} | made_of  # a teacher that reads the beginning does not name it
+    store.identify(teacher.info.name, "teacher", made_of)
     if options.passes:
         sampling = {
-            "sampler": sampler.name,
+            "sampler": teacher.sampler,
             "dropout": options.dropout,
             "seed": options.seed,
             "tokens_per_batch": options.tokens_per_batch,

@@ -11,8 +11,7 @@ from typing import Any
 from alloykit.files import digest
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.models.location import model_identity
-from alloykit.teachers.hugging_face import TeacherInfo
+from alloykit.teachers.protocol import TeacherInfo
 
 
 def has_fingerprint(store: Store, info: TeacherInfo, options: SweepOptions) -> bool:
@@ -24,7 +23,7 @@ def record_fingerprint(store: Store, info: TeacherInfo, options: SweepOptions) -
     """Record this after the teacher was loaded and compared."""
     mark = _mark(store, info, options)
     if not store.has_note(info.name, mark):
-        store.record_note(info.name, mark, {"source": info.spec.model})
+        store.record_note(info.name, mark, {"source": info.spec.source})
 
 
 def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
@@ -33,5 +32,5 @@ def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
         reading += reads
     if options.passes:
         reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
-    made_of = [model_identity(info.spec.model, info.revision), reading, store.identity(info.name, "teacher")]
+    made_of = [info.identity(), reading, store.identity(info.name, "teacher")]
     return f"fingerprint-{digest(made_of)[:16]}"

@@ -1,1 +1,1 @@
-"""Alloy: the method, its mixture over labels, the tests of a fit, and its report."""
+"""Alloy: the method, its mixture over labels, the check of a fit, and its report."""

@@ -1,16 +1,16 @@
-"""Two-fold cross-fitting: how confident the routing may be, and whether the states can tell labels apart (ours: Alloy, Eqs. 9, 10).
+"""Two-fold cross-fitting: the temperature of the routing, and whether the states can tell labels apart (ours: Alloy, Eqs. 9, 10).
 
-The pool is split in halves, and s′(x) are the scores of x by the mixture that was fitted to the half without x.
+The pool is split into two halves. s′(x) are the scores of x by the mixture that was fitted to the half without x.
 
     α = argmax_{0.02 ≤ α ≤ 1} mean_x log k′_{i*(x)}(x; α)          k′_i(x; α) = Σ_{c ∈ Y_i} softmax_c(α s′_c(x))                  (9)
     skill = (hits − chance) / (1 − chance)                                                                                   (10)
 
-i*(x): the teacher that the mixture of all texts finds most likely to know x. hits: how often the states alone, among the labels of i*(x),
-choose the label that i*(x) answers; chance: how often each teacher's most frequent answer would be right.
+i*(x): the teacher that most probably knows x, by the mixture of all texts. hits: the share of texts for which the states alone choose, among the
+labels of i*(x), the label that i*(x) answers. chance: the same share if each teacher's most frequent answer were always chosen.
 
-In D dimensions a mixture is nearly certain of everything, and wrong as often as its assumptions are. Eq. 9 tempers it until it is as
-confident as the two halves agree. Eq. 10 measures the states where the answer is known: on the labels of one teacher. States that cannot tell
-these apart cannot tell teachers apart.
+In D dimensions a mixture is overconfident, because its assumptions are not exactly true. Eq. 9 chooses the temperature with which the
+mixture of the other half predicts i* best. Eq. 10 tests the states on the labels of one teacher, because the teacher itself can tell these apart. States that
+cannot tell these labels apart cannot tell teachers apart either.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.routing import knows_label
 
 SMALLEST = 0.02  # α
-ONE_ANSWER = 0.95  # of the texts have their teacher's most frequent answer: then nothing can be measured
+ONE_ANSWER = 0.95  # share of texts with their teacher's most frequent answer above which the skill cannot be measured
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,14 @@
-"""The teachers' energies: how strongly each one's logits react to a text (ours: Alloy, Eqs. 2, 5).
+"""The teachers' energies: how strongly each teacher's logits react to a text (ours: Alloy, Eqs. 2, 5).
 
     E_i(x) = (log Σ_c exp z_i,c(x) − mean_i) / sd_i          mean_i, sd_i: over the pool                                         (2)
     ℓ_i(x) = log N(E_i; m_i, s_i) − log N(E_i; m'_i, s'_i)                                                                       (5)
 
-m_i, s_i: over the texts whose label teacher i knows; m'_i, s'_i: over the others. A teacher that reacts to everything has a large m'_i too, so
-ℓ_i does not depend on the scale of its logits or on how many labels it has. The weights of Eq. 5 come from the states (Eq. 4), never
-from the energies themselves: an energy that says nothing of what a teacher knows has ℓ_i near 0, and cannot confirm itself.
+A teacher that gives probabilities only has E_i from the log of its largest probability (methods/muka/logit_confidences.py). Where a teacher has
+no answer to a text, ℓ_i is 0, and the text counts for none of its numbers.
+
+m_i, s_i: over the texts whose label teacher i knows; m'_i, s'_i: over the others. A teacher that reacts to every text has a large m'_i too, so
+ℓ_i does not depend on the scale of its logits or on its number of labels. The weights of Eq. 5 come from states and answers (Eq. 4), never from
+the energies, so an energy cannot confirm itself. If an energy does not depend on what its teacher knows, ℓ_i is near 0.
 """
 
 from __future__ import annotations
@@ -29,9 +32,10 @@ class EnergyGaussians:
     unknown_deviation: Tensor
 
     @classmethod
-    def fit(cls, energies: Tensor, known: Tensor, counts: Tensor) -> EnergyGaussians:
-        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label; counts [n]: how often each text counts."""
-        n = counts.unsqueeze(-1)
+    def fit(cls, energies: Tensor, known: Tensor, counts: Tensor, answered: Tensor | None = None) -> EnergyGaussians:
+        """energies [n, N]; known [n, N]: the probability that the teacher knows the text's label; counts [n]: how often each text counts;
+        answered [n, N] bool: which energies count, all if None."""
+        n = counts.unsqueeze(-1) if answered is None else counts.unsqueeze(-1) * answered
         return cls(*_gaussian(energies, n * known), *_gaussian(energies, n * (1 - known)))
 
     @classmethod
@@ -44,7 +48,7 @@ class EnergyGaussians:
         return known - _log_normal(energies, self.unknown_mean, self.unknown_deviation)
 
     def separation(self) -> Tensor:
-        """How many deviations the two means are apart, [N]; 0 where the energy says nothing."""
+        """The distance of the two means in standard deviations, [N]; 0 if the energy does not depend on what the teacher knows."""
         both = ((self.known_deviation.square() + self.unknown_deviation.square()) / 2).sqrt()
         return (self.known_mean - self.unknown_mean) / both
 
@@ -56,5 +60,5 @@ def _gaussian(energies: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _log_normal(x: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:
-    """Less the constant."""
+    """The log density, without its constant."""
     return -0.5 * ((x - mean) / deviation).square() - deviation.log()

@@ -1,20 +1,24 @@
-"""What a few labelled texts add: a classifier of all that is known of a text, weighed against the mixture (ours: Alloy, Eqs. 13, 14).
+"""What a few labelled texts add: a classifier on states, answers and energies, combined with the mixture (ours: Alloy, Eqs. 13–15).
 
     q(x) = softmax(W [z(x), max(log a(x), −6), 2 E(x)] + w)          multinomial logistic regression on the labelled texts      (13)
-    r_c(x) ∝ exp(α s_c(x) + β log q_c(x))                                                                                       (14)
-    α, β = argmax mean_x log r_{label(x)}(x) over the labelled texts, 0.02 ≤ α ≤ 1, 0 ≤ β ≤ 2
+    ρ_c(x) ∝ exp(α′ s_c(x) + β log q_c(x))                                                                                      (14)
+    α′, β = argmax mean_x log ρ_{label(x)}(x) over the labelled texts, 0.02 ≤ α′ ≤ 1, 0 ≤ β ≤ 2
+    r_c(x) ∝ exp(α [s_c(x) + β / α′ log q_c(x)])          α of Eq. 9                                                            (15)
 
-s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α and β both parts are cross-fitted: a labelled text
-is scored by a mixture and a classifier that were fitted without it. So the labels decide how much is believed of the
-mixture and of themselves: with one text for every label β is near 0, with twenty for every label of many the classifier counts more.
+s are the mixture's scores; the labelled texts are its anchors (methods/alloy/mixture.py). For α′ and β both parts are cross-fitted: a labelled text
+is scored by a mixture and a classifier that were fitted without it. So the labelled texts decide the weights of mixture and classifier. β is 0
+unless it raises the mean log ρ by more than its standard error over the labelled texts. With one text per label it is usually 0. With many labels
+and twenty texts per label, the classifier counts more.
+
+ρ is calibrated: its mean confidence over the pool estimates the accuracy of r. Students learn better from r, which is more confident. So the labelled
+texts change the order of the labels in r, and α of Eq. 9 stays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-import numpy as np
 import torch
 from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
@@ -28,7 +32,7 @@ LEAST_ANSWER = -6.0
 ENERGY_SCALE = 2.0
 LEAST_PROBABILITY = 1e-4
 ALPHA, BETA = (0.02, 1.0), (0.0, 2.0)
-STARTS = ((0.1, 0.1), (0.1, 1.0))
+STARTS = ((0.1, 0.0), (0.1, 1.0))
 
 
 @dataclass(frozen=True)
@@ -70,7 +74,7 @@ class LabelClassifier:
 
 @dataclass(frozen=True)
 class FewLabels:
-    """Eq. 14, fitted. `alpha`, `beta`: []. `accuracy`: share of the labelled texts whose label the cross-fitted r names; `texts`: how many there are."""
+    """Eq. 14, fitted. `alpha` (α′), `beta`: []. `accuracy`: share of the labelled texts that get their label from the cross-fitted ρ; `texts`: their number."""
 
     classifier: LabelClassifier
     alpha: Tensor
@@ -90,21 +94,29 @@ class FewLabels:
                 scores[held] = LabelMixture.fit(view, owners, rest).scores(asked, owners)
                 logs[held] = LabelClassifier.fit(rest).log_probabilities(asked)
 
-        def loss(at: np.ndarray[tuple[int], np.dtype[np.float64]]) -> float:
-            r = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
-            return -float(r.gather(1, anchors.labels.unsqueeze(1)).mean())
+        def likelihood(at: Sequence[float]) -> Tensor:
+            rho = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
+            return rho.gather(1, anchors.labels.unsqueeze(1)).squeeze(1)
 
-        found = min(
-            (minimize(loss, start, bounds=(ALPHA, BETA), method="L-BFGS-B") for start in STARTS),
-            key=lambda each: float(each.fun),
-        )
-        alpha, beta = (torch.tensor(float(value), dtype=torch.float64) for value in found.x)
+        def best(limits: tuple[float, float]) -> list[float]:
+            found = (
+                minimize(lambda at: -float(likelihood(at).mean()), start, bounds=(ALPHA, limits), method="L-BFGS-B")
+                for start in STARTS
+            )
+            return [float(value) for value in min(found, key=lambda each: float(each.fun)).x]
+
+        chosen, without = best(BETA), best((0.0, 0.0))
+        gained = likelihood(chosen) - likelihood(without)
+        error = float(gained.std()) / len(gained) ** 0.5 if len(gained) > 1 else float("inf")
+        if float(gained.mean()) <= error:
+            chosen = without
+        alpha, beta = (torch.tensor(value, dtype=torch.float64) for value in chosen)
         named = (alpha * scores + beta * logs).argmax(-1)
         right = float((named == anchors.labels).double().mean())
         return cls(LabelClassifier.fit(anchors), alpha, beta, right, len(anchors.labels))
 
     def scores(self, mixture: Tensor, view: View) -> Tensor:
-        """The exponent of Eq. 14, divided by α so that α is applied in the same place as without labels. mixture: s, [B, C]."""
+        """s + β / α′ log q of Eq. 15. mixture: s, [B, C]."""
         return mixture + self.beta / self.alpha * self.classifier.log_probabilities(view)
 
     def state(self) -> dict[str, Tensor]:
@@ -112,32 +124,38 @@ class FewLabels:
             "labelled": torch.tensor(self.texts),
             "labelled_accuracy": torch.tensor(self.accuracy, dtype=torch.float64),
         }
-        return self.classifier.state() | {"inverse_temperature": self.alpha, "classifier_weight": self.beta} | counts
+        return self.classifier.state() | {"label_alpha": self.alpha, "label_beta": self.beta} | counts
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> FewLabels | None:
         """None for a fit without labelled texts."""
         if "labelled" not in state:
             return None
-        alpha, beta = (state[key].to(device) for key in ("inverse_temperature", "classifier_weight"))
+        alpha, beta = (state[key].to(device) for key in ("label_alpha", "label_beta"))
         classifier = LabelClassifier.of(state, device)
         return cls(classifier, alpha, beta, float(state["labelled_accuracy"]), int(state["labelled"]))
 
 
 def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
     """Share of the labelled texts whose label is named by the teacher with the largest standardised energy."""
-    elsewhere = ~owners[anchors.view.energies.argmax(-1)]
+    elsewhere = ~owners[_answered_energies(anchors.view, -torch.inf).argmax(-1)]
     named = anchors.view.answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
     return float((named == anchors.labels).double().mean())
 
 
 def _features(view: View) -> Tensor:
     """[B, D + C + N]"""
-    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * view.energies], -1)
+    energies = _answered_energies(view, 0.0)
+    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * energies], -1)
+
+
+def _answered_energies(view: View, otherwise: float) -> Tensor:
+    """The energies, [B, N], with another number where a teacher has no answer to the text."""
+    return view.energies if view.answered is None else view.energies.masked_fill(~view.answered, otherwise)
 
 
 def _folds(labels: Tensor) -> Tensor:
-    """A fold for every text: those of one label are spread over all folds, and labels begin in different ones. [m] int64"""
+    """The fold of every text, [m] int64. The texts of a label are spread over all folds, and different labels begin in different folds."""
     fold = torch.empty_like(labels)
     for c in labels.bincount().nonzero().squeeze(1):
         at = torch.nonzero(labels == c).squeeze(1)

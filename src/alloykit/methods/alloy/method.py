@@ -1,6 +1,6 @@
 """Alloy: each text is taught mostly by the teacher whose label clusters it falls into (ours).
 
-From a mixture over all labels that is fitted once to the unlabelled pool, per text x:
+A mixture over all labels is fitted once to the unlabelled pool. It gives for each text x:
 
     z(x), E_i(x): states and energies          methods/alloy/states.py, Eq. 1; methods/alloy/energies.py, Eqs. 2, 5
     r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α s), α by cross-fitting, Eq. 9
@@ -8,12 +8,13 @@ From a mixture over all labels that is fitted once to the unlabelled pool, per t
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     v(x) = margin(x) + 1e-6          L = mean_x v(x) KL(T(x) ‖ S(x))
 
-Where the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), each text is taught by the teacher with the
-largest standardised energy, and the run says so.
+If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
+teaches a text alone, and the run warns.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import torch
@@ -23,13 +24,21 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
-from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View, initial_responsibilities, initial_weights
+from alloykit.methods.alloy.mixture import (
+    Anchors,
+    LabelMixture,
+    View,
+    initial_responsibilities,
+    initial_weights,
+    joined_views,
+)
 from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import MOST_TEXTS, early_layers
+from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.protocol import Context, Method, Needs, State, Supervision, TextStates
@@ -37,6 +46,7 @@ from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Source, chunks, sample
 
 FLOOR = 1e-6
+LEAST = 1e-12  # probability
 
 
 class Alloy(Method):
@@ -50,18 +60,18 @@ class Alloy(Method):
 
     @property
     def by_energy(self) -> Muka:
-        """Gives mean and deviation of the energies, and the weights where the mixture is not used."""
+        """Gives mean and standard deviation of the energies, and the weights if the mixture is not used."""
         return Muka(MukaOptions(confidence="energy", mode="hard", passes=0))
 
     @property
     def needs(self) -> Needs:
         encoder = self.options.encoder
         states = None if encoder is None else TextStates(None if encoder == STUDENT_ENCODER else encoder, "mean")
-        return Needs(pooled_states=True, text_states=states)
+        return Needs(pooled_states=True, states_optional=True, text_states=states)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """The embeddings, and the layers at one and two thirds of the depth."""
-        return tuple(early_layers(t.layers) for t in context.teachers)
+        return tuple(early_layers(t.layers) if t.layers else () for t in context.teachers)
 
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
@@ -77,49 +87,53 @@ class Alloy(Method):
             outputs.append(rows)
         states = torch.cat(raw)
         seen = StateSpace.fit(states, of_teachers, self.options.dimensions)
-        parts = [self._view(rows, seen(s), state, space) for rows, s in zip(outputs, raw, strict=True)]
-        view = View(*(torch.cat([getattr(part, name) for part in parts]) for name in ("z", "answers", "energies")))
+        parts = [self._view(rows, seen(s), state, context) for rows, s in zip(outputs, raw, strict=True)]
+        view, positions = joined_views(parts), sampled.positions
+        answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
+        if not bool((some := torch.cat([_some_answer(rows) for rows in outputs])).all()):
+            view, positions, answered = view.part(some), positions[some], [p[some] for p in answered]
+            if len(view) < least:
+                return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(view))}
         anchors = self._anchors(context, seen, state)
         mixture, halves = LabelMixture.fit(view, owners, anchors), cross_fit(view, owners)
         plain = mixture.scores(view, owners)
-        by_labels, right = {}, (0.0, 0.0)
-        if anchors is None:
-            scores, alpha = plain, fit_inverse_temperature(plain, halves.scores, owners)
-        else:
+        alpha = fit_inverse_temperature(plain, halves.scores, owners)
+        scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
+        if anchors is not None:
             few = FewLabels.fit(view, anchors, owners)
-            scores, alpha, by_labels = few.scores(plain, view), few.alpha, few.state()
+            scores, by_labels = few.scores(plain, view), few.state()
+            by_labels["label_confidence"] = torch.softmax(few.alpha * scores, -1).amax(-1).mean()
             right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
-        answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
         state |= {
             "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
             "texts": torch.tensor(len(view)),
             "inverse_temperature": alpha,
-            "clarity": clarity(answered, r, owners),
+            "clarity": clarity(answered, r, owners, view.answered),
             "agreement": torch.tensor(teacher_agreement(plain, halves.scores, owners), dtype=torch.float64),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
-        state |= texts_that_moved(sampled.positions, initial_weights(view.energies), r, owners)
+        state |= texts_that_moved(positions, initial_weights(view.energies, view.answered), r, owners)
         return state | vars(seen) | mixture.state() | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
-        r = self.responsibilities(rows, context)
+        r, answered = self.responsibilities(rows, context), _taken(rows)
         owners = context.space.has_label().to(r.device)
         clear = context.state["clarity"].to(r.device)
-        targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear)
+        targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, answered)
         v = routing_margin(r, owners) + FLOOR
-        return Supervision(targets.float(), v.float(), teacher_weights(r, owners).float())
+        return Supervision(targets.float(), v.float(), teacher_weights(r, owners, answered).float())
 
     def responsibilities(self, rows: Rows, context: Context) -> Tensor:
         """r of any texts, [B, C] float64."""
         states, device = context.state, rows.teachers[0].logits.device
         z = StateSpace.of(states, device)(raw_states(rows)[0])
-        view = self._view(rows, z, states, context.space)
+        view = self._view(rows, z, states, context)
         owners = context.space.has_label().to(device)
         scores = LabelMixture.of(states, device).scores(view, owners)
         if (few := FewLabels.of(states, device)) is not None:
@@ -130,26 +144,47 @@ class Alloy(Method):
         return alloy_report(context, teachers, self.options)
 
     def _anchors(self, context: Context, seen: StateSpace, state: State) -> Anchors | None:
-        """The labelled texts as the mixture sees them; None without any."""
+        """The labelled texts as the mixture sees them; None without any. Those whose label no teacher with an answer knows are left out."""
         if context.labelled is None:
             return None
         views, labels = [], []
         for rows in chunks(context.labelled):
             assert rows.labels is not None
-            views.append(self._view(rows, seen(raw_states(rows)[0]), state, context.space))
+            views.append(self._view(rows, seen(raw_states(rows)[0]), state, context))
             labels.append(rows.labels)
-        joined = View(*(torch.cat([getattr(view, name) for view in views]) for name in ("z", "answers", "energies")))
-        return Anchors(joined, torch.cat(labels))
+        anchors = Anchors(joined_views(views), torch.cat(labels))
+        if anchors.view.answered is None:
+            return anchors
+        known = (anchors.view.answered & context.space.has_label()[:, anchors.labels].T).any(-1)
+        return anchors.part(known) if bool(known.any()) else None
 
-    def _view(self, rows: Rows, z: Tensor, state: State, space: LabelSpace) -> View:
-        answers = log_answers(space, [t.probabilities() for t in rows.teachers])
-        energies = torch.stack([t.logits.double().logsumexp(-1) for t in rows.teachers], -1)
+    def _view(self, rows: Rows, z: Tensor, state: State, context: Context) -> View:
+        answered = _taken(rows)
+        answers = log_answers(context.space, [t.probabilities() for t in rows.teachers], answered)
+        energies = logit_scores(rows, context, "energy")
         mean, deviation = (state[key].to(energies.device) for key in ("logit_mean", "logit_deviation"))
-        return View(z, answers, (energies - mean) / deviation)
+        return View(z, answers, (energies - mean) / deviation, answered)
 
 
-def log_answers(space: LabelSpace, probabilities: list[Tensor]) -> Tensor:
-    """log a_c of Eqs. 3 and 4: the mean over the teachers that know c of log p_i(c | x). [B, C] float64"""
+def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor | None = None) -> Tensor:
+    """log a_c of Eqs. 3 and 4: the mean over the teachers that know c, and have an answer, of log p_i(c | x). [B, C] float64; log 1e-12 for a
+    label that none of them knows."""
     known = space.has_label().to(probabilities[0].device)
-    logs = [space.scatter(i, p.double().clamp(min=1e-12).log()) for i, p in enumerate(probabilities)]
-    return torch.stack(logs).sum(0) / known.sum(0)
+    logs = [space.scatter(i, p.double().clamp(min=LEAST).log()) for i, p in enumerate(probabilities)]
+    if answered is None:
+        return torch.stack(logs).sum(0) / known.sum(0)
+    told, count = answered.double(), answered.double() @ known.double()
+    total = torch.stack([told[:, i, None] * log for i, log in enumerate(logs)]).sum(0)
+    return torch.where(count > 0, total / count.clamp(min=1), math.log(LEAST))
+
+
+def _taken(rows: Rows) -> Tensor | None:
+    """Which answers are used, [B, N] bool: those that there are; of a text that nobody answers, all (it is not learned from)."""
+    answered = rows.answered()
+    return None if answered is None else answered | ~answered.any(-1, keepdim=True)
+
+
+def _some_answer(rows: Rows) -> Tensor:
+    """Whether any teacher has an answer, [B] bool."""
+    answered = rows.answered()
+    return torch.ones(len(rows.teachers[0].logits), dtype=torch.bool) if answered is None else answered.any(-1)

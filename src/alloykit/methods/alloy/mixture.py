@@ -8,15 +8,16 @@
 μ and Σ are the means of the labels and their common covariance under r; Σ is shrunk by half towards a multiple of the identity. ℓ is fitted
 to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
-A text whose label is given (an anchor) has r = 1 for it in every iteration, and counts as three texts.
+Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
+A labelled text (an anchor) has r = 1 for its label in every iteration, and counts as three texts.
 
-A teacher's answer a_c says which of its own labels a text would have. Whether the text has one of them is said by the states, in which
-texts of one label lie together, and by the energies. √ keeps the labels of a small teacher from losing their texts.
+A teacher's answer a_c says which of its own labels a text has, if it has one of them. Whether it has one of them is decided by the states (texts with
+the same label have similar states) and by the energies. Without the square root, the labels of a teacher with few texts would lose their texts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -26,7 +27,7 @@ from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
 
 ITERATIONS = 12
-ANCHOR = 3.0  # a labelled text counts as often
+ANCHOR = 3.0  # a labelled text counts as so many texts
 SHRINKAGE = 0.5
 LEAST_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
@@ -34,17 +35,37 @@ NO_SPREAD = 1e-9
 
 @dataclass(frozen=True)
 class View:
-    """n texts as the mixture sees them: `z` [n, D], `answers` [n, C] (log a), `energies` [n, N]; all float64."""
+    """n texts as the mixture sees them: `z` [n, D], `answers` [n, C] (log a), `energies` [n, N]; all float64. `answered` [n, N] bool: which
+    teacher has an answer to which text; None: every teacher to every text."""
 
     z: Tensor
     answers: Tensor
     energies: Tensor
+    answered: Tensor | None = None
 
     def __len__(self) -> int:
         return len(self.z)
 
     def part(self, at: Tensor) -> View:
-        return View(self.z[at], self.answers[at], self.energies[at])
+        return View(
+            self.z[at], self.answers[at], self.energies[at], None if self.answered is None else self.answered[at]
+        )
+
+    def possible(self, scores: Tensor, owners: Tensor) -> Tensor:
+        """The scores, [n, C], −∞ for a label that no teacher with an answer knows."""
+        if self.answered is None:
+            return scores
+        return scores.masked_fill(self.answered.double() @ owners.double() == 0, -torch.inf)
+
+
+def joined_views(parts: Sequence[View]) -> View:
+    """The views of consecutive texts as one."""
+    answered = None
+    if any(part.answered is not None for part in parts):
+        masks = [torch.ones_like(p.energies, dtype=torch.bool) if p.answered is None else p.answered for p in parts]
+        answered = torch.cat(masks)
+    z, answers, energies = (torch.cat([getattr(p, name) for p in parts]) for name in ("z", "answers", "energies"))
+    return View(z, answers, energies, answered)
 
 
 @dataclass(frozen=True)
@@ -74,20 +95,22 @@ class LabelMixture:
         """owners [N, C] bool: which teacher knows which label. anchors: their r is their label in every iteration, and each counts as
         three texts."""
         r = initial_responsibilities(view, owners)
-        history = [shares(r, owners)]
-        z, reactions, known = view.z, view.energies, r[:0]
+        history = [shares(r, owners, view.answered)]
+        everything, known = view, r[:0]
         if anchors is not None:
-            z, reactions = torch.cat([z, anchors.view.z]), torch.cat([reactions, anchors.view.energies])
+            everything = joined_views([view, anchors.view])
             known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
         counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
         for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(z, torch.cat([r, ANCHOR * known]))
-            by_states = torch.softmax(_state_scores(view, means, factor, log_prior), -1)
-            energies = EnergyGaussians.fit(reactions, knows_label(torch.cat([by_states, known]), owners), counts)
+            means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
+            by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
+            energies = EnergyGaussians.fit(
+                everything.energies, knows_label(torch.cat([by_states, known]), owners), counts, everything.answered
+            )
             fitted = cls(means, factor, log_prior, energies, torch.stack(history))
             r = torch.softmax(fitted.scores(view, owners), -1)
-            history.append(shares(r, owners))
-        means, factor, log_prior = _maximised(z, torch.cat([r, ANCHOR * known]))
+            history.append(shares(r, owners, view.answered))
+        means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
         return cls(means, factor, log_prior, energies, torch.stack(history))
 
     def state_scores(self, view: View) -> Tensor:
@@ -96,7 +119,10 @@ class LabelMixture:
 
     def scores(self, view: View, owners: Tensor) -> Tensor:
         """The logarithms of Eq. 6's right-hand sides. [B, C]"""
-        return self.state_scores(view) + self.energies.log_ratios(view.energies) @ owners.double()
+        ratios = self.energies.log_ratios(view.energies)
+        if view.answered is not None:
+            ratios = ratios * view.answered
+        return view.possible(self.state_scores(view) + ratios @ owners.double(), owners)
 
     def state(self) -> dict[str, Tensor]:
         arrays = {name: value for name, value in vars(self).items() if name != "energies"}
@@ -109,15 +135,20 @@ class LabelMixture:
         return cls(energies=EnergyGaussians.of(state, device), **arrays)
 
 
-def initial_weights(energies: Tensor) -> Tensor:
-    """softmax_i(E_i / sd) of Eq. 3. [n, N] → [n, N]"""
+def initial_weights(energies: Tensor, answered: Tensor | None = None) -> Tensor:
+    """softmax_i(E_i / sd) of Eq. 3, over the teachers that have an answer. [n, N] → [n, N]"""
+    if answered is not None:
+        count = answered.sum(-1, keepdim=True).clamp(min=1)
+        mean = (energies * answered).sum(-1, keepdim=True) / count
+        sd = (energies - mean)[answered].std(correction=0)
+        return torch.softmax((energies / (sd if float(sd) > NO_SPREAD else 1.0)).masked_fill(~answered, -torch.inf), -1)
     spread = (energies - energies.mean(-1, keepdim=True)).std(correction=0)
     return torch.softmax(energies / (spread if float(spread) > NO_SPREAD else 1.0), -1)
 
 
 def initial_responsibilities(view: View, owners: Tensor) -> Tensor:
     """Eq. 3, [n, C]."""
-    r: Tensor = view.answers.exp() * (initial_weights(view.energies) @ owners.double())
+    r: Tensor = view.answers.exp() * (initial_weights(view.energies, view.answered) @ owners.double())
     return r / r.sum(-1, keepdim=True)
 
 
@@ -133,7 +164,7 @@ def _maximised(z: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:
 
 
 def _state_scores(view: View, means: Tensor, factor: Tensor, log_prior: Tensor) -> Tensor:
-    """log π̃ + log N(z; μ_c, Σ) + log a, less what all labels have in common. [B, C]"""
+    """log π̃ + log N(z; μ_c, Σ) + log a, without the terms that are the same for all labels. [B, C]"""
     white = torch.linalg.solve_triangular(factor, view.z.T, upper=False).T
     centres = torch.linalg.solve_triangular(factor, means.T, upper=False).T
     found: Tensor = log_prior + white @ centres.T - 0.5 * centres.square().sum(-1) + view.answers

@@ -12,12 +12,12 @@ STUDENT_ENCODER = "student"
 
 class AlloyOptions(MethodOptions):
     encoder: str | None = STUDENT_ENCODER
-    """The neutral encoder, whose states of each text are used beside the teachers': `student` is the student's own pretrained encoder, before
-    any training; or a model folder or hub id; null: the teachers' states alone."""
+    """The neutral encoder. The fit uses its states of each text beside the teachers' states. `student`: the student's own pretrained encoder,
+    before any training. Or a model folder or hub id. null: only the teachers' states."""
     dimensions: int = Field(128, gt=0)
-    """D: principal components of the states; at most one for every four texts of the fit."""
+    """D: the number of principal components of the states. There is at most one for every four texts of the fit."""
     texts_per_label: int = Field(5, gt=0)
-    """The fit needs so many texts for every label of the union."""
+    """The fit needs at least so many texts per label of the union, on average."""
     min_texts: int = Field(100, gt=0)
     """The fit needs at least so many texts in all."""
 

@@ -1,4 +1,4 @@
-"""What Alloy's fit found out about the pool: warnings, and a section of the report."""
+"""Warnings of Alloy's fit, and its section of the report."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def alloy_report(context: Context, teachers: Sequence[str], options: AlloyOption
 
 
 def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> dict[str, Any]:
-    """Shares of the pool by iteration, what each view says, which texts changed teacher, and warnings."""
+    """Shares of the pool by iteration, measures of states and energies, the texts that changed teacher, and warnings."""
     state = context.state
     outcome, texts = int(state["outcome"]), int(state["texts"])
     if len(names) == 1:
@@ -41,7 +41,15 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
     used = outcome == ACCEPTED
-    return {
+    by_labels = {}
+    if "labelled" in state:
+        by_labels = {
+            "labelled": int(state["labelled"]),
+            "labelled_accuracy": float(state["labelled_accuracy"]),
+            "estimated_accuracy": float(state["label_confidence"]),
+            "classifier_weight": float(state["label_beta"]),
+        }
+    return by_labels | {
         "texts": texts,
         "used": used,
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
@@ -114,9 +122,9 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
     parts += [
         Text(
             text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
-            "routed to another teacher than at the start of the fit, which knows the teachers' energies alone. Two fits, each on half of the pool, "
+            "routed to another teacher than at the start of the fit, which uses only the teachers' energies. Two fits, each on half of the pool, "
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
-            f"This also sets how confident the routing is: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
+            f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
             f"below {LEAST_SKILL:.2f} the mixture is not used)."
         ),
@@ -130,9 +138,9 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             percent=("share at the start", "share at the end"),
         ),
         Text(
-            text="Separation of the energy: how many standard deviations a teacher's energy is higher on the texts that it knows than on the others; near 0 "
-            "it says nothing. Clarity: 1 where a teacher's answers are certain, 0 where it guesses; the smaller it is, the more the label comes from "
-            "the mixture and not from the teacher's own answer."
+            text="Separation of the energy: how many standard deviations a teacher's energy is higher on the texts that it knows than on the others. If it is near 0, "
+            "the energy does not help the routing. Clarity: 1 if a teacher's answers are certain, 0 if it guesses. The smaller the clarity, the more the label "
+            "comes from the mixture and not from the teacher's own answer."
         ),
         Series(
             caption="Share of the pool that is routed to each teacher: from the teachers' energies alone (iteration 0), and after each iteration of the fit.",
@@ -143,6 +151,14 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             percent=True,
         ),
     ]  # fmt: skip
+    if "labelled" in found:
+        parts.append(
+            Text(
+                text=f"{found['labelled']:,} labelled texts are anchors of the mixture. The routing has an accuracy of "
+                f"{100 * found['labelled_accuracy']:.1f} % on them (each is tested with a fit without it). Its estimated accuracy on the pool is {100 * found['estimated_accuracy']:.1f} %. "
+                f"The classifier that is trained on them has a weight of {found['classifier_weight']:.2f} (0: only the mixture counts)."
+            )
+        )
     if used and found["examples"]:
         examples = found["examples"]
         parts.append(

@@ -1,10 +1,10 @@
-"""From responsibilities over labels to teachers: who teaches a text, and by what margin (ours: Alloy, Eqs. 7, 8).
+"""From responsibilities over labels to teachers' weights, and the margin of the largest (ours: Alloy, Eqs. 7, 8).
 
     γ_i(x) = Σ_{c ∈ Y_i} r_c / teachers that know c                                                                              (7)
     k_i(x) = Σ_{c ∈ Y_i} r_c         the probability that teacher i knows x's label; i* the largest
     margin(x) = k_{i*} − max_j Σ_{c ∈ Y_j \\ Y_{i*}} r_c                                                                          (8)
 
-With disjoint label sets k is γ, and the margin is γ_(1) − γ_(2). A label that several teachers share counts for each of them, and against none.
+With disjoint label sets k is γ, and the margin is γ_(1) − γ_(2). If several teachers share a label, it counts for each of them.
 Everywhere r [B, C] is float64 and owners [N, C] is bool: whether teacher i has label c.
 """
 
@@ -13,15 +13,18 @@ from __future__ import annotations
 from torch import Tensor
 
 
-def teacher_weights(r: Tensor, owners: Tensor) -> Tensor:
-    """γ of Eq. 7. [B, N]"""
+def teacher_weights(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """γ of Eq. 7, over the teachers that have an answer (answered [B, N] bool; None: all). [B, N]"""
     held = owners.double()
-    return (r / held.sum(0)) @ held.T
+    if answered is None:
+        return (r / held.sum(0)) @ held.T
+    told = answered.double()
+    return told * ((r / (told @ held).clamp(min=1)) @ held.T)
 
 
-def shares(r: Tensor, owners: Tensor) -> Tensor:
+def shares(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
     """The share of the texts that goes to each of N teachers. [N]"""
-    return teacher_weights(r, owners).mean(0)
+    return teacher_weights(r, owners, answered).mean(0)
 
 
 def knows_label(r: Tensor, owners: Tensor) -> Tensor:

@@ -4,8 +4,8 @@
              2 · encoder state / its length, centred over the pool, divided by its standard deviation over the pool ]
     z(x) = the first D principal components of h over the pool, divided by one number so that their mean variance is 1           (1)
 
-Each of the two parts has the variance 1 in all, the encoder's then 4. The components keep their relative variances: directions in which
-texts differ more count for more, as they do for the encoder.
+The teachers' part has the total variance 1, and the encoder's part the total variance 4. The components keep their relative variances, so
+directions in which texts differ more count more.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from alloykit.outputs import Rows
 
 ENCODER_WEIGHT = 2.0
 TEXTS_PER_DIMENSION = 4
-SMALL = 512  # up to so many texts or dimensions the components are computed exactly
+SMALL = 512  # with at most so many texts or dimensions, the components are computed exactly
 LEAST_DEVIATION = 1e-6
 
 

@@ -1,10 +1,10 @@
-"""What the student learns from responsibilities and answers: who and what, each from its better source (ours: Alloy, Eqs. 11, 12).
+"""The student's target, from responsibilities and the teachers' answers (ours: Alloy, Eqs. 11, 12).
 
     b_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)          the mean over the texts that teacher i knows, weighted by k_i  (11)
     T(x) = Σ_i γ_i [ b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i ]                                                          (12)
 
-b_i says how clear teacher i answers: 1 where it is certain, 0 where it guesses. A clear teacher knows best which of its labels a text has.
-A barely trained one answers 0.55 and 0.45; there the responsibilities know better, since they also see which texts lie together.
+b_i is the clarity of teacher i's answers: 1 if it is certain, 0 if it guesses. A clear teacher knows best which of its labels a text has.
+A barely trained teacher answers 0.55 and 0.45. Then the responsibilities know better, because they also use which texts are similar.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.routing import knows_label, teacher_weights
 
 
-def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tensor:
-    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]."""
+def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """b of Eq. 11, [N] float64. probabilities: [n, C_i] each; r [n, C]; answered [n, N] bool: which texts count for which teacher."""
     known, found = knows_label(r, owners), []
+    known = known if answered is None else known * answered
     for i, p in enumerate(probabilities):
         chance = 1 / p.shape[-1]
         mean = (known[:, i] * p.double().amax(-1)).sum() / known[:, i].sum().clamp(min=1e-9)
@@ -28,10 +29,12 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor) -> Tenso
     return torch.stack(found)
 
 
-def target(space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor) -> Tensor:
-    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b."""
+def target(
+    space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor, answered: Tensor | None = None
+) -> Tensor:
+    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b; answered [B, N] bool: who has an answer."""
     owners = space.has_label().to(r.device)
-    gamma, found = teacher_weights(r, owners), torch.zeros_like(r)
+    gamma, found = teacher_weights(r, owners, answered), torch.zeros_like(r)
     for i, p in enumerate(probabilities):
         known = r * owners[i]
         mass = known.sum(-1, keepdim=True)

@@ -25,6 +25,7 @@ from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.methods.as_dfd.crafting import CraftedCollator, craft, self_supervised_loss
 from alloykit.methods.as_dfd.options import AsDfdOptions
+from alloykit.methods.distillation import taught_by
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.protocol import (
     Context,
@@ -87,10 +88,10 @@ class AsDfd(Method):
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))
         knows = context.space.has_label().to(rows.labels.device)[:, rows.labels].T.float()  # [B, N]
-        shares = knows / knows.sum(-1, keepdim=True)
+        shares = rows.weighed(knows / knows.sum(-1, keepdim=True))
         padded = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)], 1)
         targets = (shares.unsqueeze(-1) * padded).sum(1)
-        return Supervision(targets, uniform_weights(targets), shares)
+        return Supervision(targets, taught_by(knows, rows), shares)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         answers = {"kl": kl(inputs.target.targets, inputs.student.logits)}

@@ -1,4 +1,4 @@
-"""The confidence of every teacher: Eq. 13, and five forms that are comparable between teachers of different label counts (ours).
+"""The confidence of every teacher: Eq. 13, and five forms that are comparable between teachers with different numbers of labels (ours).
 
 entropy      c_i = 1 − u_i / log C_i from p̄_i, the mean over the passes (Eqs. 7–9, 13); without passes from p_i
 percentile   the share of the pool on which the teacher is less confident (stats/calibration.py)
@@ -15,7 +15,12 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.methods.early_states import MOST_TEXTS
 from alloykit.methods.muka.density import densities, fit_densities
-from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_confidences
+from alloykit.methods.muka.logit_confidences import (
+    answered_part,
+    fit_logit_confidences,
+    logit_confidences,
+    only_answered,
+)
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Rows, Source, chunks, sample
@@ -23,7 +28,7 @@ from alloykit.stats import calibration
 from alloykit.stats.entropy import confidence
 
 
-def fit_confidences(pool: Source, options: MukaOptions) -> dict[str, Tensor]:
+def fit_confidences(pool: Source, context: Context, options: MukaOptions) -> dict[str, Tensor]:
     """What `confidences` needs from the pool."""
     kind = options.confidence
     if kind == "entropy":
@@ -31,10 +36,10 @@ def fit_confidences(pool: Source, options: MukaOptions) -> dict[str, Tensor]:
     if kind == "density":
         return fit_densities(sample(pool, MOST_TEXTS))
     if kind == "energy" or kind == "max_logit":
-        return fit_logit_confidences(pool, kind)
-    c = torch.cat([entropy_confidences(rows, options.passes) for rows in chunks(pool)])
+        return fit_logit_confidences(pool, context, kind)
+    c = torch.cat([only_answered(entropy_confidences(rows, options.passes), rows) for rows in chunks(pool)])
     fit = calibration.fit_percentile if kind == "percentile" else calibration.fit_mixture
-    return {f"{kind}.{i}": fit(c[:, i]) for i in range(c.shape[1])}
+    return {f"{kind}.{i}": fit(answered_part(c[:, i])) for i in range(c.shape[1])}
 
 
 def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
@@ -43,7 +48,7 @@ def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
     if kind == "density":
         return densities(rows, context.state)
     if kind == "energy" or kind == "max_logit":
-        return logit_confidences(rows, context.state, kind)
+        return logit_confidences(rows, context, kind)
     c = entropy_confidences(rows, options.passes)
     if kind == "entropy":
         return c
@@ -53,7 +58,7 @@ def confidences(rows: Rows, context: Context, options: MukaOptions) -> Tensor:
 
 
 def entropy_confidences(rows: Rows, passes: int) -> Tensor:
-    """c_i of Eq. 13, [B, N] float64. AlloyError where passes are wanted and the rows have none."""
+    """c_i of Eq. 13, [B, N] float64. AlloyError if passes are wanted and the rows have none."""
     if passes and any(teacher.probability_sum is None for teacher in rows.teachers):
         raise AlloyError(
             expected=f"{passes} Monte-Carlo passes per text",

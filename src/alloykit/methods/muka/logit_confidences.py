@@ -5,38 +5,58 @@
 
     c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool; Φ: the distribution function of the standard normal
 
-Teachers of any scale of logits and any number of labels are comparable. Logits are those of the pass without dropout.
+So teachers are comparable for any scale of their logits and any number of labels. The logits are those of the pass without dropout. A teacher that gives
+only probabilities has log-probabilities in the place of logits, whose log-sum-exp is 0: for it e_i(x) = max_c log p_i(c | x) in both forms.
+mean_i and sd_i are over the texts that teacher i has an answer to.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Literal
 
 import torch
 from torch import Tensor
 
+from alloykit.methods.protocol import Context
 from alloykit.outputs import Rows, Source, chunks
 
 LogitScore = Literal["energy", "max_logit"]
 NO_SPREAD = 1e-9  # a teacher whose logits do not differ between texts has confidence ½ for all
 
 
-def fit_logit_confidences(pool: Source, score: LogitScore) -> dict[str, Tensor]:
+def fit_logit_confidences(pool: Source, context: Context, score: LogitScore) -> dict[str, Tensor]:
     """Every teacher's mean and standard deviation over the pool, "logit_mean" and "logit_deviation". [N] float64 each"""
-    e = torch.cat([_scores(rows, score) for rows in chunks(pool)])
-    deviation = e.std(0, correction=0)
-    return {"logit_mean": e.mean(0), "logit_deviation": torch.where(deviation > NO_SPREAD, deviation, 1.0)}
+    e = torch.cat([only_answered(logit_scores(rows, context, score), rows) for rows in chunks(pool)])
+    if not bool(e.isnan().any()):
+        mean, deviation = e.mean(0), e.std(0, correction=0)
+    else:
+        columns = [answered_part(column) for column in e.T]
+        mean = torch.stack([c.mean() for c in columns])
+        deviation = torch.stack([c.std(correction=0) for c in columns])
+    return {"logit_mean": mean, "logit_deviation": torch.where(deviation > NO_SPREAD, deviation, 1.0)}
 
 
-def logit_confidences(rows: Rows, state: Mapping[str, Tensor], score: LogitScore) -> Tensor:
+def logit_confidences(rows: Rows, context: Context, score: LogitScore) -> Tensor:
     """c_i, [B, N] float64, from 0 to 1."""
-    e = _scores(rows, score)
+    e, state = logit_scores(rows, context, score), context.state
     c: Tensor = torch.special.ndtr((e - state["logit_mean"].to(e.device)) / state["logit_deviation"].to(e.device))
     return c
 
 
-def _scores(rows: Rows, score: LogitScore) -> Tensor:
+def logit_scores(rows: Rows, context: Context, score: LogitScore) -> Tensor:
     """e_i, [B, N] float64."""
     logits = [t.logits.double() for t in rows.teachers]
-    return torch.stack([z.logsumexp(-1) if score == "energy" else z.amax(-1) for z in logits], -1)
+    energy = [score == "energy" and context.gives_logits(i) for i in range(len(logits))]
+    return torch.stack([z.logsumexp(-1) if e else z.amax(-1) for z, e in zip(logits, energy, strict=True)], -1)
+
+
+def only_answered(values: Tensor, rows: Rows) -> Tensor:
+    """The same, with NaN where a teacher has no answer to a text. [B, N]"""
+    answered = rows.answered()
+    return values if answered is None else values.masked_fill(~answered, torch.nan)
+
+
+def answered_part(values: Tensor) -> Tensor:
+    """The numbers that are not NaN; a single 0 if there are none. [n]"""
+    kept = values[~values.isnan()]
+    return kept if len(kept) else values.new_zeros(1)

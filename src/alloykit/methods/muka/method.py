@@ -1,9 +1,11 @@
 """MUKA: model-uncertainty-aware knowledge amalgamation (Li et al. 2021; EMNLP Findings 2022 as MUKI).
 
-Equation numbers are the paper's. Lines marked "ours" are decisions that the paper leaves open; they are in the files beside this one.
+Equation numbers are the paper's. Lines marked "ours" are decisions that the paper leaves open, or extensions. Most of them are in the other files of this folder.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -42,13 +44,18 @@ class Muka(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         c, p = self.confidences(rows, context), self.target_probabilities(rows)
         w = self.teacher_weights(c)
+        if (
+            answered := rows.answered()
+        ) is not None:  # a teacher without an answer has no weight and contradicts nobody (ours)
+            some = answered | ~answered.any(-1, keepdim=True)
+            w, c = self.teacher_weights(c.masked_fill(~some, -torch.inf)), c * answered
         parts = [w[:, i, None] * context.space.scatter(i, p_i.double()) for i, p_i in enumerate(p)]
         targets = torch.stack(parts).sum(0)  # Eq. 11: T(x) = Σ_i w_i Pad_i(p_i)
         v = normalised(self.text_weights(c, p, context), targets, context, self.options.normalise)
         return Supervision(targets.float(), v.float(), w.float())
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
-        """c_i of Eq. 13, from the mean over the passes (Eqs. 3, 7–9), or a form of it that is ours. [B, N] float64."""
+        """c_i of Eq. 13, from the mean over the passes (Eqs. 3, 7–9), or one of our forms. [B, N] float64."""
         return confidences(rows, context, self.options)
 
     def teacher_weights(self, c: Tensor) -> Tensor:
@@ -76,7 +83,7 @@ class Muka(Method):
         target, logits = inputs.target, inputs.student.logits
         if self.options.direction == "reverse":
             divergence = reverse_kl(target.targets, logits, self.options.smoothing)
-        else:  # KL(T ‖ S); with a temperature (ours) each teacher's own labels are softened, the routing is not
+        else:  # KL(T ‖ S); a temperature (ours) softens the probabilities within each teacher's labels, not the routing
             groups = inputs.context.space.components().to(logits.device)
             divergence = grouped_kl(target.targets, logits, groups, self.options.distillation_temperature)
         return {"kl": target.weights * divergence}
@@ -93,10 +100,10 @@ class Muka(Method):
 
     def fit(self, pool: Source, context: Context) -> State:
         """What makes confidences comparable, and the mean weight of each group of labels."""
-        state = fit_confidences(pool, self.options)
+        state = fit_confidences(pool, context, self.options)
         if self.options.normalise == "group":
             plain = Muka(self.options.model_copy(update={"normalise": "none"}))
-            state |= fit_normalisation(pool, plain, Context(context.space, state))
+            state |= fit_normalisation(pool, plain, replace(context, state=state))
         return state
 
     def warnings(self, context: Context) -> list[str]:

@@ -11,31 +11,31 @@ from alloykit.methods.protocol import MethodOptions
 
 class MukaOptions(MethodOptions):
     mode: Literal["soft", "hard"] = "soft"
-    """hard: the most confident teacher alone (Eq. 10); soft: a weighted sum of all (Eqs. 11–12)."""
+    """hard: only the most confident teacher (Eq. 10). soft: a weighted sum of all teachers (Eqs. 11–12)."""
     passes: int = Field(16, ge=0, le=10_000)
-    """K of Eq. 3: Monte-Carlo dropout passes. 0 takes the entropy of the plain pass instead."""
+    """K of Eq. 3: the number of Monte-Carlo dropout passes. 0: the entropy of the pass without dropout."""
     dropout: float | None = Field(None, gt=0, lt=1)
-    """Rate of the passes (the paper: 0.1); None keeps each teacher's own."""
+    """Dropout rate of the passes (the paper: 0.1). null: each teacher's own rate."""
     temperature: float = Field(0.2, gt=0)
-    """τ of Eq. 12, soft mode only."""
+    """τ of Eq. 12, for soft mode only."""
     confidence: Literal["entropy", "percentile", "mixture", "density", "energy", "max_logit"] = "entropy"
-    """entropy: c of Eq. 13. The others are ours. percentile and mixture make it comparable between teachers, over the pool. density: how
+    """entropy: c of Eq. 13. The others are ours. percentile and mixture calibrate it per teacher over the pool, so that teachers are comparable. density: how
     similar a text's early states are to those of a teacher's most confident texts. energy: the log-sum-exp of a teacher's logits,
     standardised per teacher over the pool; max_logit: the same for the largest logit. density, energy and max_logit need no Monte-Carlo passes."""
     probabilities: Literal["deterministic", "averaged"] = "deterministic"
-    """What enters the target: p_i of the plain pass, or p̄_i averaged over the passes."""
+    """The probabilities in the target. deterministic: p_i of the pass without dropout. averaged: p̄_i, the mean over the passes."""
     reweight: bool = True
-    """v(x) of Eq. 15; false sets v ≡ 1."""
+    """Whether texts are weighted by v(x) of Eq. 15. false: v is 1 for all texts."""
     weight_floor: float = Field(1e-6, ge=0)
     """Added to v, as the authors' code does."""
     normalise: Literal["none", "batch", "group"] = "none"
-    """Divide v by its mean over the batch, or over the pool's texts routed to the same group of labels (ours)."""
+    """Divide v by its mean (ours). batch: over the batch. group: over the texts of the pool that are routed to the same group of labels."""
     distillation_temperature: float = Field(1.0, gt=0)
-    """T of p_i and of the student within a teacher's labels (ours; the paper has none)."""
+    """Temperature of p_i, and of the student within a teacher's labels (ours; the paper has none)."""
     direction: Literal["forward", "reverse"] = "forward"
     """forward: KL(T ‖ S), as the authors' code; reverse: KL(S ‖ T), as Eq. 14 prints."""
     smoothing: float = Field(0.0, ge=0, lt=1)
-    """ε mixed into the target, for reverse only."""
+    """ε: the share of a uniform distribution in the target, for `direction: reverse` only."""
 
     @property
     def by_density(self) -> bool:

@@ -8,7 +8,7 @@ from alloykit.methods.requirements import unequal_counts
 
 
 def muka_warnings(space: LabelSpace, options: MukaOptions) -> list[str]:
-    """A warning if the numbers of labels differ much: normalised entropy is then not comparable between the teachers."""
+    """A warning if the teachers' numbers of labels differ much, because normalised entropy is then not comparable between them."""
     unequal = unequal_counts(space)
     if options.confidence != "entropy" or unequal is None:
         return []

@@ -103,10 +103,11 @@ class RLKD(Method):
         ]
         mean, spread = standardise(torch.cat([f for f, _ in seen]))
         state, likelihood = (torch.cat([f for f, _ in seen]) - mean) / spread, torch.cat([(-c).exp() for _, c in seen])
+        answered = torch.cat([_answered(rows) for rows in chunks(sample(pool, SEEN))])
         policy, generator = self._policy(mean, context), torch.Generator().manual_seed(0)
         for _ in range(self.options.policy_epochs):
             for part in torch.split(torch.randperm(len(state), generator=generator), BATCH):
-                actions = policy.draw(state[part], generator)
+                actions = policy.draw(state[part], generator) * answered[part]
                 mean_of_selected = (_shares(actions) * likelihood[part]).sum(-1)
                 self._learn(policy, state[part], actions, mean_of_selected.clamp(min=TINY).log())
         return {"mean": mean, "spread": spread, "weight": policy.weight, "bias": policy.bias}
@@ -124,9 +125,9 @@ class RLKD(Method):
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         rows, policy = inputs.rows, cast("Policy", inputs.modules["policy"])
         if inputs.phase.name == PRETRAIN or not inputs.training:  # checks use all teachers, so that they are not random
-            actions = rows.teachers[0].logits.new_ones(len(true_labels(rows)), len(rows.teachers))
+            actions = _answered(rows)
         else:
-            actions = policy.draw(self._state(rows, inputs.context))
+            actions = policy.draw(self._state(rows, inputs.context)) * _answered(rows)
             before = inputs.eval_logits() if self.options.reward == "improvement" else inputs.student.logits.detach()
             policy.store_batch(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
             if self._is_policy_step(policy):
@@ -240,6 +241,12 @@ class RLKD(Method):
     def _learn(self, policy: Policy, state: Tensor, actions: Tensor, rewards: Tensor) -> None:
         policy.collect(*self._gradient(policy, state, actions, rewards))
         policy.apply_gradient(self.options.policy_learning_rate)
+
+
+def _answered(rows: Rows) -> Tensor:
+    """1 for a teacher that has an answer to a text, else 0. A teacher without one is never selected. [B, N] float32"""
+    answered, logits = rows.answered(), rows.teachers[0].logits
+    return logits.new_ones(len(logits), len(rows.teachers)) if answered is None else answered.to(logits)
 
 
 def _shares(actions: Tensor) -> Tensor:

@@ -123,12 +123,13 @@ class StrataNet(Method):
         """Targets with ĉ. The teachers' weights are computed without the clip, which would make ties."""
         last = self.log_odds(rows, context)[..., -1]
         clipped = last.clamp(-LIMIT, LIMIT)
-        shares = torch.softmax(clipped / self.options.sharpness, -1).float()
+        shares = rows.weighed(torch.softmax(clipped / self.options.sharpness, -1).float())
         padded = [
             context.space.scatter(i, t.probabilities(self.options.temperature)) for i, t in enumerate(rows.teachers)
         ]
         targets = (shares.unsqueeze(-1) * torch.stack(padded, 1)).sum(1)
-        return Supervision(targets, uniform_weights(targets), torch.softmax(last / self.options.sharpness, -1).float())
+        weights = rows.weighed(torch.softmax(last / self.options.sharpness, -1).float())
+        return Supervision(targets, uniform_weights(targets), weights)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         o, student, context = self.options, inputs.student, inputs.context
@@ -152,6 +153,10 @@ class StrataNet(Method):
             "out": (1 - o.intermediate) * out,
             "amalgam": o.auxiliary * torch.stack(learns).mean(0),
         }
+
+    @property
+    def several_processes(self) -> bool:
+        return not self.batch_coupled  # after_step only notes numbers, of process 0's share
 
     def after_step(self, step: Step) -> None:
         """Log the similarity and the effective rank of the A^b of different texts in the worst block, to detect a collapse."""

@@ -1,4 +1,4 @@
-"""One thing that `alloykit doctor` looked at."""
+"""The result of one check of `alloykit doctor`."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from alloykit.errors import AlloyError
 
 
 @dataclass(frozen=True)
-class Check:
-    """name: what was looked at. found: the result in words. level: error if a run would stop here. hint: what to do."""
+class Finding:
+    """name: what was checked. found: the result as text. level: `error` if it would stop a run, `note` for another problem. hint: what to do."""
 
     name: str
     found: str
@@ -18,7 +18,7 @@ class Check:
     hint: str = ""
 
     @classmethod
-    def of_error(cls, name: str, error: AlloyError) -> Check:
+    def of_error(cls, name: str, error: AlloyError) -> Finding:
         """An error that a run would stop with."""
         return cls(name, f"expected {error.expected}; got {error.got}", "error", error.hint)
 

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
-from alloykit.knowledge.store.units import CHUNK
-from alloykit.knowledge.sweep.mc_dropout import Sampler
 from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
 from alloykit.models.long_texts import Chunks
-from alloykit.teachers.hugging_face import Teacher
+from alloykit.teachers.mc_dropout import Sampler
+
+if TYPE_CHECKING:
+    from alloykit.teachers.hugging_face import HuggingFaceTeacher
 
 
-def plain_pass(teacher: Teacher, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
+def plain_pass(teacher: HuggingFaceTeacher, encodings: Sequence[Any], budget: Budget, advance: Advance) -> Tensor:
     """Logits of the deterministic pass, [n, C_i] float32."""
     return plain_and_pooled(teacher, encodings, (), budget, advance)[0]
 
 
 def plain_and_pooled(
-    teacher: Teacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
+    teacher: HuggingFaceTeacher, encodings: Sequence[Any], layers: Sequence[int], budget: Budget, advance: Advance
 ) -> tuple[Tensor, Tensor]:
     """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
     [n, C_i] float32 and [layers, n, d_i] float16."""
@@ -46,17 +47,23 @@ def plain_and_pooled(
 
 
 def sampled_passes(
-    teacher: Teacher, encodings: Sequence[Any], budget: Budget, sampler: Sampler, seed: int, advance: Advance
+    teacher: HuggingFaceTeacher,
+    encodings: Sequence[Any],
+    budget: Budget,
+    sampler: Sampler,
+    passes: int,
+    seed: int,
+    advance: Advance,
 ) -> Tensor:
-    """Probabilities of `CHUNK` Monte-Carlo passes, [CHUNK, n, C_i] float32; the same for the same seed and batches."""
+    """Probabilities of Monte-Carlo passes, [passes, n, C_i] float32; the same for the same seed and batches."""
     with torch.random.fork_rng(), teacher.lean:
         torch.manual_seed(seed)
-        found = _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, CHUNK), CHUNK, advance)
+        found = _all(teacher, encodings, budget, lambda b: sampler.sample(teacher.model, b, passes), passes, advance)
     return encodings.mean(found) if isinstance(encodings, Chunks) else found
 
 
 def _all(
-    teacher: Teacher,
+    teacher: HuggingFaceTeacher,
     encodings: Sequence[Any],
     budget: Budget,
     run: RunBatch,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import torch
 from torch import Tensor
@@ -13,7 +13,9 @@ from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
 from alloykit.progress import log_line
-from alloykit.teachers.hugging_face import Teacher
+
+if TYPE_CHECKING:
+    from alloykit.teachers.hugging_face import HuggingFaceTeacher
 
 
 class Sampler(Protocol):
@@ -49,7 +51,7 @@ class ByteDropout:
         return torch.stack(sampled)
 
 
-def choose_sampler(teacher: Teacher) -> Sampler:
+def choose_sampler(teacher: HuggingFaceTeacher) -> Sampler:
     """The fast sampler if it covers all dropout of the teacher's architecture; else stock dropout, with a message."""
     if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
         return StockDropout()

@@ -1,0 +1,1 @@
+"""Several processes and machines: workers, growth, and a simulation of what cannot be measured here."""

@@ -1,0 +1,86 @@
+"""benchmarks/results/scale.md: the figures of results/scale/*.json."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from alloykit.files import write_atomic
+from benchmarks.harness.results import RESULTS
+from benchmarks.harness.sections import measured, note, ran
+from benchmarks.harness.summary import rows
+
+NOTES = Path(__file__).with_name("notes")
+Figures = dict[str, Any]
+
+
+def write() -> None:
+    lines = ["# Several processes and machines", "", *note(NOTES, "summary")]
+    for name, (title, table) in PARTS.items():
+        made = measured("scale", name)
+        lines += [
+            f"## {title}",
+            "",
+            *(["Not measured yet.", ""] if made is None else [*table(made["figures"]), *ran(made)]),
+        ]
+    write_atomic(RESULTS / "scale.md", "\n".join(lines).rstrip() + "\n")
+
+
+def _growth(f: Figures) -> list[str]:
+    body = [
+        [
+            f"{s['texts']:,}", s["seconds"], f"{s['texts'] / s['seconds']:,.0f}", s["peak_mb"],
+            f"{s['written_bytes']:,}", f"{100 * (s['written_bytes'] / s['planned_bytes'] - 1):+.1f} %", f"{s['files']:,}",
+        ]
+        for s in f["sizes"]
+    ]  # fmt: skip
+    titles = ["texts", "seconds", "texts/s", "peak memory, MB", "bytes written", "against `plan`", "files"]
+    return [
+        f"`sweep` of short synthetic texts with two tiny teachers, one thread. Time grows with the power {f['slope']} of their number.",
+        "",
+        *rows(titles, body),
+    ]
+
+
+def _workers(f: Figures) -> list[str]:
+    body = [
+        [key, found["seconds"], found["computing"], found["median_unit"], found["driver_seconds"],
+         f"{100 * found['driver_seconds'] / found['computing']:.1f} %"]
+        for key, found in f.items() if " × " in key
+    ]  # fmt: skip
+    titles = [
+        "workers × threads",
+        "seconds",
+        "computing, all workers",
+        "median unit, s",
+        "driver, s",
+        "driver / computing",
+    ]
+    return [
+        f"{f['texts']:,} texts × {f['teachers']} teachers of one layer in shards of {f['shard']}, the better of two runs, on Ray; from the first unit's start to the last one's end. "
+        f"The simulation below, fed with the units' times of the two workers, predicts {f['simulated']} s for them.",
+        "",
+        *rows(titles, body),
+    ]
+
+
+def _simulation(f: Figures) -> list[str]:
+    s, c = f["settings"], f["settings"]["cluster"]
+    body = [
+        [x["gpus"], x["dispatch"], x["hours"], f"{x['dollars']:,}", f"{100 * x['efficiency']:.0f} %", x["failed"]]
+        for x in f["clusters"]
+    ]
+    return [
+        f"{s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Nothing here is measured on a GPU; assumed are "
+        f"{s['texts_per_second']:,.0f} texts per second and GPU, ${s['price']:.2f} per GPU and hour, {c['load']:.0f} s to change a teacher, {c['write']} s of the storage per unit, "
+        f"{c['failures']} failures per worker and hour, {c['start']:.0f} s until a worker is there again.",
+        "",
+        *rows(["GPUs", "driver, s per unit", "hours", "dollars", "of linear", "workers lost"], body),
+    ]
+
+
+PARTS = {
+    "growth": ("Growth", _growth),
+    "workers": ("One and two workers", _workers),
+    "simulation": ("A billion texts, simulated", _simulation),
+}

@@ -1,0 +1,73 @@
+"""One Ray worker with two threads against two with one thread each: the same sweep, and the simulation of it."""
+
+from __future__ import annotations
+
+import json
+import resource
+import shutil
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from alloykit.data import Texts, load_texts
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.ray import RayEngine
+from alloykit.engines.sweep_jobs import SweepBy
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
+from alloykit.teachers.protocol import TeacherInfo
+from benchmarks.scale.simulation import Cluster, simulate
+from benchmarks.speed.measure import Measurement
+from benchmarks.speed.teachers import untrained
+
+TEXTS, SHARD, ROUNDS = 1024, 64, 2
+
+
+def run(data: Path, work: Path) -> dict[str, Any]:
+    folders = [untrained(work / f"teacher{k}", [f"{k}-a", f"{k}-b"], k, layers=1) for k in range(2)]
+    infos = [read_teacher_info(HuggingFaceSpec(model=str(folder)), folder.name) for folder in folders]
+    texts = load_texts(
+        [f"the customer of order {n} was charged twice and asks for a refund of it" for n in range(TEXTS)]
+    )
+    found: dict[str, Any] = {}
+    for n, (workers, threads) in [(n, w) for n in range(ROUNDS) for w in ((1, 2), (2, 1))]:
+        one = _once(infos, texts, work / "store", workers, threads)
+        key = f"{workers} × {threads}"
+        if n == 0 or one["seconds"] < found[key]["seconds"]:
+            found[key] = one
+    units = found["2 × 1"]["units"]
+    cluster = Cluster(workers=2, load=0.0, write=0.0, dispatch=0.0)
+    found["simulated"] = round(simulate(cluster, units)["seconds"], 2)
+    for key in ("1 × 2", "2 × 1"):
+        del found[key]["units"]
+    return found | {"texts": TEXTS, "teachers": len(infos), "shard": SHARD}
+
+
+def _once(infos: list[TeacherInfo], texts: Texts, folder: Path, workers: int, threads: int) -> dict[str, Any]:
+    import ray
+
+    shutil.rmtree(folder, ignore_errors=True)
+    options = EngineOptions(name="ray", workers=workers, cpus_per_worker=threads)
+    if not ray.is_initialized():
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+    engine = SweepBy(RayEngine(options))
+    before = resource.getrusage(resource.RUSAGE_SELF)
+    sweep(infos, texts, Store(folder, shard_rows=SHARD), SweepOptions(max_length=32, engine=engine))
+    after = resource.getrusage(resource.RUSAGE_SELF)
+    driver = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    receipts = sorted((folder / "teachers").glob("*/*.logits.json"))
+    seconds = {path: json.loads(path.read_text())["seconds"] for path in receipts}
+    begun = min(path.stat().st_mtime - spent for path, spent in seconds.items())
+    units = {info.name: [s for path, s in seconds.items() if path.parent.name == info.name] for info in infos}
+    return {
+        "seconds": round(max(path.stat().st_mtime for path in receipts) - begun, 2),
+        "computing": round(sum(seconds.values()), 2),
+        "median_unit": round(median(seconds.values()), 3),
+        "driver_seconds": round(driver, 2),
+        "units": units,
+    }
+
+
+TABLE = Measurement("workers", "one worker with two threads against two workers with one", run, paper="scale")

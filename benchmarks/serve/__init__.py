@@ -1,0 +1,1 @@
+"""The server under load, on the loopback address."""

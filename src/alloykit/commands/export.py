@@ -1,0 +1,30 @@
+"""A run in, its student as ONNX out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from alloykit.stages.export_student import export_student
+from alloykit.stages.run_folder import RunFolder, folder_of
+
+
+def export(
+    run: str | Path | RunFolder,
+    *,
+    int8: bool = False,
+    fp16: bool = False,
+    texts: str | Path | None = None,
+    output: str | Path | None = None,
+    text: str = "text",
+    text_pair: str | None = None,
+) -> Path:
+    """Write a student as ONNX and compare its answers with PyTorch's. The same as `alloykit export --onnx`, from Python.
+
+    run: a run, its folder, or a model folder. int8, fp16: add graphs in 8-bit integers or in float16. texts: texts to calibrate and to
+    compare on; default: those of the run's recipe. output: default `export/onnx` in the run folder. text, text_pair: columns of
+    `texts`. Returns the folder. AlloyError if the answers differ; then nothing is written.
+    """
+    return export_student(
+        folder_of(run), int8=int8, fp16=fp16, texts=texts, output=None if output is None else Path(output), text=text,
+        text_pair=text_pair,
+    )  # fmt: skip

@@ -1,0 +1,56 @@
+"""Write the texts that student and teachers are least sure of, for a person to label."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from pathlib import Path
+
+from alloykit.errors import AlloyError
+from alloykit.files import is_stream, write_output
+from alloykit.stages.output_folder import check_file
+from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.stages.suggest_texts import Suggestion, suggest_texts
+
+
+def suggest(
+    run: str | Path | RunFolder,
+    n: int = 100,
+    *,
+    output: str | Path | None = None,
+    cache: str | Path | None = None,
+    trust_remote_code: bool = False,
+    overwrite: bool = False,
+) -> list[Suggestion]:
+    """The n texts of a run's pool that student and teachers are least sure of. The same as `alloykit suggest`, from Python.
+
+    run: a finished run or its folder. output: also write them to this CSV file, with an empty column `label` to fill in. cache: where the
+    teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. overwrite: replace the
+    file. The same run gives the same texts. Returns `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
+    """
+    path = None if output is None else Path(output)
+    if path is not None:
+        check_file(path)
+        if os.path.lexists(path) and not is_stream(path) and not overwrite:
+            raise AlloyError(
+                expected="a new file as `--output`",
+                got=f"'{path}', which exists and may have labels in it",
+                hint="Choose another name, or replace it with `--overwrite`.",
+            )
+    found = suggest_texts(RunFolder(folder_of(run)), n, cache=cache, trust_remote_code=trust_remote_code)
+    if path is not None:
+        write_output(path, _as_csv(found))
+    return found
+
+
+def _as_csv(suggestions: list[Suggestion]) -> str:
+    pair = any(s.text_pair is not None for s in suggestions)
+    out = io.StringIO(newline="")
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["text", *(["text_pair"] if pair else []), "label", "suggested", "probability", "why"])
+    for s in suggestions:
+        writer.writerow(
+            [s.text, *([s.text_pair or ""] if pair else []), "", s.suggested, f"{s.probability:.4f}", s.why]
+        )
+    return out.getvalue()

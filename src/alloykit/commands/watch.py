@@ -1,0 +1,42 @@
+"""Compare new texts with a run's pool."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from alloykit.data import TextsOptions
+from alloykit.files import write_output
+from alloykit.stages.output_folder import check_file
+from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.stages.watch_texts import watch_texts
+
+PAGE = "watch.html"
+
+
+def watch(
+    run: str | Path | RunFolder,
+    texts: str | Path | TextsOptions | Sequence[Any],
+    *,
+    text: str = "text",
+    text_pair: str | None = None,
+    output: str | Path | None = None,
+    trust_remote_code: bool = False,
+) -> dict[str, Any]:
+    """How new texts differ from a run's pool, by the student's answers. The same as `alloykit watch`, from Python.
+
+    run: a finished run or its folder. texts: a file, a folder, a hub id, a list of strings, or a recipe's `texts:` block. text, text_pair:
+    their columns. output: the page; watch.html in the run folder if not given. trust_remote_code: run code that comes with the student.
+
+    Returns `labels`, `confidence`, `energy`, `foreign`, `changed`, `psi` (the largest index that is not explained by chance, else 0) and `page`, the file that was written. It has no
+    texts. AlloyError.
+    """
+    from alloykit.reporting.drift_page import render_drift
+
+    folder = RunFolder(folder_of(run))
+    page = Path(output) if output is not None else folder.folder / PAGE
+    check_file(page)
+    found = watch_texts(folder, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
+    write_output(page, render_drift(found))
+    return found | {"page": str(page)}

@@ -1,0 +1,1 @@
+"""Engines that run jobs: this process, or the workers of a Ray cluster."""

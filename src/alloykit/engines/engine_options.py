@@ -1,0 +1,24 @@
+"""The recipe's `engine:` block."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from pydantic import Field
+
+from alloykit.blocks import Block
+
+
+class EngineOptions(Block):
+    """What computes: this process, or the workers of a Ray cluster (extra `ray`). Both give the same bits."""
+
+    name: Literal["local", "ray"] = "local"
+    """local: this process; ray: workers of a Ray cluster."""
+    address: str | None = None
+    """The address of the Ray cluster, for instance `auto` or `ray://head:10001`. Default: the address in RAY_ADDRESS, otherwise a new cluster on this machine."""
+    workers: int | None = Field(None, gt=0)
+    """The number of workers. Default: as many as fit on the cluster's GPUs (with `gpus_per_worker`), otherwise on its CPU cores."""
+    gpus_per_worker: float = Field(0, ge=0)
+    """GPUs of each worker; 0.5 puts two workers on one GPU."""
+    cpus_per_worker: int = Field(1, gt=0)
+    """CPU cores of each worker, and threads of its models."""

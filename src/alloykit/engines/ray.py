@@ -1,0 +1,218 @@
+"""Run jobs on the workers of a Ray cluster. Only this file imports Ray.
+
+A worker keeps what one key needs in memory (a teacher). It gets jobs of that key as long as there are any, then jobs of the key with the most jobs
+per worker. Every worker has one running job and one waiting job. The jobs of a lost worker go back to the front of the queue. When the queue is
+empty, a free worker repeats a job that another one has not finished. The first result counts.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.jobs import Job, Worker
+from alloykit.errors import AlloyError
+from alloykit.progress import bar, log_line, set_quiet
+
+DEPTH = 2  # jobs of a worker: one runs, one waits
+LOST = 4  # an error, if so many workers ended at one job
+SECONDS = 0.5  # between checks for interrupts and for new workers
+PATIENCE = 60.0  # seconds without a worker before a message is printed
+
+
+class RayEngine:
+    """Workers of a Ray cluster."""
+
+    def __init__(self, options: EngineOptions) -> None:
+        self.options = options
+
+    def run(self, jobs: Sequence[Job], worker: Callable[[], Worker], what: str, unit: str) -> Iterator[tuple[int, Any]]:
+        """Results in the order in which jobs finish. AlloyError without Ray, without a cluster, and if one job ends several workers."""
+        if not jobs:
+            return
+        ray = connected(self.options)
+        work = _Work(ray, self.options, jobs, worker)
+        try:
+            with bar(what, sum(job.size for job in jobs), unit) as advance:
+                for n, result in work.results(lambda: advance(0)):
+                    yield n, result
+                    advance(jobs[n].size)
+        finally:
+            work.end()
+
+
+def connected(options: EngineOptions) -> Any:
+    """Ray, connected to the cluster. AlloyError."""
+    try:
+        import ray
+    except ImportError as error:
+        raise AlloyError(
+            expected="Ray, for `engine: ray`", got="no package of this name", hint="pip install 'alloykit[ray]'"
+        ) from error
+    if not ray.is_initialized():
+        try:
+            ray.init(
+                address=options.address, log_to_driver=False, logging_level="error", include_dashboard=False,
+                configure_logging=False, _skip_env_hook=True,
+            ) if options.address is None else ray.init(
+                address=options.address, log_to_driver=False, logging_level="error"
+            )  # fmt: skip
+        except (ConnectionError, RuntimeError, ValueError) as error:
+            raise AlloyError(
+                expected=f"a Ray cluster at {options.address or 'this machine'}",
+                got=f"'{str(error).splitlines()[0]}'",
+                hint="Start one with `ray start --head`, or leave out `address` for one on this machine.",
+            ) from error
+    return ray
+
+
+@dataclass(eq=False)
+class _Actor:
+    handle: Any
+    started: bool = False
+    key: str | None = None
+    jobs: list[int] = field(default_factory=list)
+
+
+class _Work:
+    """The state of one `run`."""
+
+    def __init__(self, ray: Any, options: EngineOptions, jobs: Sequence[Job], worker: Callable[[], Worker]) -> None:
+        self.ray, self.options, self.jobs = ray, options, jobs
+        self.queues: dict[str, deque[int]] = {}
+        for n, job in enumerate(jobs):
+            self.queues.setdefault(job.key, deque()).append(n)
+        self.done: set[int] = set()
+        self.lost: dict[int, int] = {}
+        self.flying: dict[Any, tuple[_Actor, int | None]] = {}  # None: the worker starts
+        self.worker = ray.put(worker)
+        resources = {"num_cpus": options.cpus_per_worker, "num_gpus": options.gpus_per_worker}
+        self.kind = ray.remote(**resources, max_restarts=0)(_RayWorker)
+        self.actors = [self._start() for _ in range(min(self._wanted(), len(jobs)))]
+
+    def _wanted(self) -> int:
+        if self.options.workers is not None:
+            return self.options.workers
+        there, gpus = self.ray.cluster_resources(), self.options.gpus_per_worker
+        room = there.get("GPU", 0) / gpus if gpus else there.get("CPU", 1) / self.options.cpus_per_worker
+        return max(1, int(room))
+
+    def _start(self) -> _Actor:
+        actor = _Actor(self.kind.remote(self.worker, self.options.cpus_per_worker))
+        self.flying[actor.handle.started.remote()] = actor, None
+        return actor
+
+    def results(self, look: Callable[[], None]) -> Iterator[tuple[int, Any]]:
+        begun, said = time.monotonic(), False
+        while len(self.done) < len(self.jobs):
+            for actor in self.actors:
+                self._feed(actor)
+            ready, _ = self.ray.wait(list(self.flying), num_returns=1, timeout=SECONDS)
+            for ref in ready:
+                yield from self._taken(ref)
+            look()
+            if not said and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
+                said = True
+                log_line(
+                    "ray: no worker has started yet. Check that the cluster has room for `cpus_per_worker` and `gpus_per_worker`"
+                )
+
+    def _feed(self, actor: _Actor) -> None:
+        while actor.started and len(actor.jobs) < DEPTH:
+            n = self._next(actor)
+            if n is None:
+                return
+            actor.jobs.append(n)
+            actor.key = self.jobs[n].key
+            self.flying[actor.handle.do.remote(self.jobs[n])] = actor, n
+
+    def _next(self, actor: _Actor) -> int | None:
+        """The next job of an actor; None if it has to wait or to end."""
+        if actor.key is None or not self.queues.get(actor.key):
+            left = [key for key, queue in self.queues.items() if queue]
+            if not left:
+                return self._to_repeat(actor)
+            if actor.jobs:  # it changes its key when it is free, so that no job waits for a change
+                return None
+            busy = [other.key for other in self.actors if other is not actor]
+            actor.key = max(left, key=lambda key: len(self.queues[key]) / (1 + busy.count(key)))
+        return self.queues[actor.key].popleft()
+
+    def _to_repeat(self, actor: _Actor) -> int | None:
+        """A job that another worker has not finished and that no worker repeats yet; None if this worker has jobs."""
+        if actor.jobs:
+            return None
+        at_work = [n for other in self.actors for n in other.jobs if n not in self.done]
+        once = [n for n in at_work if at_work.count(n) == 1]
+        return once[-1] if once else None
+
+    def _taken(self, ref: Any) -> Iterator[tuple[int, Any]]:
+        actor, n = self.flying.pop(ref)
+        try:
+            result = self.ray.get(ref)
+        except self.ray.exceptions.RayActorError as error:
+            self._lose(actor, error)
+            return
+        except self.ray.exceptions.RayTaskError as error:
+            raise _cause(error) from error
+        if n is None:
+            actor.started = True
+            return
+        actor.jobs.remove(n)
+        if n not in self.done:
+            self.done.add(n)
+            yield n, result
+
+    def _lose(self, actor: _Actor, error: Exception) -> None:
+        """A worker has ended: its jobs go back, and another worker starts."""
+        if actor not in self.actors:
+            return
+        self.actors.remove(actor)
+        self.flying = {ref: place for ref, place in self.flying.items() if place[0] is not actor}
+        again = [n for n in actor.jobs if n not in self.done and all(n not in other.jobs for other in self.actors)]
+        for n in reversed(again):
+            self.queues[self.jobs[n].key].appendleft(n)
+        costly = actor.jobs[0] if actor.jobs else -1
+        self.lost[costly] = self.lost.get(costly, 0) + 1
+        if self.lost[costly] >= LOST:
+            raise AlloyError(
+                expected="workers that stay until the end of a job",
+                got=f"{LOST} workers that ended at the same job; the last one: '{str(error).splitlines()[0]}'",
+                hint="Their memory may be too small. Lower `inference: {tokens_per_batch: …}`, or start fewer workers.",
+            ) from error
+        log_line(f"ray: a worker was lost; other workers get its {len(again)} jobs")
+        self.actors.append(self._start())
+
+    def end(self) -> None:
+        """End all workers. Some may still run jobs that were repeated."""
+        for actor in self.actors:
+            self.ray.kill(actor.handle)
+
+
+class _RayWorker:
+    """Lives in a process of the cluster."""
+
+    def __init__(self, worker: Callable[[], Worker], threads: int) -> None:
+        set_quiet(True)
+        self.work = worker()
+        if "torch" in sys.modules:  # which takes seconds to import, and not every worker needs it
+            sys.modules["torch"].set_num_threads(threads)
+
+    def started(self) -> None:
+        """Returns when the worker is there."""
+
+    def do(self, job: Job) -> Any:
+        return self.work(job)
+
+
+def _cause(error: Any) -> Exception:
+    """An AlloyError as it was raised in the worker; anything else with the worker's traceback."""
+    cause = getattr(error, "cause", None)
+    if isinstance(cause, AlloyError):
+        return AlloyError(expected=cause.expected, got=cause.got, hint=cause.hint)
+    return error  # type: ignore[no-any-return]

@@ -1,0 +1,91 @@
+"""A sweep by several workers: a job is what one teacher still has to read of one shard."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from alloykit.data import Texts
+from alloykit.engines.jobs import Job, JobEngine
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.shard import compute_shards, unanswered_line
+from alloykit.knowledge.sweep.sweep import open_teacher
+from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
+from alloykit.progress import log_line
+from alloykit.teachers.protocol import Answerer, TeacherInfo
+
+
+@dataclass(frozen=True)
+class SweepBy:
+    """Computes what is missing in a store with an engine. It replaces the loop over teachers of `sweep`."""
+
+    engine: JobEngine
+
+    def __call__(
+        self, store: Store, infos: Sequence[TeacherInfo], texts: Texts, shards: Shards, options: SweepOptions
+    ) -> None:
+        """AlloyError as `sweep`, and if a worker does not see the store."""
+        jobs = []
+        for info in infos:
+            pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
+            jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
+            if not pending and info.name not in store.probed and not has_fingerprint(store, info, options):
+                jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
+        worker, missing = _Maker(store.storage.url, replace(options, engine=None)), dict[str, list[int]]()
+        for n, found in self.engine.run(jobs, worker, "sweep", "reads"):
+            missing.setdefault(jobs[n].key, []).extend(found)
+        for name, positions in missing.items():
+            if positions:
+                log_line(unanswered_line(name, sorted(positions), texts))
+        store.probed.update(info.name for info in infos if info.probed)
+
+
+class _At:
+    """A shard and where its texts are. Pickled, it holds the texts themselves, so that a worker needs no other file."""
+
+    def __init__(self, texts: Texts, shard: PendingShard) -> None:
+        self.texts, self.shard = texts, shard
+
+    def __reduce__(self) -> Any:
+        columns = ["text", "text_pair"] if self.texts.is_pair else ["text"]
+        return _Sent, (self.shard, self.texts.table.take(self.shard.texts, columns))
+
+
+@dataclass(frozen=True)
+class _Sent:
+    shard: PendingShard
+    rows: dict[str, list[str]]
+
+
+@dataclass(frozen=True)
+class _Maker:
+    """Makes a worker. Pickled to each process of the cluster."""
+
+    url: str
+    options: SweepOptions
+
+    def __call__(self) -> _SweepWorker:
+        return _SweepWorker(self.url, self.options)
+
+
+class _SweepWorker:
+    """One teacher in memory at a time."""
+
+    def __init__(self, url: str, options: SweepOptions) -> None:
+        self.options, self.store = options, Store.existing(url)
+        self.name = ""
+        self.opened: Answerer | None = None
+
+    def __call__(self, job: Job) -> list[int]:
+        """The positions of the texts without an answer."""
+        info, sent = job.payload
+        if self.name != info.name:
+            self.opened = None  # frees the memory of the earlier teacher
+            self.opened, self.name = open_teacher(self.store, info, self.options), info.name
+        if sent is None:
+            return []
+        assert self.opened is not None
+        return compute_shards(self.store, self.opened, lambda _: sent.rows, [sent.shard], self.options, lambda _: None)

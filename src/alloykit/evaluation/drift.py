@@ -1,0 +1,168 @@
+"""How new texts differ from the pool, by what the student answers: label shares, confidence and energy.
+
+    PSI = Σ_b (q_b − p_b) log(q_b / p_b)                                  population stability index over bins b
+    KS  = max_v |P(v) − Q(v)|                                             Kolmogorov and Smirnov, P and Q the cumulative shares
+
+p are the shares of the pool and q those of the new texts, each count with ½ added, so that an empty bin has a share. For confidence and energy
+the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
+chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
+2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in twenty times.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special, stats
+
+from alloykit.evaluation.significance import ALPHA, holm
+
+Counts = NDArray[np.int64]
+STABLE, CHANGED = 0.1, 0.25
+FINE, DECILES, SHOWN = 1000, 10, 20
+
+
+@dataclass
+class AnswerCounts:
+    """What the student answered to many texts, as counts, so that memory does not grow with them.
+
+    `labels`: [C]. `confidence`: [FINE] over [0, 1]. `energy`: [FINE] over [`low`, `high`], values outside in the first and last bin.
+    `foreign`: how many texts have none of the labels, by the student's own score; None if it has no such score.
+    """
+
+    labels: Counts
+    confidence: Counts
+    energy: Counts
+    low: float
+    high: float
+    foreign: int | None = None
+
+    @classmethod
+    def empty(cls, labels: int, low: float, high: float) -> AnswerCounts:
+        shares, confidence, energy = (np.zeros(n, dtype=np.int64) for n in (labels, FINE, FINE))
+        return cls(shares, confidence, energy, low, high)
+
+    @property
+    def texts(self) -> int:
+        return int(self.labels.sum())
+
+    def add(self, labels: Counts, confidence: NDArray[Any], energy: NDArray[Any], foreign: int | None = None) -> None:
+        """Add some texts: label positions [n] int64, confidences in [0, 1] [n] and energies [n]. foreign: how many of them have no label."""
+        self.labels += np.bincount(labels, minlength=len(self.labels))
+        self.confidence += _binned(confidence, 0.0, 1.0)
+        self.energy += _binned(energy, self.low, self.high)
+        if foreign is not None:
+            self.foreign = (self.foreign or 0) + foreign
+
+
+def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, Any]:
+    """The comparison as JSON-like values: `labels`, `confidence`, `energy`, `foreign` (None without that score), `psi` (see `largest_psi`)
+    and `changed`, the labels whose share differs significantly, the largest difference first."""
+    labels = _label_shares(pool.labels, new.labels, names)
+    found: dict[str, Any] = {
+        "texts": {"pool": pool.texts, "new": new.texts},
+        "labels": {"psi": psi(pool.labels, new.labels), "chance": _chance(pool.labels, new.labels), "shares": labels},
+        "confidence": _distribution(pool.confidence, new.confidence, 0.0, 1.0),
+        "energy": _distribution(pool.energy, new.energy, pool.low, pool.high),
+        "foreign": None,
+    }
+    if pool.foreign is not None and new.foreign is not None:
+        found["foreign"] = _share(pool.foreign, pool.texts, new.foreign, new.texts)
+    found["psi"] = largest_psi(found)
+    changed = [name for name, row in labels.items() if row["p_holm"] < ALPHA]
+    found["changed"] = sorted(changed, key=lambda name: -abs(labels[name]["difference"]))
+    return found
+
+
+def largest_psi(found: Mapping[str, Any]) -> float:
+    """The largest of the three indices that are above their `chance`; 0 if none is."""
+    indices = (found[key] for key in ("labels", "confidence", "energy"))
+    return max((index["psi"] for index in indices if index["psi"] > index["chance"]), default=0.0)
+
+
+def psi(pool: Counts, new: Counts) -> float:
+    """The population stability index of two counts over the same bins."""
+    p, q = ((counts + 0.5) / (counts.sum() + 0.5 * len(counts)) for counts in (pool, new))
+    return float(((q - p) * np.log(q / p)).sum())
+
+
+def _chance(pool: Counts, new: Counts) -> float:
+    """The 95 % quantile of the index of two counts with the same shares."""
+    return float((1 / pool.sum() + 1 / new.sum()) * stats.chi2.ppf(0.95, max(len(pool) - 1, 1)))
+
+
+def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
+    """The largest difference of the cumulative shares over the same fine bins, and its asymptotic two-sided p."""
+    n, m = int(pool.sum()), int(new.sum())
+    distance = float(np.abs(pool.cumsum() / n - new.cumsum() / m).max())
+    return distance, float(special.kolmogorov(math.sqrt(n * m / (n + m)) * distance))
+
+
+def _label_shares(pool: Counts, new: Counts, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    n, m = int(pool.sum()), int(new.sum())
+    rows = {name: _share(int(a), n, int(b), m) for name, a, b in zip(names, pool, new, strict=True)}
+    for name, p in zip(rows, holm([row["p"] for row in rows.values()]), strict=True):
+        rows[name]["p_holm"] = p
+    return rows
+
+
+def _share(a: int, n: int, b: int, m: int) -> dict[str, Any]:
+    """Two shares a / n and b / m with their 95 % intervals (Wilson), and Fisher's exact p of their difference."""
+    p = float(stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue)
+    return {
+        "pool": a / n,
+        "pool_interval": _wilson(a, n),
+        "new": b / m,
+        "new_interval": _wilson(b, m),
+        "difference": b / m - a / n,
+        "p": p,
+    }
+
+
+def _wilson(a: int, n: int) -> tuple[float, float]:
+    low, high = stats.binomtest(a, n).proportion_ci(method="wilson")
+    return float(low), float(high)
+
+
+def _distribution(pool: Counts, new: Counts, low: float, high: float) -> dict[str, Any]:
+    distance, p = kolmogorov_smirnov(pool, new)
+    edges = np.searchsorted(pool.cumsum(), pool.sum() * np.arange(1, DECILES) / DECILES) + 1
+    edges = np.unique(np.concatenate([[0], edges, [len(pool)]]))
+    coarse = [np.add.reduceat(counts, edges[:-1]) for counts in (pool, new)]
+    step = len(pool) // SHOWN
+    middles = low + (np.arange(len(pool)) + 0.5) * (high - low) / len(pool)
+    return {
+        "psi": psi(*coarse),
+        "chance": _chance(*coarse),
+        "ks": distance,
+        "ks_p": p,
+        "mean": {"pool": float(middles @ pool / pool.sum()), "new": float(middles @ new / new.sum())},
+        "histogram": {
+            "low": low,
+            "high": high,
+            "pool": pool.reshape(SHOWN, step).sum(1).tolist(),
+            "new": new.reshape(SHOWN, step).sum(1).tolist(),
+        },
+    }
+
+
+def _binned(values: NDArray[Any], low: float, high: float) -> Counts:
+    width = (high - low) / FINE or 1.0
+    at = np.clip(((np.asarray(values, dtype=np.float64) - low) / width).astype(np.int64), 0, FINE - 1)
+    return np.bincount(at, minlength=FINE)
+
+
+def from_json(values: Mapping[str, Any]) -> AnswerCounts:
+    """The counts that `as_json` wrote."""
+    counts = {key: np.asarray(values[key], dtype=np.int64) for key in ("labels", "confidence", "energy")}
+    return AnswerCounts(**counts, low=values["low"], high=values["high"], foreign=values["foreign"])
+
+
+def as_json(counts: AnswerCounts) -> dict[str, Any]:
+    """The counts as JSON-like values."""
+    return {key: value.tolist() if isinstance(value, np.ndarray) else value for key, value in vars(counts).items()}

@@ -1,0 +1,86 @@
+"""What changed from an earlier student to a later one, per label."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from alloykit.evaluation.significance import ALPHA, holm, interval, mcnemar, paired_interval
+
+Names = NDArray[np.object_]
+WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "no significant difference", "new label", "no longer a label"
+
+
+def changes_on_test(
+    old: Sequence[str], new: Sequence[str], truth: Sequence[str], labels: Sequence[str], known: Collection[str]
+) -> dict[str, Any]:
+    """Two students on the same labelled texts. old, new: their answers by name, [n]. truth: the true labels. labels: all that the new one
+    knows; known: those that the old one knew. A label that the old one did not know is wrong for it.
+
+    `overall` and `labels` (per label with texts: texts, old, new, precision_old, precision_new, change): old and new are the accuracy on the
+    label's texts, difference, low and high that of new − old with its 95 % interval, p McNemar's, exact, over all labels after Holm.
+    `regressed`, `improved`: labels whose difference is significant, the largest first.
+    """
+    a, b, y = (np.asarray(values, dtype=object) for values in (old, new, truth))
+    overall = _compared(a == y, b == y)
+    found: dict[str, dict[str, Any]] = {}
+    for label in labels:
+        mine = y == label
+        if mine.any():
+            found[label] = _compared(a[mine] == y[mine], b[mine] == y[mine])
+            found[label] |= {"precision_old": _precision(a, y, label), "precision_new": _precision(b, y, label)}
+    for label, p in zip(found, holm([row["p"] for row in found.values()]), strict=True):
+        found[label]["p_holm"] = p
+        sign = WORSE if found[label]["difference"] < 0 else BETTER
+        found[label]["change"] = NEW if label not in known else sign if p < ALPHA else SAME
+    by = sorted(found, key=lambda label: (found[label]["difference"], label))
+    return {
+        "texts": len(y),
+        "overall": overall,
+        "labels": found,
+        "regressed": [label for label in by if found[label]["change"] == WORSE],
+        "improved": [label for label in reversed(by) if found[label]["change"] == BETTER],
+        "untested": [label for label in labels if label not in found],
+    }
+
+
+def changes_on_pool(
+    old: Sequence[str], new: Sequence[str], labels: Sequence[str], known: Sequence[str]
+) -> dict[str, Any]:
+    """Two students on the same texts without labels. Per label of either student: `old` and `new`, how many texts have it; `same`, the share
+    of the old student's texts with this label that still have it, with its 95 % `interval`; None for a label without texts before."""
+    a, b = (np.asarray(values, dtype=object) for values in (old, new))
+    found = {}
+    for label in [*labels, *(name for name in known if name not in labels)]:
+        before = a == label
+        found[label] = {
+            "old": int(before.sum()),
+            "new": int((b == label).sum()),
+            "same": float((b[before] == label).mean()) if before.any() else None,
+            "interval": interval(b[before] == label) if before.any() else None,
+            "change": GONE if label not in labels else NEW if label not in known else "",
+        }
+    return {"texts": len(a), "same": float((a == b).mean()), "interval": interval(a == b), "labels": found}
+
+
+def _compared(old: NDArray[np.bool_], new: NDArray[np.bool_]) -> dict[str, Any]:
+    difference = paired_interval(new, old)
+    return {
+        "texts": len(old),
+        "old": float(old.mean()),
+        "new": float(new.mean()),
+        "interval_old": interval(old),
+        "interval_new": interval(new),
+        "difference": difference["difference"],
+        "low": difference["low"],
+        "high": difference["high"],
+        "p": mcnemar(new, old),
+    }
+
+
+def _precision(predicted: Names, truth: Names, label: str) -> float | None:
+    mine = predicted == label
+    return float((truth[mine] == label).mean()) if mine.any() else None

@@ -1,0 +1,91 @@
+"""One tensor with a row for every text, written piece by piece and read through a memory map, so that it may be larger than the memory."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import safetensors
+import torch
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.files import file_errors, replace_atomic
+from alloykit.knowledge.store.artifacts import MadeOf
+
+KEY = "rows"
+PIECE = 1 << 22  # bytes that are hashed at once
+
+
+def cached_rows(path: Path, made_of: MadeOf, shape: tuple[int, int], compute: Callable[[], Iterable[Tensor]]) -> Tensor:
+    """[n, d] float16 from `path`, a safetensors file, if it is intact and was made of the same inputs; else it is computed and written.
+
+    shape: (n, d). compute: gives the rows in order, [·, d] float16 each; no more than one of its tensors is in memory. The tensor lies on a memory
+    map of the file. AlloyError where the disk is full, or where `compute` gives another number of rows.
+    """
+    wanted = json.dumps(made_of, default=str, sort_keys=True)
+    with suppress(SafetensorError):
+        found = _read(path, wanted, shape)
+        if found is not None:
+            return found
+    replace_atomic(path, lambda part: _write(Path(part), wanted, shape, compute()))
+    found = _read(path, wanted, shape)
+    if found is None:
+        raise AlloyError(
+            expected=f"the file {path} as it was written", got="another one", hint="Run the command again."
+        )
+    return found
+
+
+def _write(path: Path, made_of: str, shape: tuple[int, int], parts: Iterable[Tensor]) -> None:
+    """The checksum stands in the header, so that is written once more at the end; it keeps its length."""
+    content, rows = hashlib.sha256(), 0
+    with path.open("wb") as file:
+        file.write(_header(made_of, shape, "0" * 64))
+        for part in parts:
+            data = part.detach().cpu().to(torch.float16).contiguous().numpy().tobytes()
+            content.update(data)
+            file.write(data)
+            rows += len(part)
+        if rows != shape[0]:
+            raise AlloyError(expected=f"{shape[0]} rows for {path.name}", got=f"{rows}")
+        file.seek(0)
+        file.write(_header(made_of, shape, content.hexdigest()))
+
+
+def _header(made_of: str, shape: tuple[int, int], checksum: str) -> bytes:
+    tensor: dict[str, Any] = {"dtype": "F16", "shape": list(shape), "data_offsets": [0, 2 * shape[0] * shape[1]]}
+    text = json.dumps({"__metadata__": {"made_of": made_of, "sha256": checksum}, KEY: tensor}).encode()
+    text += b" " * (-len(text) % 8)
+    return len(text).to_bytes(8, "little") + text
+
+
+def _read(path: Path, made_of: str, shape: tuple[int, int]) -> Tensor | None:
+    """None if there is no file, or one that was made of other inputs. SafetensorError if it is damaged."""
+    if not path.exists():
+        return None
+    with file_errors(path):
+        if path.is_dir():
+            raise IsADirectoryError(21, "Is a directory", str(path))
+    with safetensors.safe_open(path, framework="pt") as file:
+        about = file.metadata() or {}
+        if about.get("made_of") != made_of:
+            return None
+        rows: Tensor = file.get_tensor(KEY)
+    if tuple(rows.shape) != shape or rows.dtype != torch.float16 or _checksum(path) != about.get("sha256"):
+        raise SafetensorError("its content is another one")
+    return rows
+
+
+def _checksum(path: Path) -> str:
+    content = hashlib.sha256()
+    with path.open("rb") as file:
+        file.seek(8 + int.from_bytes(file.read(8), "little"))
+        while piece := file.read(PIECE):
+            content.update(piece)
+    return content.hexdigest()

@@ -1,0 +1,59 @@
+"""Which teachers lack what a method needs, and which methods remain for some teachers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pydantic import ValidationError
+
+from alloykit.errors import AlloyError
+from alloykit.methods.inputs import Gives
+from alloykit.methods.protocol import Context, Method, ModelShape
+from alloykit.methods.registry import create, methods
+
+STAND_IN = ModelShape(8, 12)  # the shape of a teacher without states, to ask a method whether it wants some
+
+
+def lacking(method: Method, gives: Mapping[str, Gives], context: Context) -> list[str]:
+    """One line for each thing that the method needs and a teacher does not give. gives: by teacher's name. context: with space and student."""
+    needs, found = method.needs, list[str]()
+    if needs.passes:
+        found += [f"teacher '{name}' gives no Monte-Carlo passes" for name, g in gives.items() if not g.passes]
+    states = (needs.pooled_states and not needs.states_optional) or needs.token_states or needs.attention_scores
+    if states:
+        shapes = tuple(g.states or STAND_IN for g in gives.values())
+        layers = method.teacher_layers(replace(context, teachers=shapes, student=context.student or STAND_IN))
+        online = needs.token_states or needs.attention_scores
+        for (name, g), asked in zip(gives.items(), layers, strict=True):
+            if asked and (g.states is None or (online and not g.model)):
+                found.append(f"teacher '{name}' gives no {'token ' if online else ''}states")
+    if needs.phase_data:
+        found += [f"teacher '{name}' is not a model of transformers" for name, g in gives.items() if not g.model]
+    return found
+
+
+def remaining(gives: Mapping[str, Gives], context: Context, *, has_labels: bool) -> list[str]:
+    """The methods, by name, that these teachers and texts are enough for; "muka (passes: 0)" where only other options than its defaults will do."""
+    found = []
+    for name in methods():
+        for options in ({}, {"passes": 0}):
+            try:
+                method = create({"name": name, **options})
+            except (AlloyError, ValidationError):
+                continue
+            enough = len(gives) >= method.needs.teachers and (has_labels or not method.needs.labels)
+            if enough and not lacking(method, gives, context):
+                found.append(f"{name} (passes: 0)" if options else name)
+                break
+    return found
+
+
+def require_gives(method: Method, gives: Mapping[str, Gives], context: Context, *, has_labels: bool) -> None:
+    """AlloyError, with the methods that remain, if a teacher does not give what the method needs."""
+    if problems := lacking(method, gives, context):
+        raise AlloyError(
+            expected=f"teachers that give what method '{method.name}' needs ({method.needs.describe()})",
+            got="; ".join(problems),
+            hint=f"Leave these teachers out, or take another method: {', '.join(remaining(gives, context, has_labels=has_labels))}.",
+        )

@@ -1,0 +1,43 @@
+"""What a classifier's last linear layer reads: one state of each text."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class HeadInput:
+    """While active, notes the states that the layer reads whose outputs are the logits. `width`: their size, or None for a model without
+    such a layer."""
+
+    def __init__(self, model: Any) -> None:
+        found = [m for m in model.modules() if isinstance(m, nn.Linear) and m.out_features == model.config.num_labels]
+        self.head: nn.Linear | None = found[-1] if found else None
+        self.width = None if self.head is None else self.head.in_features
+
+    def __enter__(self) -> HeadInput:
+        self._seen: list[Tensor] = []
+        if self.head is not None:
+            self._hook = self.head.register_forward_pre_hook(lambda _, inputs: self._seen.append(inputs[0]))
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self.head is not None:
+            self._hook.remove()
+
+    def states(self, logits: Tensor) -> Tensor:
+        """The states of the last batch, [B, d] float32. logits: its logits, [B, C].
+
+        A decoder computes logits at every token, and answers with those at one token: its state is the one that gives these logits.
+        """
+        assert self.head is not None
+        seen = self._seen[-1]
+        if seen.dim() == 3:
+            place = (self.head(seen) - logits.unsqueeze(1)).abs().amax(-1).argmin(1)
+            seen = seen[torch.arange(len(seen), device=seen.device), place]
+        return seen.float()

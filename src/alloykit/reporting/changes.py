@@ -1,0 +1,94 @@
+"""changes.html: what an update changed, per label, and the differences of the recipes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from markupsafe import Markup
+
+from alloykit.evaluation.label_changes import NEW
+from alloykit.reporting import figures
+from alloykit.reporting.compare import recipe_differences
+from alloykit.reporting.figures import Figure, percent
+from alloykit.reporting.page import template_environment
+from alloykit.reporting.sections import PageSection
+from alloykit.reporting.verdict import Verdict, points_of
+
+OUTLINE = {"summary": "Summary", "labels": "Labels", "recipes": "Differences of the recipes"}
+NOT_A_CHANGE = ("output", "student.continues")  # of every update
+
+
+def render_changes(found: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """The page as HTML. found: as `update_run.compare_students` gives it. old, new: the runs as `page.load` gives them."""
+    runs = [{**old, "name": f"before ({old['name']})"}, {**new, "name": f"now ({new['name']})"}]
+    differences = [row for row in recipe_differences([run["recipe"] for run in runs]) if row[0] not in NOT_A_CHANGE]
+    values = {
+        "verdict": summary_of_changes(found),
+        "found": found,
+        "figures": _figures(found),
+        "runs": runs,
+        "differences": differences,
+    }
+    templates = template_environment()
+    where = {"summary": "changes", "labels": "changes", "recipes": "compare"}
+    sections = [
+        PageSection(
+            name, heading, Markup(templates.get_template(f"{where[name]}/{name}.html.j2").render(values).strip())
+        )
+        for name, heading in OUTLINE.items()
+    ]
+    return templates.get_template("page.html.j2").render(title=f"Update: {new['name']}", sections=sections)
+
+
+def summary_of_changes(found: Mapping[str, Any]) -> Verdict:
+    """Headline and points in words."""
+    if found["on"] == "pool":
+        return _without_test_texts(found)
+    overall, rows = found["overall"], found["labels"]
+    shown = (
+        f"Accuracy {percent(overall['old'])} before and {percent(overall['new'])} now: {points_of(overall['difference'])} points "
+        f"({points_of(overall['low'])} to {points_of(overall['high'])}) on {found['texts']:,} test texts."
+    )
+    points = [_about(label, rows[label], "regressed") for label in found["regressed"]]
+    points += [_about(label, rows[label], "improved") for label in found["improved"]]
+    if not found["regressed"]:
+        points.append("No label regressed significantly.")
+    if new := [label for label, row in rows.items() if row["change"] == NEW]:
+        points.append(f"New labels: {', '.join(new)}. The earlier student could not answer them.")
+    if found["untested"]:
+        points.append(f"No test text has the label {', '.join(found['untested'])}.")
+    worse = found["regressed"] or overall["high"] < 0
+    return Verdict("poor" if worse else "good" if overall["low"] > 0 else "mixed", shown, points)
+
+
+def _without_test_texts(found: Mapping[str, Any]) -> Verdict:
+    rows = {label: row for label, row in found["labels"].items() if row["same"] is not None}
+    least = sorted(rows, key=lambda label: (rows[label]["same"], label))[:3]
+    points = [
+        f"{label}: {percent(rows[label]['same'])} of {rows[label]['old']:,} texts kept this label." for label in least
+    ]
+    points.append("Without test texts nobody can say which answers are better: name some with `-o evaluate.data=FILE`.")
+    shown = f"Both students give the same label to {percent(found['same'])} of {found['texts']:,} texts of the pool."
+    return Verdict("unknown", shown, points)
+
+
+def _about(label: str, row: Mapping[str, Any], what: str) -> str:
+    return (
+        f"{label} {what}: {percent(row['old'])} before and {percent(row['new'])} now, {points_of(row['difference'])} points "
+        f"({points_of(row['low'])} to {points_of(row['high'])}) on {row['texts']:,} texts."
+    )
+
+
+def _figures(found: Mapping[str, Any]) -> list[Figure]:
+    if found["on"] == "pool":
+        n = found["texts"]
+        rows = {label: ((row["old"] / n, None), (row["new"] / n, None)) for label, row in found["labels"].items()}
+        caption = "Share of the pool's texts that each student gives a label to."
+        return [figures.two_shares("labels", rows, ("before", "now"), caption, "share of texts (%)")]
+    rows = {
+        label: ((row["old"], row["interval_old"]), (row["new"], row["interval_new"]))
+        for label, row in found["labels"].items()
+    }
+    caption = "Accuracy on the texts of each label, with 95 % intervals."
+    return [figures.two_shares("labels", rows, ("before", "now"), caption, "accuracy (%)")]

@@ -1,0 +1,34 @@
+"""The interface of a loaded classifier, as a server uses it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from torch import Tensor
+
+from alloykit.serving.prediction import Prediction
+
+
+class Classifier(Protocol):
+    """A loaded classifier: `Predictor`, and any other class with the same methods."""
+
+    labels: tuple[str, ...]
+    max_length: int
+    tokenizer: Any
+
+    @property
+    def knows_unusual(self) -> bool:
+        """Whether `predict` can be asked for `none_of_these`."""
+
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        *,
+        none_of_these: bool = False,
+    ) -> Prediction:
+        """Calibrated probabilities, [n, C] float32 on the CPU, and on request how unusual each text is, from one pass."""
+
+    def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Tensor:
+        """Logits before temperature and softmax, [n, C] float32 on the CPU."""

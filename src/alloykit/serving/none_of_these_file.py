@@ -1,0 +1,46 @@
+"""none_of_these.safetensors in a student's folder: what `predict --none-of-these` reads (stats/none_of_these.py)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import safetensors.torch
+
+from alloykit.errors import AlloyError
+from alloykit.files import file_errors, write_atomic
+from alloykit.stats.none_of_these import NoneOfThese
+
+FILE = "none_of_these.safetensors"
+AGAIN = "Run the recipe again with `alloykit amalgamate` or `distill`: it writes the file, and finished parts are kept."
+
+
+def save_none_of_these(folder: Path, found: NoneOfThese | None) -> None:
+    """Write it into a classifier's folder in one atomic step. None removes an earlier one; an equal one stays as it is."""
+    path = folder / FILE
+    if found is None:
+        with file_errors(path):
+            path.unlink(missing_ok=True)
+        return
+    content = safetensors.torch.save({name: tensor.contiguous() for name, tensor in found.state().items()})
+    with file_errors(path):
+        is_there = path.is_file() and path.read_bytes() == content
+    if not is_there:
+        write_atomic(path, content)
+
+
+def load_none_of_these(folder: Path, width: int | None) -> NoneOfThese:
+    """Read it. width: of the states that the classifier's head reads. AlloyError if it is missing, damaged, or of another classifier."""
+    path = folder / FILE
+    if not path.exists():
+        raise AlloyError(
+            expected=f"a student with {FILE} in '{folder}'",
+            got="none",
+            hint=f"{AGAIN} Other classifiers than students of alloykit have no such file.",
+        )
+    try:
+        found = NoneOfThese.of(safetensors.torch.load_file(path))
+        if found.width != width:
+            raise ValueError(f"states of {found.width} numbers, and the classifier has {width}")
+    except (safetensors.SafetensorError, OSError, KeyError, ValueError) as error:
+        raise AlloyError(expected=f"a whole file {path}", got=f"'{error}'", hint=AGAIN) from error
+    return found

@@ -1,0 +1,75 @@
+"""More than the labels of some texts: the student's probabilities, their energies, and the states that it reads them by."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alloykit.models.forward import Budget, forward_texts
+from alloykit.models.head_input import HeadInput
+from alloykit.models.long_texts import Chunks, encode_long
+from alloykit.serving.predictor import TOKENS_PER_BATCH, Predictor
+from alloykit.stats.none_of_these import UNUSUAL
+
+
+@dataclass(frozen=True)
+class StudentReading:
+    """n texts, in their order, on the CPU.
+
+    `probabilities`: softmax(logits / T), [n, C] float32, T the student's temperature. `energy`: log Σ_c exp(logits_c), [n] float32: large
+    where a logit is large, as for texts like those of the training (Liu et al., 2020, without their minus sign). `states`: the mean of the
+    last layer's states over the tokens of each text, [n, d] float32; None if it was not asked for.
+    `foreign`: whether the text is more unusual than 95 % of the pool's (stats/none_of_these.py), [n] bool; None for a student without that score.
+    """
+
+    probabilities: Tensor
+    energy: Tensor
+    states: Tensor | None = None
+    foreign: Tensor | None = None
+
+
+def read_by_student(
+    student: Predictor, texts: Sequence[str], pairs: Sequence[str | None] | None = None, *, states: bool = False
+) -> StudentReading:
+    """Let the student read some texts. pairs: the second text of each, or None. states: also give `states`. AlloyError as `Predictor`."""
+    encodings = encode_long(student.tokenizer, texts, pairs, student.max_length, student.long_texts)
+    chunks = encodings if isinstance(encodings, Chunks) else None
+    labels = len(student.labels)
+
+    fitted = student.fitted_none_of_these if student.knows_unusual else None
+    width = student.model.config.hidden_size if states else 0
+    of_head = 0 if fitted is None else 1 if chunks is None else HeadInput(student.model).width or 0
+
+    def run(batch: dict[str, Tensor]) -> Tensor:
+        lean, watched = nullcontext() if states else student.lean, HeadInput(student.model) if fitted else nullcontext()
+        with lean, watched as head:
+            out = student.model(**batch, output_hidden_states=states)
+        logits = out.logits.float()
+        parts = [logits]
+        if states:
+            weights = batch["attention_mask"].unsqueeze(-1).float()
+            parts.append((out.hidden_states[-1].float() * weights).sum(1) / weights.sum(1).clamp(min=1))
+        if head is not None and fitted is not None:
+            read = head.states(out.logits).cpu()  # of a text in chunks, the distance is that of its mean states
+            parts.append((read if chunks is not None else fitted.gaussians.distance(read).unsqueeze(-1)).to(logits))
+        return torch.cat(parts, -1)[None]
+
+    found = forward_texts(
+        run, encodings, student.model, student.tokenizer, device=student.device,
+        width=labels + width + of_head, budget=Budget(TOKENS_PER_BATCH), name="student",
+    )[0]  # fmt: skip
+    logits = found[:, :labels]
+    distances = found[:, -1]
+    if chunks is not None:
+        logits, found = chunks.mean_logits(logits), chunks.mean(found)
+        distances = found[:, -1] if fitted is None else fitted.gaussians.distance(found[:, labels + width :])
+    return StudentReading(
+        (logits / student.temperature).softmax(-1),
+        logits.logsumexp(-1),
+        found[:, labels : labels + width] if states else None,
+        None if fitted is None else fitted.share(distances) >= UNUSUAL,
+    )

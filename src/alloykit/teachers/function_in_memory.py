@@ -1,0 +1,44 @@
+"""`alloykit.Teacher`: a Python function as a teacher."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from alloykit.errors import AlloyError
+from alloykit.files import digest
+from alloykit.names import clean_names
+from alloykit.teachers.function import Function, FunctionInfo
+from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec
+
+
+class Teacher(HeldTeacher):
+    """A Python function as a teacher, for `amalgamate(teachers=[…])`.
+
+    function: gets a list of texts (of pairs of texts where the recipe's texts are pairs), and returns for each of them a list of
+    probabilities in the order of `labels`, a dictionary label → probability, a label alone, or None for no answer. An array
+    [texts, labels] will do too. labels: at least two. name: in reports. version: change it whenever the function gives other answers;
+    32 fixed texts are asked too, so that most changes are noticed anyway.
+
+    AlloyError for wrong arguments.
+    """
+
+    kind = "function"
+
+    def __init__(
+        self,
+        function: Function,
+        labels: Sequence[str],
+        name: str | None = None,
+        version: str = "",
+        *,
+        kind: str = "function",
+    ) -> None:
+        if not callable(function):
+            raise AlloyError(expected="a function as teacher", got=f"a {type(function).__name__}")
+        self.function, self.kind = function, kind
+        self.name = name or getattr(function, "__name__", "").strip("<>_") or kind
+        self.labels = clean_names(list(labels), f"teacher '{self.name}'")
+        self.fingerprint = digest([self.kind, self.name, self.labels, version])
+
+    def describe(self, name: str, spec: InMemoryTeacherSpec) -> FunctionInfo:
+        return FunctionInfo(name, spec, self.labels, self.function, self.fingerprint)

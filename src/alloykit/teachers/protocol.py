@@ -1,0 +1,203 @@
+"""What a teacher is: it answers texts with probabilities over its named labels. It may give more (`Gives`).
+
+Three classes make a kind of teacher, in one file of this package, and one line in `kinds.py` adds it:
+
+    TeacherSpec    its entry in the recipe's `teachers:`
+    TeacherInfo    what is known without loading it: name, labels, what it gives, and what identifies it
+    Answerer       the teacher loaded, which answers texts
+
+The store keeps logits. Those of a teacher that gives probabilities only are log-probabilities (`probabilities_as_logits`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import torch
+from pydantic import Field
+from torch import Tensor
+
+from alloykit.blocks import Block
+from alloykit.methods.inputs import Gives
+from alloykit.models.compute_format import ComputeFormat
+from alloykit.models.forward import Advance
+from alloykit.models.long_texts import LongTexts
+
+if TYPE_CHECKING:
+    from alloykit.data import Texts
+
+FLOOR = 1e-6  # the smallest probability that is stored
+
+
+class TeacherSpec(Block):
+    """One entry of the recipe's `teachers:`. A subclass has a field of the name `key`, which says which kind of teacher it is."""
+
+    key: ClassVar[str]
+
+    name: str | None = Field(None, max_length=100)
+    """Its name in reports; the last part of its source if not given."""
+
+    @property
+    def source(self) -> str:
+        """Where the teacher comes from: a folder, a file, a function. Users see it."""
+        return str(getattr(self, self.key))
+
+    @property
+    def model_name(self) -> str | None:
+        """The folder or hub id of a model, whose card may state a licence; None for other kinds."""
+        return None
+
+    @property
+    def code(self) -> str | None:
+        """The setting by which this entry makes foreign code run; None if it does not. A stranger's run folder cannot grant it."""
+        return None
+
+    @property
+    def bound(self) -> str | None:
+        """Why only the process that reads the recipe can load this teacher; None if every process that sees its files can."""
+        return None
+
+    @property
+    def flag(self) -> str:
+        """The option of the command line that grants it."""
+        return "--trust-python"
+
+    @abstractmethod
+    def describe(self, name: str) -> TeacherInfo:
+        """Read what is known without loading the teacher. AlloyError for a teacher that cannot be used. name: unique in the recipe."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a teacher reads texts. A kind of teacher ignores what does not concern it.
+
+    `folder`: where it may keep files of its own between runs, such as answers that must not be asked for twice; None in a remote
+    store. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
+    """
+
+    max_length: int = 128
+    long_texts: LongTexts | None = None
+    device: str = "auto"
+    compute_format: ComputeFormat = field(default_factory=ComputeFormat)
+    tokens_per_batch: int = 4096
+    dropout: float | None = None
+    sampler: Any = None
+    folder: str | None = None
+
+
+@dataclass(frozen=True)
+class TeacherInfo(ABC):
+    """What is known of a teacher without loading it. `labels`: in the order of its answers."""
+
+    name: str
+    spec: TeacherSpec
+    labels: tuple[str, ...]
+
+    probed: ClassVar[bool] = False
+    """Whether its content cannot be hashed. Then it answers the texts of `probe_texts.py` before each sweep, and another answer than before is
+    an error."""
+    tolerance: ClassVar[float] = 1e-3
+    """By how much a probability of a probe text may differ."""
+
+    @property
+    def gives(self) -> Gives:
+        """What it gives beside probabilities."""
+        return Gives()
+
+    @property
+    def revision(self) -> str | None:
+        """The commit of a hub model."""
+        return None
+
+    @property
+    def most_tokens(self) -> int | None:
+        """How many tokens of a text it can read; None if there is no such limit."""
+        return None
+
+    def reads(self, max_length: int, long_texts: LongTexts | None) -> tuple[int, LongTexts]:
+        """Tokens per text, and what it reads of a longer one, if the recipe asks for these. A kind without tokens ignores the second."""
+        return max_length, "head"
+
+    @property
+    def pinned(self) -> TeacherSpec:
+        """The entry for the run folder's recipe."""
+        return self.spec.model_copy(update={"name": self.name})
+
+    def load_tokenizer(self) -> Any:
+        """Its tokenizer, for statistics about the texts; None for a teacher without one."""
+        return None
+
+    def with_texts(self, texts: Texts) -> TeacherInfo:
+        """The same, when the recipe's texts have been read: for a teacher that knows texts by their row."""
+        return self
+
+    @abstractmethod
+    def identity(self) -> str:
+        """What identifies its answers: the SHA-256 of its files, or of what the user declares. Loads nothing."""
+
+    @abstractmethod
+    def load(self, reading: Reading) -> Answerer:
+        """The teacher, ready to answer. AlloyError."""
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """A teacher's answers to n texts.
+
+    `logits`: [n, C_i] float32: logits, or log-probabilities where it gives no logits. A text without an answer has NaN in its whole row
+    (`Gives.every_text` is False then). `pooled`: [layers, n, d_i] float16, the mean of the token states per layer that was asked for.
+    """
+
+    logits: Tensor
+    pooled: Tensor | None = None
+
+
+class Answerer(ABC):
+    """A loaded teacher. The sweep calls `prepare` in another thread, for the texts of the next shard."""
+
+    info: TeacherInfo
+
+    @property
+    def made_of(self) -> dict[str, Any]:
+        """What its answers depend on, for the store: the store refuses to mix answers of which one value differs."""
+        return {"identity": self.info.identity(), "classes": len(self.info.labels)}
+
+    def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Sequence[Any]:
+        """What `answer` needs of each text: tokens, or the text itself. One entry a text."""
+        return list(zip(texts, pairs if pairs is not None else [None] * len(texts), strict=True))
+
+    @abstractmethod
+    def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
+        """The answers to prepared texts. `layers`: those whose pooled states are wanted (only of a teacher that gives states)."""
+
+    def sample(self, prepared: Sequence[Any], passes: int, seed: int, advance: Advance) -> Tensor:
+        """Probabilities of Monte-Carlo passes, [passes, n, C_i] float32; the same for the same seed. Only of a teacher that gives passes."""
+        raise NotImplementedError
+
+    @property
+    def sampler(self) -> str:
+        """The name of the sampler, for the store."""
+        raise NotImplementedError
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """Numbers for the receipt of each file of the store: how the answers were computed."""
+        return {}
+
+
+def probabilities_as_logits(probabilities: Tensor) -> Tensor:
+    """The logits of a teacher that gives probabilities only: log p, [n, C_i] float32, rows of exp sum to one.
+
+    Probabilities are divided by their sum; those below 1e-6 become 1e-6 first. A row of NaN, a text without an answer, stays NaN.
+    """
+    p = probabilities.double()
+    p = (p / p.sum(-1, keepdim=True)).clamp(min=FLOOR)
+    return (p / p.sum(-1, keepdim=True)).log().float()
+
+
+def no_answer(n: int, labels: int) -> Tensor:
+    """The rows of n texts without an answer, [n, labels] float32."""
+    return torch.full((n, labels), torch.nan)

@@ -1,0 +1,126 @@
+"""Classifiers of scikit-learn: skops files, and pipelines in memory. Pickles are never read."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from alloykit.blocks import PathText
+from alloykit.errors import AlloyError
+from alloykit.files import digest
+from alloykit.methods.inputs import Gives
+from alloykit.names import quoted, rename
+from alloykit.teachers.function import FunctionInfo
+from alloykit.teachers.function_in_memory import Teacher
+from alloykit.teachers.protocol import TeacherSpec
+from alloykit.teachers.trust import require_trust
+
+
+class SklearnSpec(TeacherSpec):
+    """A scikit-learn classifier of texts in a file that `skops.io.dump` wrote."""
+
+    key: ClassVar[str] = "sklearn"
+
+    sklearn: PathText
+    """The file. Its classifier needs `predict_proba`, and takes a list of texts: a pipeline that begins with a vectorizer."""
+    labels: dict[str, str] | None = None
+    """Real names for its classes, {'0': bug}."""
+    trusted: list[str] = Field(default_factory=list)
+    """Types that the file may load beside those that skops trusts. Loading them runs code, so it needs `--trust-python`."""
+
+    @property
+    def code(self) -> str | None:
+        return f"`trusted: {self.trusted}` ('{self.sklearn}')" if self.trusted else None
+
+    def describe(self, name: str) -> SklearnInfo:
+        if self.trusted:
+            require_trust(f"`trusted: {self.trusted}`", name)
+        path = Path(self.sklearn).expanduser()
+        model = _loaded(path, self.trusted, name)
+        labels = rename(classes_of(model, name), self.labels or {}, name)
+        with path.open("rb") as file:
+            content = hashlib.file_digest(file, "sha256").hexdigest()
+        return SklearnInfo(name, self, labels, model.predict_proba, digest([content, labels]))
+
+
+@dataclass(frozen=True)
+class SklearnInfo(FunctionInfo):
+    """Its file is hashed, so it needs no probe."""
+
+    probed: ClassVar[bool] = False
+
+    @property
+    def gives(self) -> Gives:
+        return Gives()
+
+
+def from_sklearn(
+    model: Any,
+    labels: Sequence[str] | Mapping[str, str] | None = None,
+    name: str | None = None,
+    version: str = "",
+) -> Teacher:
+    """A fitted classifier of scikit-learn's kind as a teacher, for `amalgamate(teachers=[…])`.
+
+    model: has `predict_proba`, which takes a list of texts, and `classes_` (or `labels`, as SetFit has): a pipeline that begins with a
+    vectorizer. labels: names of the classes in their order, or a dictionary class → name; the classes themselves if not given. name,
+    version: as in `alloykit.Teacher`. AlloyError for a model that cannot be a teacher.
+    """
+    shown = name or type(model).__name__.lower()
+    classes = classes_of(model, shown)
+    if labels is None or isinstance(labels, Mapping):
+        found = rename(classes, labels or {}, shown)
+    else:
+        found = tuple(labels)
+        if len(found) != len(classes):
+            raise AlloyError(
+                expected=f"{len(classes)} labels for the classes {quoted(classes)}",
+                got=f"{len(found)}: {quoted(found)}",
+            )
+    return Teacher(model.predict_proba, found, shown, version, kind="scikit-learn model")
+
+
+def classes_of(model: Any, name: str) -> tuple[str, ...]:
+    """The classes of a fitted classifier, in the order of its probabilities. AlloyError."""
+    classes = getattr(model, "classes_", None)
+    classes = getattr(model, "labels", None) if classes is None else classes
+    if not hasattr(model, "predict_proba") or classes is None:
+        raise AlloyError(
+            expected=f"a fitted classifier with `predict_proba` and `classes_` as teacher '{name}'",
+            got=f"a {type(model).__name__}",
+            hint="A classifier without probabilities gets them from sklearn.calibration.CalibratedClassifierCV.",
+        )
+    return tuple(str(label) for label in classes)
+
+
+def _loaded(path: Path, trusted: Sequence[str], name: str) -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise AlloyError(
+            expected="the package skops, which reads the files of scikit-learn models safely",
+            got="it is not installed",
+            hint="Run: pip install 'alloykit[skops]'",
+        ) from error
+    try:
+        unknown = [t for t in skops.io.get_untrusted_types(file=path) if t not in trusted]
+        if unknown:
+            raise AlloyError(
+                expected=f"only types that skops trusts in '{path}'",
+                got=quoted(unknown),
+                hint=f"If you trust them, write `trusted: [{', '.join(unknown)}]` in the entry of teacher '{name}'.",
+            )
+        return skops.io.load(path, trusted=list(trusted))
+    except AlloyError:
+        raise
+    except Exception as error:  # the file is foreign, and its parts raise many kinds of errors
+        raise AlloyError(
+            expected=f"a file that skops.io.dump wrote, for teacher '{name}'",
+            got=f"'{path}' ({type(error).__name__}: {error})",
+            hint="Write it again: `skops.io.dump(pipeline, 'teacher.skops')`. Pickles are not read, because they can run code.",
+        ) from error

@@ -1,0 +1,297 @@
+"""Answers in a file as a teacher: last month's predictions, or what a language model said.
+
+A row of the file is joined to a text by the text itself, or by its number. Three forms, of which the rest of the mass is spread evenly:
+
+    a column for every label                probabilities, or logits
+    a label and its confidence p            p(label) = p, and (1 − p) / (C − 1) for each other label
+    the k best labels with log-probabilities  p = exp(log-probability); what is missing to 1 goes in equal parts to the labels that are not
+                                            named; if nothing is missing, or no label is left, the named ones are divided by their sum
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+import torch
+from pydantic import Field, model_validator
+
+from alloykit.blocks import PathText
+from alloykit.data import Texts, text_id
+from alloykit.data.answer_files import answer_columns, answer_files, answer_rows
+from alloykit.errors import AlloyError
+from alloykit.files import digest
+from alloykit.methods.inputs import Gives
+from alloykit.models.forward import Advance
+from alloykit.names import clean_names, quoted, shown, unknown_name
+from alloykit.teachers.answers import probabilities_of_answer
+from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
+from alloykit.temporary.row_file import RowFile
+
+BLOCK = 10_000  # rows that are read at a time
+
+
+class AnswersSpec(TeacherSpec):
+    """Stored answers: a file with an answer to each text. Texts without one are taught by the other teachers."""
+
+    key: ClassVar[str] = "answers"
+
+    answers: PathText
+    """A file (csv, tsv, jsonl, parquet; also .gz), or a folder of such files."""
+    labels: list[str] | None = None
+    """Its labels; those that the file names if not given."""
+    values: Literal["probabilities", "logits"] = "probabilities"
+    """What is in the columns of the labels, where every label has a column."""
+    label: str | None = None
+    """The column of the answered label, where it is one label a text."""
+    confidence: str | None = None
+    """With `label`: the column of its probability."""
+    certainty: float | None = Field(None, gt=0, le=1)
+    """With `label`, where the file has no confidence: the probability of every answered label."""
+    top: str | None = None
+    """The column of the best labels with log-probabilities: {label: log-probability}, or a list of {label, logprob}; in csv as JSON."""
+    by: Literal["text", "row"] = "text"
+    """text: the file repeats the texts in its columns `text` and `text_pair`. row: row n of the file answers row n of the recipe's texts."""
+    text: str = "text"
+    """The column of the text, with `by: text`."""
+    text_pair: str | None = None
+    """The column of the second text, where texts are pairs."""
+
+    @model_validator(mode="after")
+    def _one_form(self) -> AnswersSpec:
+        if self.label is not None and self.top is not None:
+            raise ValueError("give either `label` or `top`, not both")
+        if (self.label is None) + (self.confidence is None) + (self.certainty is None) not in (1, 3) or (
+            self.label is None and (self.confidence or self.certainty)
+        ):
+            raise ValueError("`label` goes with either `confidence`, a column, or `certainty`, a number such as 0.9")
+        if self.values == "logits" and (self.label or self.top):
+            raise ValueError("values: logits is for files with a column for every label")
+        return self
+
+    @property
+    def bound(self) -> str | None:
+        return "it knows the texts by their row" if self.by == "row" else None
+
+    @property
+    def of_text(self) -> list[str]:
+        """The columns by which rows are joined."""
+        return [] if self.by == "row" else [c for c in (self.text, self.text_pair) if c is not None]
+
+    def describe(self, name: str) -> AnswersInfo:
+        files = answer_files(Path(self.answers).expanduser())
+        columns = answer_columns(files[0])
+        wanted = [*self.of_text, *([self.label] if self.label else []), *([self.top] if self.top else [])]
+        wanted += [self.confidence] if self.confidence else []
+        for column in wanted:
+            if column not in columns:
+                raise unknown_name(f"a column of '{self.answers}' for teacher '{name}'", column, columns)
+        if self.labels is not None:
+            labels = clean_names(self.labels, f"teacher '{name}'")
+        elif self.label or self.top:
+            labels = tuple(sorted(_named_labels(self, files)))
+        else:
+            labels = clean_names([c for c in columns if c not in (self.text, self.text_pair)], f"teacher '{name}'")
+        if not (self.label or self.top) and (missing := [label for label in labels if label not in columns]):
+            raise unknown_name(f"a column for every label of teacher '{name}' in '{self.answers}'", missing[0], columns)
+        if len(labels) < 2:
+            raise AlloyError(
+                expected=f"at least 2 labels of teacher '{name}' in '{self.answers}'",
+                got=quoted(labels) or "none",
+                hint="Name them: `labels: [bug, login]`.",
+            )
+        return AnswersInfo(name, self, labels)
+
+
+@dataclass(frozen=True)
+class AnswersInfo(TeacherInfo):
+    """`texts`: the recipe's, for answers by row."""
+
+    spec: AnswersSpec
+    texts: Texts | None = None
+
+    @property
+    def gives(self) -> Gives:
+        return Gives(logits=self.spec.values == "logits", new_texts=False, every_text=False)
+
+    def with_texts(self, texts: Texts) -> AnswersInfo:
+        return replace(self, texts=texts) if self.spec.by == "row" else self
+
+    def identity(self) -> str:
+        settings = self.spec.model_dump(mode="json", exclude={"name", "answers"})
+        return digest([settings, self.labels, [_sha256(p, p.stat().st_mtime_ns, p.stat().st_size) for p in self.files]])
+
+    @property
+    def files(self) -> list[Path]:
+        return answer_files(Path(self.spec.answers).expanduser())
+
+    def load(self, reading: Reading) -> StoredAnswers:
+        return StoredAnswers(self)
+
+
+class StoredAnswers(Answerer):
+    """All answers of the file in a temporary file; memory holds about 150 bytes for each."""
+
+    def __init__(self, info: AnswersInfo) -> None:
+        self.info: AnswersInfo = info
+        self.values, self.place = RowFile(f"the answers of teacher '{info.name}'"), dict[bytes, int]()
+        if info.spec.by == "text":
+            self._read_by_text()
+        elif info.texts is not None:
+            self._read_by_row(info.texts)
+
+    def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[bytes]:
+        return [_key(text, pair) for text, pair in zip(texts, pairs or [None] * len(texts), strict=True)]
+
+    def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
+        found = np.full((len(prepared), len(self.info.labels)), np.nan, dtype=np.float32)
+        at = np.array([self.place.get(key, -1) for key in prepared], dtype=np.int64)
+        known = at >= 0
+        if known.any():
+            found[known] = self.values.read(at[known])
+        advance(len(prepared))
+        return Outputs(torch.from_numpy(found))
+
+    def _read_by_text(self) -> None:
+        for rows in self._blocks():
+            self._add([_key(*row[:n]) if isinstance(row[0], str) else None for row, n in rows], rows)
+
+    def _read_by_row(self, texts: Texts) -> None:
+        columns = ["source_row", "text", *(["text_pair"] if texts.is_pair else [])]
+        keys: dict[int, bytes] = {}
+        for batch in texts.table.batches(columns):
+            pairs = batch.get("text_pair") or [None] * len(batch["text"])
+            keys |= {
+                int(row): _key(text, pair)
+                for row, text, pair in zip(batch["source_row"], batch["text"], pairs, strict=True)
+            }
+        done = 0
+        for rows in self._blocks():
+            self._add([keys.get(done + n) for n in range(len(rows))], rows)
+            done += len(rows)
+        if done < texts.total:
+            raise AlloyError(
+                expected=f"{texts.total:,} rows in '{self.info.spec.answers}', one for each row of the texts",
+                got=f"{done:,}",
+                hint="Rows without an answer may be empty, but must be there. Or join by text: `by: text`.",
+            )
+
+    def _blocks(self) -> Iterator[list[tuple[Sequence[Any], int]]]:
+        spec, block = self.info.spec, list[tuple[Sequence[Any], int]]()
+        wanted = [*spec.of_text, *_value_columns(spec, self.info.labels)]
+        for row in answer_rows(self.info.files, wanted):
+            block.append((row, len(spec.of_text)))
+            if len(block) == BLOCK:
+                yield block
+                block = []
+        if block:
+            yield block
+
+    def _add(self, keys: Sequence[bytes | None], rows: Sequence[tuple[Sequence[Any], int]]) -> None:
+        """Keep the answers of rows with a key; of equal texts the first counts."""
+        spec, labels, values = self.info.spec, self.info.labels, list[list[float]]()
+        for key, (row, n) in zip(keys, rows, strict=True):
+            if key is None or key in self.place:
+                continue
+            answer = _answer(spec, labels, row[n:], f"'{spec.answers}'")
+            if not math.isnan(answer[0]):
+                self.place[key] = len(self.place)
+                values.append(answer)
+        if values:
+            tensor = torch.tensor(values, dtype=torch.float64)
+            self.values.append((tensor.float() if spec.values == "logits" else probabilities_as_logits(tensor)).numpy())
+
+
+def _key(text: str, pair: str | None = None) -> bytes:
+    return bytes.fromhex(text_id(text, pair))
+
+
+def _value_columns(spec: AnswersSpec, labels: Sequence[str]) -> list[str]:
+    if spec.top:
+        return [spec.top]
+    if spec.label:
+        return [spec.label, *([spec.confidence] if spec.confidence else [])]
+    return list(labels)
+
+
+def _named_labels(spec: AnswersSpec, files: Sequence[Path]) -> set[str]:
+    """The labels that the rows name."""
+    found = set[str]()
+    for (cell,) in answer_rows(files, [spec.top or spec.label or ""]):
+        if not _empty(cell):
+            found |= set(_best(cell, f"'{spec.answers}'")) if spec.top else {str(cell).strip()}
+    return found
+
+
+def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], where: str) -> list[float]:
+    """Probabilities or logits of one row; NaN for no answer."""
+    if all(map(_empty, cells)) or _empty(cells[0]):
+        return [math.nan] * len(labels)
+    if spec.top:
+        named = {label: math.exp(min(0.0, value)) for label, value in _best(cells[0], where).items() if label in labels}
+        return _spread(named, labels)
+    if spec.label:
+        label = str(cells[0]).strip()
+        if label not in labels:
+            raise unknown_name(f"a label of {where}", label, labels)
+        sure = spec.certainty if spec.certainty is not None else _number(cells[1], where)
+        if not 0 <= sure <= 1:
+            raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
+        return _spread({label: sure}, labels)
+    values = [_number(cell, where) for cell in cells]
+    return values if spec.values == "logits" else probabilities_of_answer(values, labels, where)
+
+
+def _spread(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:
+    """Probabilities of all labels: what the named ones leave goes in equal parts to the others."""
+    total, others = sum(named.values()), len(labels) - len(named)
+    rest = max(0.0, 1 - total) / others if others else 0.0
+    found = [named.get(label, rest) for label in labels]
+    return [value / sum(found) for value in found] if sum(found) else [1 / len(labels)] * len(labels)
+
+
+def _best(cell: Any, where: str) -> dict[str, float]:
+    """{label: log-probability} of a cell of `top`."""
+    try:
+        found = json.loads(cell) if isinstance(cell, str) else cell
+        if isinstance(found, Mapping):
+            pairs = [(k, v) for k, v in found.items() if v is not None]
+        else:
+            pairs = [(e["label"], e["logprob"]) if isinstance(e, Mapping) else tuple(e) for e in found]
+        return {str(label).strip(): float(value) for label, value in pairs}
+    except (TypeError, ValueError, KeyError) as error:
+        raise AlloyError(
+            expected=f"the best labels as {{label: log-probability}} or a list of {{label, logprob}} in {where}",
+            got=shown(cell),
+        ) from error
+
+
+def _number(cell: Any, where: str) -> float:
+    try:
+        value = float(cell)
+    except (TypeError, ValueError):
+        value = math.nan
+    if not math.isfinite(value):
+        raise AlloyError(
+            expected=f"numbers in the columns of the answers in {where}",
+            got=shown(cell),
+            hint="Leave all of a row's answers empty where there is none. Name the columns with `labels:` if others are not labels.",
+        )
+    return value
+
+
+def _empty(cell: Any) -> bool:
+    return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
+
+
+@lru_cache(maxsize=64)
+def _sha256(path: Path, changed: int, size: int) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

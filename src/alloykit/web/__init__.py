@@ -1,0 +1,1 @@
+"""The server of `alloykit serve`: its routes, its limits and its pages."""

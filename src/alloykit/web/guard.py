@@ -1,0 +1,140 @@
+"""Checks and limits of every request: host, size and time. Also adds safe headers, and counts the request."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import Collection
+from typing import Any
+
+from alloykit.web.refused import Refused
+from alloykit.web.serve_options import ServeOptions
+from alloykit.web.server_metrics import ServerMetrics
+
+HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
+MORE_THAN_THE_QUEUE = 64  # requests that may be open while the queue is full
+
+
+class Guard:
+    """An ASGI application around another one. routes: the paths that are counted separately."""
+
+    def __init__(self, app: Any, *, options: ServeOptions, metrics: ServerMetrics, routes: Collection[str]) -> None:
+        self.app, self.options, self.metrics, self.routes = app, options, metrics, frozenset(routes)
+        self.active = 0
+        local = is_loopback(options.host)
+        self.hosts = frozenset((*LOOPBACK_NAMES, options.host, *options.allowed_hosts)) if local else None
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        route = scope["path"] if scope["path"] in self.routes else "other"
+        begun, status = time.perf_counter(), 0
+
+        async def answer(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+                message = message | {"headers": [*message.get("headers", ()), *extra]}
+            await send(message)
+
+        self.active += 1
+        self.metrics.active.set(self.active)
+        try:
+            try:
+                self._check(scope)
+                async with asyncio.timeout(self.options.timeout):
+                    body = await self._body(scope, receive)
+                    await self.app(scope, _again(body, receive), answer)
+            except TimeoutError:
+                raise Refused(f"no answer within {self.options.timeout:g} seconds", "Overloaded") from None
+        except Refused as refused:
+            if not status:
+                headers = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
+                await answer({"type": "http.response.start", "status": refused.status, "headers": headers})
+                await answer({"type": "http.response.body", "body": refused.body})
+        except _Gone:
+            status = 499  # the client closed the connection, so there is no answer
+        finally:
+            self.active -= 1
+            self.metrics.active.set(self.active)
+            self.metrics.request(route, status or 500, time.perf_counter() - begun)
+
+    def _check(self, scope: Any) -> None:
+        """Refused for a host name that is not allowed, for too many requests at once, and for a Content-Length that is too large."""
+        if self.active > self.options.queue + MORE_THAN_THE_QUEUE:
+            raise Refused("Model is overloaded", "Overloaded")
+        headers = dict(scope["headers"])
+        if self.hosts is not None and (host := host_of(headers.get(b"host", b""))) not in self.hosts:
+            raise Refused(
+                f"this server does not answer requests for the host {ascii(host)[:100]}; `--allowed-hosts` allows it",
+                "Validation",
+                421,
+            )
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > self.options.body:
+            raise self._too_large()
+
+    async def _body(self, scope: Any, receive: Any) -> bytes:
+        """The whole body. Refused if it is too large."""
+        parts, size = [], 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                raise _Gone
+            parts.append(message.get("body", b""))
+            size += len(parts[-1])
+            if size > self.options.body:
+                raise self._too_large()
+            if not message.get("more_body"):
+                return b"".join(parts)
+
+    def _too_large(self) -> Refused:
+        return Refused(f"expected a request of at most {self.options.body} bytes; got more", "Validation")
+
+
+class _Gone(Exception):
+    """The client closed the connection before its request was complete."""
+
+
+def _again(body: bytes, receive: Any) -> Any:
+    """A `receive` that first gives the body, which was already read."""
+    given = False
+
+    async def read() -> Any:
+        nonlocal given
+        if given:
+            return await receive()
+        given = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return read
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches a server on this address."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def host_of(header: bytes) -> str:
+    """The name in a Host header, without its port."""
+    name = header.decode("latin-1").strip().lower()
+    if name.startswith("["):
+        return name[1:].split("]")[0]
+    return name.rsplit(":", 1)[0] if name.count(":") == 1 else name

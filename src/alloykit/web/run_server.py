@@ -1,0 +1,106 @@
+"""Run the server until a signal comes, answer the accepted requests, and stop."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import uvicorn
+
+from alloykit.errors import AlloyError
+from alloykit.progress import log_line
+from alloykit.web.guard import is_loopback
+from alloykit.web.serve_options import ServeOptions
+
+MORE_THAN_THE_TIMEOUT_S = 5  # a stopping server waits so much longer than the timeout for its requests
+
+
+def listen(options: ServeOptions) -> socket.socket:
+    """A listening socket. AlloyError for a port in use and for an address that this machine does not have."""
+    try:
+        family, kind, _, _, address = socket.getaddrinfo(
+            options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        made = socket.socket(family, kind)
+    except OSError as error:
+        raise _no_address(options, error) from error
+    try:
+        made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        made.bind(address)
+        made.listen(2048)
+    except OSError as error:
+        made.close()
+        raise _no_address(options, error) from error
+    made.setblocking(False)
+    return made
+
+
+def run_server(app: Any, place: socket.socket, options: ServeOptions) -> None:
+    """Serve until SIGINT or SIGTERM. Accepted requests are answered first; a second SIGINT does not wait for them."""
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, lifespan="on", timeout_keep_alive=30,
+        timeout_graceful_shutdown=int(options.timeout) + MORE_THAN_THE_TIMEOUT_S,
+    )  # fmt: skip
+    logging.getLogger("uvicorn.error").addFilter(_is_no_cancellation)
+    Server(config).run(sockets=[place])
+
+
+def _is_no_cancellation(record: logging.LogRecord) -> bool:
+    """False for the traceback that uvicorn logs when a second SIGINT cancels the running requests."""
+    return "CancelledError" not in record.getMessage()
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which ends normally after a signal: uvicorn itself would raise the signal again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:  # type: ignore[override]
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        before = {number: signal.signal(number, self.handle_exit) for number in (signal.SIGINT, signal.SIGTERM)}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+def address_of(place: socket.socket, options: ServeOptions) -> str:
+    """The address of the server, for a browser."""
+    host, port = place.getsockname()[:2]
+    name = options.host if is_loopback(options.host) else host
+    return f"http://[{name}]:{port}" if ":" in name else f"http://{name}:{port}"
+
+
+def warn_of_exposure(options: ServeOptions) -> None:
+    """Warn if other machines can reach the address."""
+    if not is_loopback(options.host):
+        log_line(
+            f"warning: {options.host} is not this machine's loopback address: everybody who reaches the port can ask the student. "
+            "The server has no passwords and no encryption; put a proxy that has both in front of it."
+        )
+
+
+def _no_address(options: ServeOptions, error: OSError) -> AlloyError:
+    if error.errno == errno.EADDRINUSE:
+        return AlloyError(
+            expected=f"a free port on {options.host}",
+            got=f"port {options.port}, which another program uses",
+            hint="Choose another with --port, or let the system choose with --port 0.",
+        )
+    if error.errno == errno.EACCES:
+        return AlloyError(
+            expected="a port that you may use", got=f"port {options.port}", hint="Ports below 1024 need special rights."
+        )
+    return AlloyError(
+        expected="an address of this machine for --host",
+        got=f"'{options.host}' ({error.strerror or error})",
+        hint="With 127.0.0.1 only this machine can reach the server, with 0.0.0.0 other machines too.",
+    )

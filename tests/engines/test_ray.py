@@ -1,0 +1,67 @@
+"""A real Ray cluster on this machine, started once for all tests of this file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import pytest
+import tiny
+from killed import Killed, jobs
+from knowing import arrays, info, swept
+
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.jobs import Job
+from alloykit.engines.ray import RayEngine
+from alloykit.engines.sweep_jobs import SweepBy
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.store import Store
+
+ray = pytest.importorskip("ray")
+TEXTS = tiny.texts(60)
+OPTIONS = EngineOptions(name="ray", workers=2)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster() -> Iterator[None]:
+    paths = os.pathsep.join(p for p in sys.path if p)
+    ray.init(
+        num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error",
+        runtime_env={"env_vars": {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1"}},
+    )  # fmt: skip
+    yield
+    ray.shutdown()
+
+
+def test_workers_sweep_the_bits_of_one_process(models: dict[str, Path], tmp_path: Path) -> None:
+    infos = [info(models["billing"]), info(models["delivery"])]
+    alone = swept(tmp_path / "alone", infos, TEXTS)
+    by_two = swept(tmp_path / "two", infos, TEXTS, engine=SweepBy(RayEngine(OPTIONS)))
+    assert len(arrays(tmp_path / "alone")) == 4 + 2 * 4 * 2
+    assert arrays(tmp_path / "two") == arrays(tmp_path / "alone")
+    assert by_two.identity("billing", "sampling") == alone.identity("billing", "sampling")
+
+
+def test_a_killed_worker_costs_only_its_units(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    found = dict(RayEngine(OPTIONS).run(jobs(), partial(Killed, tmp_path), "work", "jobs"))
+    assert {n: result[0] for n, result in found.items()} == {n: n for n in range(12)}
+    assert "a worker was lost" in capsys.readouterr().err
+
+
+def test_a_job_that_ends_every_worker_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alloykit.engines.ray.LOST", 2)
+    with pytest.raises(AlloyError, match=r"2 workers that ended at the same job"):
+        list(RayEngine(OPTIONS).run(jobs()[3:4], partial(Killed, tmp_path, True), "work", "jobs"))
+
+
+def test_an_error_of_a_worker_is_that_of_the_command(tmp_path: Path) -> None:
+    with pytest.raises(AlloyError, match="expected a good job; got a bad one. Mend it."):
+        list(RayEngine(OPTIONS).run([Job("a", "bad")], partial(Killed, tmp_path), "work", "jobs"))
+
+
+def test_a_store_that_a_worker_does_not_see_is_named(tmp_path: Path) -> None:
+    with pytest.raises(AlloyError, match="every machine that computes.*--cache"):
+        Store.existing(tmp_path / "elsewhere")

@@ -1,0 +1,86 @@
+"""Drift against plain loops and scipy."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+from scipy import stats
+
+from alloykit.evaluation.drift import FINE, AnswerCounts, _chance, as_json, drift, from_json, kolmogorov_smirnov, psi
+from alloykit.evaluation.significance import holm
+
+NAMES = ("a", "b", "c")
+
+
+def counted(n: int, seed: int, shares: tuple[float, ...], shift: float = 0.0, parts: int = 1) -> AnswerCounts:
+    g = np.random.default_rng(seed)
+    labels = g.choice(3, n, p=shares)
+    confidence, energy = np.clip(g.normal(0.8 - shift, 0.1, n), 0, 1), g.normal(4 - 5 * shift, 1, n)
+    counts = AnswerCounts.empty(3, 0.0, 8.0)
+    for part in np.array_split(np.arange(n), parts):
+        counts.add(labels[part], confidence[part], energy[part], int((labels[part] == 2).sum()))
+    return counts
+
+
+def test_psi_by_hand() -> None:
+    p, q = np.array([10, 30, 0]), np.array([5, 5, 20])
+    expected = 0.0
+    for a, b in zip(p, q, strict=True):
+        a, b = (a + 0.5) / 41.5, (b + 0.5) / 31.5
+        expected += (b - a) * math.log(b / a)
+    assert abs(psi(p, q) - expected) < 1e-12
+    assert psi(p, p) == 0
+
+
+def test_few_texts_give_a_large_index_by_chance() -> None:
+    """Of 400 pairs of samples with the same shares, about 5 % are above `chance`."""
+    g = np.random.default_rng(0)
+    above = 0
+    for _ in range(400):
+        pool, new = g.multinomial(3000, [0.1] * 10), g.multinomial(200, [0.1] * 10)
+        above += psi(pool, new) > _chance(pool, new)
+    assert 8 <= above <= 34
+    assert _chance(np.full(77, 40), np.full(77, 1)) > 0.25, "77 labels and 77 texts say little"
+
+
+def test_ks_is_that_of_scipy() -> None:
+    g = np.random.default_rng(0)
+    a, b = g.integers(0, FINE, 400), g.integers(0, FINE, 300) // 2
+    distance, p = kolmogorov_smirnov(np.bincount(a, minlength=FINE), np.bincount(b, minlength=FINE))
+    expected = stats.ks_2samp(a, b, method="asymp")
+    assert abs(distance - expected.statistic) < 1e-12
+    assert p < 1e-3
+    assert expected.pvalue < 1e-3
+
+
+def test_equal_texts_are_stable_and_others_are_not() -> None:
+    pool = counted(2000, 0, (0.5, 0.3, 0.2))
+    same = drift(pool, counted(1500, 1, (0.5, 0.3, 0.2)), NAMES)
+    assert same["psi"] == 0
+    assert same["changed"] == []
+    other = counted(1500, 1, (0.5, 0.1, 0.4), shift=0.2)
+    found = drift(pool, other, NAMES)
+    assert found["changed"] == ["c", "b"]
+    assert min(found[key]["psi"] for key in ("labels", "confidence", "energy")) > 0.1
+    assert found["confidence"]["mean"]["new"] < found["confidence"]["mean"]["pool"] - 0.15
+    assert found["foreign"]["new"] == found["labels"]["shares"]["c"]["new"]
+    table = [[int(a), 2000 - int(a)] for a in pool.labels]
+    p = [stats.fisher_exact([t, [int(b), 1500 - int(b)]]).pvalue for t, b in zip(table, other.labels, strict=True)]
+    assert np.allclose([row["p_holm"] for row in found["labels"]["shares"].values()], holm(p))
+    assert sum(found["energy"]["histogram"]["pool"]) == 2000
+
+
+def test_parts_give_the_same_counts_and_json_keeps_them() -> None:
+    whole, parts = counted(500, 3, (0.2, 0.3, 0.5)), counted(500, 3, (0.2, 0.3, 0.5), parts=7)
+    assert as_json(whole) == as_json(parts)
+    assert as_json(from_json(json.loads(json.dumps(as_json(whole))))) == as_json(whole)
+
+
+def test_one_single_value_is_no_error() -> None:
+    counts = AnswerCounts.empty(3, 1.0, 1.0)
+    counts.add(np.array([0]), np.array([1.0]), np.array([1.0]))
+    found = drift(counts, counts, NAMES)
+    assert found["psi"] == 0
+    assert found["foreign"] is None

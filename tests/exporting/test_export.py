@@ -1,0 +1,135 @@
+"""`alloykit export`: the ONNX folder answers as the student does, or there is none."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tiny
+import torch
+from commandline import run_here, write_csv
+from transformers import AutoTokenizer
+
+import alloykit
+from alloykit.exporting import float_graph as exporter
+from alloykit.exporting.calibration import choose_form
+from alloykit.models.export import save_temperature
+from alloykit.serving.onnx_predictor import OnnxPredictor
+from alloykit.serving.predictor import Predictor
+from alloykit.stages import export_student
+
+LABELS = ["a", "b", "c", "d"]
+TEXTS = tiny.texts(60, seed=3, longest=30)
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    folder = tiny.classifier(tmp_path / "model", LABELS)
+    save_temperature(folder, 1.7)
+    return folder
+
+
+@pytest.fixture
+def texts(tmp_path: Path) -> Path:
+    return write_csv(tmp_path / "texts.csv", [[text] for text in TEXTS])
+
+
+def test_every_graph_answers_as_the_student(model: Path, texts: Path) -> None:
+    place = alloykit.export(model, texts=texts, int8=True, fp16=True)
+    assert place == model / "export" / "onnx"
+    names = {str(path.relative_to(place)) for path in place.rglob("*") if path.is_file()}
+    assert names == {"README.md", "config.json", "export.json", "onnx/model.onnx", "onnx/model_fp16.onnx",
+                     "onnx/model_quantized.onnx", "tokenizer.json", "tokenizer_config.json"}  # fmt: skip
+    student = Predictor.load(model, device="cpu")
+    expected = student.probabilities(TEXTS)
+    for number_format, tolerance in (("float32", 1e-5), ("float16", 1e-2), ("int8", 0.1)):
+        onnx = OnnxPredictor.load(place, number_format=number_format)  # type: ignore[arg-type]
+        assert (onnx.labels, onnx.max_length) == (student.labels, student.max_length)
+        assert float((onnx.probabilities(TEXTS) - expected).abs().max()) < tolerance
+    exact = OnnxPredictor.load(place, number_format="float32")
+    assert torch.allclose(
+        exact.probabilities(TEXTS, calibrated=False), student.probabilities(TEXTS, calibrated=False), atol=1e-5
+    )
+    assert torch.allclose(
+        exact.logits(TEXTS) / 1.7,
+        (exact.probabilities(TEXTS).log() + (exact.logits(TEXTS) / 1.7).logsumexp(-1, keepdim=True)),
+        atol=1e-4,
+    )
+    record = json.loads((place / "export.json").read_text())
+    assert record["graphs"]["float32"]["same_label"] == 1
+    assert record["graphs"]["int8"]["tensors_in_float32"] >= 1
+    assert "alloykit_temperature" not in json.loads((place / "config.json").read_text())
+    assert AutoTokenizer.from_pretrained(place)("refund")["input_ids"]
+
+
+def test_an_int8_answer_does_not_depend_on_its_batch(model: Path, texts: Path) -> None:
+    onnx = OnnxPredictor.load(alloykit.export(model, texts=texts, int8=True))
+    alone = torch.cat([onnx.probabilities([text]) for text in TEXTS[:8]])
+    assert torch.allclose(alone, onnx.probabilities(TEXTS)[:8], atol=0.02)
+
+
+@pytest.mark.parametrize("architecture", ["distilbert", "roberta", "electra"])
+def test_other_architectures(architecture: str, tmp_path: Path, texts: Path) -> None:
+    model = tiny.classifier(tmp_path / architecture, LABELS, architecture)
+    place = alloykit.export(model, texts=texts)
+    assert torch.allclose(
+        OnnxPredictor.load(place).probabilities(TEXTS), Predictor.load(model).probabilities(TEXTS), atol=1e-5
+    )
+
+
+def test_a_graph_that_answers_otherwise_is_not_handed_over(
+    model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Predictor.load(tiny.classifier(model.parent / "other", LABELS, seed=5), device="cpu")
+    wrong = exporter.float_graph(other)
+    monkeypatch.setattr(export_student, "float_graph", lambda predictor: wrong)
+    run_here("export", model, "--onnx", "--texts", texts).refused("ONNX graph in float32", "Nothing was exported")
+    assert not list((model / "export").glob("*"))
+
+
+def test_a_failed_export_leaves_the_earlier_one(model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = alloykit.export(model, texts=texts)
+    before = (place / "onnx" / "model.onnx").read_bytes()
+    with monkeypatch.context() as patch, pytest.raises(RuntimeError):
+        patch.setattr(export_student, "export_card", lambda *_: (_ for _ in ()).throw(RuntimeError("stopped")))
+        alloykit.export(model, texts=texts)
+    assert [path.name for path in place.parent.iterdir()] == ["onnx"]
+    assert (place / "onnx" / "model.onnx").read_bytes() == before
+    alloykit.export(model, texts=texts)
+
+
+def test_the_command_and_predict(model: Path, texts: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    result = run_here("export", model, "--onnx", "--texts", texts, "--output", output)
+    assert result.out == f"export: {output}\n"
+    onnx, torch_ = (
+        run_here("predict", folder, texts, *more).lines for folder, more in ((output, ["--onnx"]), (model, []))
+    )
+    assert [each["label"] for each in onnx] == [each["label"] for each in torch_]
+    assert [each["probability"] for each in onnx] == pytest.approx([each["probability"] for each in torch_], abs=1e-5)
+    run_here("export", model).refused("--onnx")
+    run_here("export", model, "--onnx").refused("--texts")
+    run_here("predict", model, texts, "--onnx").refused("alloykit export RUN --onnx")
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "mine.txt").touch()
+    run_here("export", model, "--onnx", "--texts", texts, "--output", tmp_path / "full").refused("other files")
+
+
+def test_a_missing_package_names_the_extra(model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "onnx", None)
+    run_here("export", model, "--onnx", "--texts", texts).refused("alloykit[onnx]")
+
+
+def test_migration_moves_a_large_channel_into_the_weights() -> None:
+    generator = np.random.default_rng(0)
+    rows = generator.normal(size=(400, 16)).astype(np.float32)
+    rows[:, 3] *= 80
+    weight = generator.normal(size=(16, 8)).astype(np.float32)
+    weight[3] /= 80
+    form = choose_form(rows, {"w": weight})
+    assert form.divisor is not None
+    assert form.divisor[3] > 4 * np.median(form.divisor)
+    assert form.error < 1e-3
+    assert max(abs(int(n)) for n in form.weights["w"][0].flat) <= 63

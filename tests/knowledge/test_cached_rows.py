@@ -1,0 +1,64 @@
+"""A tensor that is written piece by piece and read through a memory map."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.cached_rows import KEY, cached_rows
+
+WANTED = torch.arange(35, dtype=torch.float16).reshape(7, 5)
+
+
+class Compute:
+    """Gives the rows in pieces, and counts how often it is asked."""
+
+    def __init__(self, rows: Tensor = WANTED) -> None:
+        self.rows, self.asked = rows, 0
+
+    def __call__(self) -> Iterator[Tensor]:
+        self.asked += 1
+        yield from self.rows.float().split(3)
+
+
+def test_rows_are_written_once_and_found_again(tmp_path: Path) -> None:
+    path, compute = tmp_path / "rows.safetensors", Compute()
+    for _ in range(2):
+        assert torch.equal(cached_rows(path, {"texts": "a"}, (7, 5), compute), WANTED)
+    assert compute.asked == 1
+    assert torch.equal(load_file(path)[KEY], WANTED), "a safetensors file that others can read"
+    cached_rows(path, {"texts": "b"}, (7, 5), compute)
+    assert compute.asked == 2, "made of something else"
+    assert [p.name for p in tmp_path.iterdir()] == ["rows.safetensors"]
+
+
+@pytest.mark.parametrize("damage", ["byte", "end", "header", "empty"])
+def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str) -> None:
+    path, compute = tmp_path / "rows.safetensors", Compute()
+    cached_rows(path, {}, (7, 5), compute)
+    data = bytearray(path.read_bytes())
+    if damage == "byte":
+        data[-3] ^= 1
+    elif damage == "header":
+        data[12] ^= 1
+    path.write_bytes({"end": data[:-4], "empty": b""}.get(damage, data))
+    assert torch.equal(cached_rows(path, {}, (7, 5), compute), WANTED)
+    assert compute.asked == 2
+
+
+def test_another_number_of_rows_is_an_error_and_leaves_no_file(tmp_path: Path) -> None:
+    with pytest.raises(AlloyError, match="8 rows"):
+        cached_rows(tmp_path / "rows.safetensors", {}, (8, 5), Compute())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_in_its_place_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "rows.safetensors").mkdir()
+    with pytest.raises(AlloyError, match="rows.safetensors"):
+        cached_rows(tmp_path / "rows.safetensors", {}, (7, 5), Compute())

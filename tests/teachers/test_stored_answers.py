@@ -1,0 +1,163 @@
+"""Stored answers: every form and format gives the probabilities that the documentation says, joined by text or by row."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import torch
+from torch import Tensor
+
+from alloykit.data import load_texts
+from alloykit.errors import AlloyError
+from alloykit.teachers.protocol import FLOOR, Reading, probabilities_as_logits
+from alloykit.teachers.stored_answers import AnswersSpec
+
+LABELS = ["bug", "login", "crash"]
+ROWS = [("a", 0.5, 0.3, 0.2), ("b", 0.0, 1.0, 0.0), ("c", None, None, None)]
+
+
+def write(path: Path, rows: list[dict[str, Any]]) -> Path:
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        with gzip.open(path, "wt", newline="") if path.suffix == ".gz" else path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, list(rows[0]), delimiter="\t" if path.suffix == ".tsv" else ",")
+            writer.writeheader()
+            writer.writerows(rows)
+    return path
+
+
+def answers(path: Path, texts: list[Any], **options: Any) -> Tensor:
+    """What the teacher answers to these texts, as probabilities; NaN for no answer."""
+    info = AnswersSpec(answers=str(path), **options).describe("llm")
+    teacher = info.with_texts(load_texts(texts)).load(Reading())
+    pairs = [t[1] if isinstance(t, tuple) else None for t in texts]
+    prepared = teacher.prepare([t[0] if isinstance(t, tuple) else t for t in texts], pairs)
+    return teacher.answer(prepared, lambda n: None).logits.double().exp()
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("by", ["text", "row"])
+def test_a_column_for_every_label(name: str, by: str, tmp_path: Path) -> None:
+    rows = [{"text": t, "bug": a, "login": b, "crash": c} for t, a, b, c in ROWS]
+    path = write(tmp_path / name, rows)
+    if by == "text":
+        found = answers(path, ["b", "new", "c", "a", "b"])
+        order: list[int | None] = [1, None, None, 0, 1]
+    else:
+        found = answers(path, ["x", "y", "z"], by="row", labels=LABELS)
+        order = [0, 1, None]
+    for row, n in zip(found, order, strict=True):
+        if n is None:
+            assert bool(row.isnan().all())
+        else:
+            assert row.tolist() == pytest.approx([p or 0.0 for p in ROWS[n][1:]], abs=2 * FLOOR)  # type: ignore[operator]
+
+
+def test_a_probability_of_zero_becomes_the_floor() -> None:
+    found = probabilities_as_logits(torch.tensor([[1.0, 0.0, 0.0], [2.0, 1.0, 1.0], [math.nan] * 3]))
+    assert found[0].exp().tolist() == pytest.approx([1 / (1 + 2e-6), 1e-6 / (1 + 2e-6), 1e-6 / (1 + 2e-6)], rel=1e-4)
+    assert found[1].exp().tolist() == pytest.approx([0.5, 0.25, 0.25])
+    assert found[:2].logsumexp(-1).tolist() == pytest.approx([0, 0], abs=1e-6)
+    assert bool(found[2].isnan().all())
+
+
+def test_logits_stay_logits(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [{"text": "a", "bug": 3.0, "login": -1.0}])
+    info = AnswersSpec(answers=str(path), values="logits").describe("llm")
+    assert info.gives.logits
+    teacher = info.load(Reading())
+    assert teacher.answer(teacher.prepare(["a"]), lambda n: None).logits.tolist() == [[3.0, -1.0]]
+
+
+def test_a_label_and_its_confidence(tmp_path: Path) -> None:
+    rows = [
+        {"text": "a", "said": "bug", "p": 0.8},
+        {"text": "b", "said": "crash", "p": 0.4},
+        {"text": "c", "said": "", "p": ""},
+    ]
+    path = write(tmp_path / "a.csv", rows)
+    found = answers(path, ["a", "b", "c"], label="said", confidence="p", labels=LABELS)
+    assert found[:2].tolist() == [pytest.approx([0.8, 0.1, 0.1]), pytest.approx([0.3, 0.3, 0.4])]
+    assert bool(found[2].isnan().all())
+    assert answers(path, ["a"], label="said", certainty=0.9)[0].tolist() == pytest.approx([0.9, 0.1]), "bug, crash"
+
+
+@pytest.mark.parametrize("form", ["mapping", "list", "pairs", "json"])
+def test_the_best_labels_with_log_probabilities(form: str, tmp_path: Path) -> None:
+    top = {"bug": math.log(0.6), "crash": math.log(0.1), "other": -1.0}
+    cell: Any = {
+        "mapping": top,
+        "list": [{"label": k, "logprob": v} for k, v in top.items()],
+        "pairs": list(top.items()),
+        "json": json.dumps(top),
+    }[form]
+    path = write(tmp_path / "a.jsonl", [{"text": "a", "top": cell}, {"text": "b", "top": {"login": 0.0}}])
+    found = answers(path, ["a", "b"], top="top", labels=[*LABELS, "ui"])
+    assert found[0].tolist() == pytest.approx([0.6, 0.15, 0.1, 0.15], abs=1e-5), (
+        "the rest goes to the labels that are not named"
+    )
+    assert found[1].tolist() == pytest.approx([0, 1, 0, 0], abs=5e-6)
+    both = write(tmp_path / "b.jsonl", [{"text": "a", "top": {"x": math.log(0.2), "y": math.log(0.2)}}])
+    assert answers(both, ["a"], top="top")[0].tolist() == pytest.approx([0.5, 0.5]), "no label is left for the rest"
+
+
+def test_pairs_are_joined_by_both_texts(tmp_path: Path) -> None:
+    rows = [
+        {"text": "a", "second": "x", "bug": 0.9, "login": 0.1},
+        {"text": "a", "second": "y", "bug": 0.2, "login": 0.8},
+    ]
+    path = write(tmp_path / "a.csv", rows)
+    found = answers(path, [("a", "y"), ("a", "x"), ("a", "z")], text_pair="second", labels=["bug", "login"])
+    assert found[:2, 0].tolist() == pytest.approx([0.2, 0.9])
+    assert bool(found[2].isnan().all())
+
+
+def test_of_a_repeated_text_the_first_answer_counts(tmp_path: Path) -> None:
+    rows = [{"text": "a", "bug": p, "login": 1 - p} for p in (0.9, 0.1)]
+    assert answers(write(tmp_path / "a.csv", rows), ["a"])[0, 0] == pytest.approx(0.9)
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "words"),
+    [
+        ({"bug": 0.5, "login": 0.9}, {}, "1 in all"),
+        ({"bug": -0.5, "login": 1.5}, {}, "none negative"),
+        ({"bug": "much", "login": 1}, {}, "numbers in the columns"),
+        ({"bug": 0.5, "login": 0.5}, {"labels": ["bug", "crash"]}, "a column for every label"),
+        ({"bug": 0.5, "login": 0.5}, {"labels": ["bug"]}, "at least 2 labels"),
+        ({"said": "bug", "p": 2}, {"label": "said", "confidence": "p", "labels": LABELS}, "confidences from 0 to 1"),
+        ({"said": "bux", "p": 1}, {"label": "said", "confidence": "p", "labels": LABELS}, "Did you mean 'bug'"),
+        ({"said": "bug", "p": 1}, {"label": "sad", "confidence": "p"}, "Did you mean 'said'"),
+        ({"top": "bug"}, {"top": "top", "labels": LABELS}, "the best labels as"),
+    ],
+)
+def test_what_cannot_be_an_answer(row: dict[str, Any], options: dict[str, Any], words: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [{"text": "a", **row}])
+    with pytest.raises(AlloyError, match=words):
+        answers(path, ["a"], **options)
+
+
+def test_too_few_rows(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"bug": 0.5, "login": 0.5}])
+    with pytest.raises(AlloyError, match="expected 2 rows in .* got 1"):
+        answers(path, ["a", "b"], by="row", labels=["bug", "login"])
+
+
+def test_another_content_is_another_teacher(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"text": "a", "bug": 0.5, "login": 0.5}])
+    before = AnswersSpec(answers=str(path)).describe("llm").identity()
+    copy = write(tmp_path / "b.csv", [{"text": "a", "bug": 0.5, "login": 0.5}])
+    assert AnswersSpec(answers=str(copy), name="other").describe("other").identity() == before
+    write(path, [{"text": "a", "bug": 0.25, "login": 0.75}])
+    assert AnswersSpec(answers=str(path)).describe("llm").identity() != before

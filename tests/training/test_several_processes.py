@@ -1,0 +1,130 @@
+"""Two processes train the student that one would train."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from random_rows import SPECS
+from small_training import run
+from together import together
+
+from alloykit import processes
+from alloykit.errors import AlloyError
+from alloykit.methods.registry import create
+from alloykit.methods.requirements import require_several
+from alloykit.training.more_arguments import more_arguments
+from alloykit.training.sampler import LengthSampler
+from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
+from alloykit.training.training_options import TrainingOptions
+
+
+@pytest.mark.parametrize(("n", "size", "accumulate"), [(100, 8, 2), (97, 8, 2), (33, 8, 4), (65, 2, 1), (7, 2, 4)])
+@pytest.mark.parametrize("count", [2, 4])
+def test_shares_are_the_batches_of_one_process(n: int, size: int, accumulate: int, count: int) -> None:
+    """In every step the same texts, in as many batches in every process, none of them larger."""
+    if size * accumulate % count:
+        pytest.skip("a step cannot be shared")
+    options = share_of(TrainingOptions(batch_size=size, accumulate=accumulate), count)
+    assert options.batch_size <= size
+    assert options.batch_size * options.accumulate * count == size * accumulate
+    lengths = torch.arange(n) % 11
+    whole = [LengthSampler(lengths, size * accumulate, 3) for _ in range(count + 1)]
+    shares = [ShareOfBatches(whole[rank], options.batch_size, rank, count) for rank in range(count)]
+    for sampler in [whole[-1], *shares]:
+        sampler.set_epoch(2)
+    batches = [list(s) for s in shares]
+    assert {len(b) for b in batches} == {len(s) for s in shares}
+    assert len({len(b) for b in batches}) == 1
+    assert all(0 < len(batch) <= options.batch_size for own in batches for batch in own)
+    order = list(whole[-1])
+    for step in range(-(-n // (size * accumulate))):
+        at = slice(step * options.accumulate, (step + 1) * options.accumulate)
+        mine = [i for own in batches for batch in own[at] for i in batch if i != PADDING]
+        assert mine == order[step * size * accumulate : (step + 1) * size * accumulate]
+
+
+def test_a_process_without_texts_has_padding() -> None:
+    assert [share([5, 6, 7], 8, rank, 4) for rank in range(4)] == [[[5]], [[6]], [[7]], [[PADDING]]]
+
+
+def test_texts_of_a_step_that_cannot_be_shared_are_refused() -> None:
+    with pytest.raises(AlloyError, match="3 processes can share.*got 16.*multiple of 3"):
+        share_of(TrainingOptions(batch_size=16), 3)
+
+
+def test_two_processes_are_one(quiet_encoder: Path, tmp_path: Path) -> None:
+    """46 texts, nine of them with given labels, in steps of 16 + 16 + 14, with checks on six, in float64; the norms of the gradient too,
+    since Adam forgives a wrong scale."""
+    given = {
+        "n": 52,
+        "checks": 6,
+        "labelled": 9,
+        "double": True,
+        "batch_size": 4,
+        "accumulate": 4,
+        "select": "unlabelled",
+        "check_every": 2,
+    }
+
+    def work(folder: str = "two"):
+        with processes.joined("cpu"):
+            student, fitted = run({"name": "muka"}, quiet_encoder, tmp_path / folder, **given)
+        return {k: v.numpy() for k, v in student.state_dict().items()}, fitted.history, fitted.selected_step
+
+    expected, history, selected = work("one")
+    answers = together(2, work)
+    assert all(isinstance(answer, tuple) for answer in answers), answers
+    for weights, steps, chosen in answers:
+        assert chosen == selected
+        assert weights.keys() == expected.keys()
+        for name, value in weights.items():
+            torch.testing.assert_close(torch.from_numpy(value), torch.from_numpy(expected[name]), rtol=0, atol=2e-6)
+        for key in ("loss", "grad_norm", "eval_criterion"):
+            found, wanted = ([entry[key] for entry in entries if key in entry] for entries in (steps, history))
+            assert found == pytest.approx(wanted, rel=1e-5)
+
+
+METHODS = {spec["name"]: spec for spec in SPECS}
+
+
+def test_methods_that_need_a_whole_step_are_refused() -> None:
+    def is_refused(name: str) -> bool:
+        require_several(create(METHODS[name]), 1)
+        try:
+            require_several(create(METHODS[name]), 2)
+        except AlloyError as error:
+            return f"'{name}'" in str(error)
+        return False
+
+    refused = {name for name in METHODS if is_refused(name)}
+    assert refused >= {"rl_kd", "cfl", "as_dfd"}
+    assert not refused & {"muka", "alloy", "mt_bert", "stratanet", "vanilla_kd"}
+
+
+def test_more_arguments_reach_the_trainer(quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from alloykit.training import trainer
+
+    seen = []
+    made = trainer.TrainingArguments
+    monkeypatch.setattr(trainer, "TrainingArguments", lambda **given: seen.append(given) or made(**given))
+    run({"name": "muka"}, quiet_encoder, tmp_path, epochs=0.5, arguments={"optim": "sgd"})
+    assert seen[0]["optim"] == "sgd"
+    assert more_arguments({"fsdp": "full_shard"}) == {"fsdp": "full_shard"}
+    with pytest.raises(AlloyError, match="does not set itself.*seed"):
+        more_arguments({"seed": 1})
+    with pytest.raises(AlloyError, match="fdsp.*Did you mean 'fsdp'"):
+        more_arguments({"fdsp": "full_shard"})
+
+
+def test_a_process_that_fails_ends_the_others() -> None:
+    def work() -> str:
+        with processes.joined("cpu") as group:
+            assert group is not None
+            if group.is_first:
+                raise AlloyError(expected="texts", got="none")
+            group.wait("training")
+        return "went on"
+
+    first, other = together(2, work)
+    assert "AlloyError: expected texts" in first
+    assert "OtherProcessEnded: expected all 2 processes of this command" in other
