@@ -17,6 +17,8 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.student_reading import read_by_student
+from alloykit.stages.export_student import export_student
 
 LENGTH = 10
 LONG = [" ".join(tiny.texts(4, seed=n)) for n in range(40)]
@@ -122,3 +124,24 @@ def test_methods_that_compare_tokens_read_the_beginning(models: dict[str, Path],
     with pytest.raises(AlloyError, match=r"`long_texts: head` of teacher 'delivery'.*'dfa' compares.*got tail"):
         amalgamated(models, tmp_path, method="dfa", inference=None, training=TRAINING)
     assert not (tmp_path / "run").exists()
+
+
+def test_how_unusual_a_text_in_chunks_is(run: Any) -> None:
+    student = Predictor.load(run.folder / "student", LENGTH)
+    fitted, (_, states) = student.fitted_none_of_these, student.with_states(LONG[:3])
+    found = student.predict(LONG[:3], none_of_these=True)
+    assert states is not None
+    torch.testing.assert_close(found.none_of_these, fitted.share(fitted.gaussians.distance(states)))
+    torch.testing.assert_close(found.probabilities, student.probabilities(LONG[:3]))
+    read = read_by_student(student, LONG[:3], states=True)
+    torch.testing.assert_close(read.probabilities, found.probabilities)
+    assert read.states is not None
+    assert read.states.shape == (3, student.model.config.hidden_size)
+
+
+def test_export_refuses_a_student_that_reads_chunks(run: Any) -> None:
+    with pytest.raises(
+        AlloyError, match=r"expected a student with `long_texts: head`.*got one with `long_texts: mean`"
+    ):
+        export_student(run.folder)
+    assert not (run.folder / "export").exists()

@@ -69,8 +69,9 @@ class HuggingFaceInfo(TeacherInfo):
 
     def reads(self, max_length: int, long_texts: LongTexts | None) -> tuple[int, LongTexts]:
         """Its own settings, else these, else those of its configuration."""
-        assert isinstance(self.spec, HuggingFaceSpec)
-        return self.spec.max_length or max_length, self.spec.long_texts or long_texts or long_texts_of(self.config)
+        own = self.spec if isinstance(self.spec, HuggingFaceSpec) else None  # a model in memory has no settings
+        length, kept = (own.max_length, own.long_texts) if own else (None, None)
+        return length or max_length, kept or long_texts or long_texts_of(self.config)
 
     @property
     def gives(self) -> Gives:
