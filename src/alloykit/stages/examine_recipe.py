@@ -20,7 +20,7 @@ from alloykit.stages.planning import plan_recipe
 from alloykit.stages.run_folder import check_run_folder
 from alloykit.stages.texts import origin_of, read, wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
-from alloykit.teachers.protocol import Reading, TeacherSpec
+from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
@@ -68,11 +68,16 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
     teacher = info.load(Reading(max_length=wanted, device=pick_device(recipe.device)))
     labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
     if not isinstance(teacher, HuggingFaceTeacher):
-        return Finding(f"teacher {name}", f"{labels}, {spec.key}: {short(spec.source)}")
+        return _read_length(name, f"{labels}, {spec.key}: {short(spec.source)}", teacher, wanted)
     weights = teacher.fingerprint["weights"]
     parameters = sum(p.numel() for p in teacher.model.parameters())
     found = f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens, weights {weights[:12]}"
-    if teacher.max_length < wanted:
+    return _read_length(name, found, teacher, wanted)
+
+
+def _read_length(name: str, found: str, teacher: Answerer, wanted: int) -> Finding:
+    """The finding, with a note for a teacher that reads fewer tokens than `wanted`."""
+    if getattr(teacher, "max_length", wanted) < wanted:
         hint = f"`max_length` is {wanted}: longer texts are cut for this teacher. The limit is that of its model or tokenizer."
         return Finding(f"teacher {name}", found, "note", hint)
     return Finding(f"teacher {name}", found)
