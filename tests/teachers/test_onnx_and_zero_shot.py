@@ -243,5 +243,6 @@ def test_a_run_with_both(recipe: dict[str, Any], exported: Path, nli: Path, tmp_
     metrics = json.loads((Path(recipe["output"]) / "metrics.json").read_text())
     assert metrics["teachers"]["graph"] == ["track", "damaged"]
     assert metrics["teachers"]["zero"] == ["late", "lost"]
-    assert str(tmp_path) not in (Path(recipe["output"]) / "student" / "README.md").read_text()
+    for page in ("report.html", "student/README.md"):
+        assert str(exported.parent) not in (Path(recipe["output"]) / page).read_text()
     call("plan", path, "-o", "method=muka").refused("teacher 'graph' gives no Monte-Carlo passes")
