@@ -12,6 +12,8 @@ import yaml
 from commandline import Call, write_csv
 from pages import ROOT, snippets
 
+from alloykit.exporting.float_graph import float_graph
+from alloykit.serving.predictor import Predictor
 from alloykit.teachers.protocol import Reading
 
 PAGE = ROOT / "docs" / "guide" / "bring-any-teacher.md"
@@ -26,6 +28,9 @@ def here(tmp_path: Path, models: dict[str, Path], monkeypatch: pytest.MonkeyPatc
         monkeypatch.delitem(sys.modules, name, raising=False)
     (tmp_path / "teachers").mkdir()
     (tmp_path / "teachers" / "billing").symlink_to(models["billing"])
+    tiny.classifier(tmp_path / "models" / "nli", ["entailment", "neutral", "contradiction"])
+    write_onnx(tmp_path / "teachers" / "delivery-onnx", "model.onnx", ["LABEL_0", "LABEL_1"])
+    write_onnx(tmp_path / "teachers" / "tech-onnx", "model_quantized.onnx", ["bug", "crash"])
     texts = [
         f"{text} {word}" for text, word in zip(tiny.texts(40), ["password", "crash", "late", "lost"] * 10, strict=True)
     ]
@@ -39,11 +44,19 @@ def here(tmp_path: Path, models: dict[str, Path], monkeypatch: pytest.MonkeyPatc
     return tmp_path
 
 
+def write_onnx(folder: Path, name: str, labels: list[str]) -> None:
+    """A classifier as others write it: the graph in the folder "onnx", and no weights beside it."""
+    graph = float_graph(Predictor.load(tiny.classifier(folder, labels), device="cpu"))
+    (folder / "model.safetensors").unlink()
+    (folder / "onnx").mkdir()
+    (folder / "onnx" / name).write_bytes(graph)
+
+
 def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest.CaptureFixture[str]) -> None:
     __import__("save")
     assert "'label': " in capsys.readouterr().out, "memory.py prints a prediction"
     recipes = [yaml.safe_load(s.text) for s in snippets("yaml", pages=[PAGE])]
-    assert len(recipes) == 3
+    assert len(recipes) == 5
     entries = [t for recipe in recipes for t in recipe["teachers"]]
     entries = [t for t in entries if "predictions.parquet" not in str(t)]
     next(t for t in entries if "sklearn" in t).pop("labels")  # the page's pipeline has names for its classes
@@ -57,6 +70,9 @@ def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest
         "teacher llm: bug, login, crash",
         "teacher reviewed: late, lost",
         "teacher delivery.skops: late, lost",
+        "teacher delivery-onnx: late, lost",
+        "teacher tech: bug, crash",
+        "teacher nli: late, lost, tech_support",
     ):
         assert words in shown.out
 

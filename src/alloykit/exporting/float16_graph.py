@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 
-from alloykit.serving.onnx_session import onnx_package
+from alloykit.models.onnx_session import onnx_package
 
 
 def float16_graph(graph: bytes) -> bytes:

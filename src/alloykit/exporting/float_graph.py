@@ -10,8 +10,8 @@ import torch
 from torch import Tensor, nn
 
 from alloykit.errors import AlloyError
+from alloykit.models.onnx_session import onnx_package
 from alloykit.models.tokens import encode, pad
-from alloykit.serving.onnx_session import onnx_package
 from alloykit.serving.predictor import Predictor
 
 OPSET = 17

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from alloykit.exporting.calibration import Floats, Int8Form, choose_form, sample_rows
-from alloykit.serving.onnx_session import onnx_package, onnx_session
+from alloykit.models.onnx_session import onnx_package, onnx_session
 
 TABLE_ROWS = 1000  # embedding tables with at least so many rows are stored in 8 bits
 TABLE_STEPS = 127

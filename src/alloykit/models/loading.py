@@ -31,11 +31,11 @@ LAYER = re.compile(r"\.\d+\.")  # in the name of a weight of a numbered layer
 SLACK = 50_000_000  # values that a model may have beyond twice those of its files, for new heads and computed tables
 
 
-def load_config(spec: ModelSpec) -> tuple[Any, str | None]:
-    """A model's configuration and, for a hub model, its commit. Loads no weights, but checks that they exist. AlloyError."""
+def load_config(spec: ModelSpec, *, weights: bool = True) -> tuple[Any, str | None]:
+    """A model's configuration and, for a hub model, its commit. Loads no weights, but checks that they exist, if `weights`. AlloyError."""
     location = locate(spec, weights=False)
     config = _config(location)
-    if location.revision is None:
+    if weights and location.revision is None:
         check_weights(location.folder, location.model)
     return config, location.revision or spec.revision
 
@@ -43,6 +43,17 @@ def load_config(spec: ModelSpec) -> tuple[Any, str | None]:
 def load_tokenizer(spec: ModelSpec) -> Any:
     """A model's own tokenizer. AlloyError if there is none: transformers would create one without a vocabulary."""
     return _tokenizer(locate(spec, weights=False))
+
+
+def load_skeleton(spec: ModelSpec) -> tuple[Any, Any]:
+    """A classifier on torch's device "meta", without memory for its weights, and its tokenizer: what is known of a model whose weights are in
+    another format. AlloyError if the tokenizer has tokens that the model does not know."""
+    location = locate(spec, weights=False)
+    config, tokenizer = _config(location), _tokenizer(location)
+    model = _meta_model("SequenceClassification", config, location)
+    added = tokenizer.get_added_vocab()
+    check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
+    return model, tokenizer
 
 
 def load_classifier(spec: ModelSpec, *, dropout: float | None = None) -> tuple[Any, Any]:
@@ -158,12 +169,10 @@ def _tokenizer(location: ModelLocation) -> Any:
 
 def _model(location: ModelLocation, config: Any, head: str, *, whole: str) -> Any:
     """A model in float32. `head`: "SequenceClassification", "CausalLM" or none. `whole`: the part of which no weight may be missing."""
-    import transformers
-
-    kind: Any = getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel")
+    kind = _auto_class(head)
     check_weights(location.folder, location.model)
     if not location.trusted:
-        _check_size(kind, config, location)
+        _check_size(head, config, location)
     model, report = _from_pretrained(
         kind, location, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
         ignore_mismatched_sizes=True,
@@ -245,26 +254,34 @@ def _no_questions() -> Iterator[None]:
         dynamic_module_utils.TIME_OUT_REMOTE_CODE = timeout
 
 
-def _check_size(kind: Any, config: Any, location: ModelLocation) -> None:
-    """AlloyError for a configuration of a much larger model than its weights: it would fill the memory.
-
-    The model is built on the device "meta", without memory for its values, and its values are counted.
-    """
+def _check_size(head: str, config: Any, location: ModelLocation) -> None:
+    """AlloyError for a configuration of a much larger model than its weights: it would fill the memory."""
     import safetensors
 
     stored = 0
     for file in location.folder.glob("*.safetensors"):
         with safetensors.safe_open(file, framework="pt") as tensors:
             stored += sum(_count(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
-    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng(), torch.device("meta"):
-        model = kind.from_config(copy.deepcopy(config), trust_remote_code=False)
-        needed = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
+    model = _meta_model(head, config, location)
+    needed = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
     if needed > 2 * stored + SLACK:
         raise AlloyError(
             expected=f"weights for the whole of '{location.model}', which has {needed:,} by its config.json",
             got=f"{stored:,}",
             hint="Check the sizes in config.json, and that no weight file is missing.",
         )
+
+
+def _meta_model(head: str, config: Any, location: ModelLocation) -> Any:
+    """The model on the device "meta", without memory for its values."""
+    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng(), torch.device("meta"):
+        return _auto_class(head).from_config(copy.deepcopy(config), trust_remote_code=False)
+
+
+def _auto_class(head: str) -> Any:
+    import transformers
+
+    return getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel")
 
 
 def _count(shape: list[int]) -> int:

@@ -54,6 +54,27 @@ class SklearnDict(TypedDict, total=False):
     trusted: list[str]
 
 
+class OnnxDict(TypedDict, total=False):
+    """One entry of `teachers:` with an ONNX classifier."""
+
+    name: str | None
+    onnx: str
+    file: str | None
+    labels: dict[str, str] | None
+
+
+class ZeroShotDict(TypedDict, total=False):
+    """One entry of `teachers:` with an NLI model."""
+
+    name: str | None
+    zero_shot: str
+    labels: list[str]
+    hypothesis: str
+    names: dict[str, str]
+    entailment: str | None
+    revision: str | None
+
+
 class StudentDict(TypedDict, total=False):
     """The `student:` block."""
 

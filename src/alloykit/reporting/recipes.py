@@ -18,7 +18,7 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
     for spec, teacher in zip(recipe.teachers, values["teachers"], strict=True):
         on_hub = spec.model_name is not None
         teacher[spec.key] = (
-            model_name(spec.source, teacher["revision"] is not None) if on_hub else last_part(teacher[spec.key])
+            model_name(spec.source, teacher.get("revision") is not None) if on_hub else last_part(teacher[spec.key])
         )
     for block in (values["student"], (values["generation"] or {}).get("language_model")):
         if block is not None:

@@ -15,9 +15,9 @@ from alloykit.models.export import IN_GRAPH, is_temperature
 from alloykit.models.folder import checked_config
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_tokenizer
+from alloykit.models.onnx_session import onnx_session
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED, encode
 from alloykit.progress import bar
-from alloykit.serving.onnx_session import onnx_session
 from alloykit.serving.prediction import Prediction
 from alloykit.serving.predictor import check_strings
 

@@ -21,6 +21,7 @@ from alloykit.recipe.typed import (
     GenerationDict,
     InferenceDict,
     LabelsDict,
+    OnnxDict,
     PythonDict,
     ReportDict,
     SklearnDict,
@@ -28,6 +29,7 @@ from alloykit.recipe.typed import (
     TeacherDict,
     TextsDict,
     TrainingDict,
+    ZeroShotDict,
 )
 from alloykit.run_files import START
 from alloykit.teachers.from_python import held_teacher
@@ -35,7 +37,9 @@ from alloykit.teachers.hugging_face import weights_fingerprint
 from alloykit.teachers.hugging_face_in_memory import save_model
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
-Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | Any]
+Teachers: TypeAlias = Sequence[
+    str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | OnnxDict | ZeroShotDict | Any
+]
 """Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
 `alloykit.Teacher`, a fitted classifier of scikit-learn."""
 Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]

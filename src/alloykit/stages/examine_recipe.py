@@ -20,7 +20,7 @@ from alloykit.stages.planning import plan_recipe
 from alloykit.stages.run_folder import check_run_folder
 from alloykit.stages.texts import origin_of, read, wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
-from alloykit.teachers.protocol import Reading, TeacherSpec
+from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 
 FIRST, CHARACTERS = 3, 80  # texts that are shown, and characters of each
@@ -69,7 +69,7 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
     teacher = info.load(Reading(max_length=wanted, long_texts=long_texts, device=pick_device(recipe.device)))
     labels = f"{len(info.labels)} labels ({', '.join(short(label) for label in info.labels[:8])}{', …' if info.labels[8:] else ''})"
     if not isinstance(teacher, HuggingFaceTeacher):
-        return Finding(f"teacher {name}", f"{labels}, {spec.key}: {short(spec.source)}")
+        return _read_length(name, f"{labels}, {spec.key}: {short(spec.source)}", teacher, wanted)
     weights = teacher.fingerprint["weights"]
     parameters = sum(p.numel() for p in teacher.model.parameters())
     of_long_texts = "" if teacher.long_texts == "head" else f" (long texts: {teacher.long_texts})"
@@ -77,7 +77,12 @@ def _teacher(recipe: Recipe, spec: TeacherSpec, name: str) -> Finding:
         f"{labels}, {parameters / 1e6:,.1f} M parameters, reads {teacher.max_length} tokens{of_long_texts}, "
         f"weights {weights[:12]}"
     )
-    if teacher.max_length < wanted:
+    return _read_length(name, found, teacher, wanted)
+
+
+def _read_length(name: str, found: str, teacher: Answerer, wanted: int) -> Finding:
+    """The finding, with a note for a teacher that reads fewer tokens than `wanted`."""
+    if getattr(teacher, "max_length", wanted) < wanted:
         hint = (
             f"`max_length` is {wanted}: longer texts are cut for this teacher. Its model or tokenizer sets this limit."
         )

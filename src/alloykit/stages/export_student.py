@@ -24,12 +24,12 @@ from alloykit.files import file_errors, write_atomic, write_json
 from alloykit.labels import LabelSpace
 from alloykit.models.batches import token_batches
 from alloykit.models.export import IN_GRAPH, TEMPERATURE
+from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, pad
 from alloykit.progress import hushed, library_bars_off, log_line
 from alloykit.recipe.models import Recipe
 from alloykit.run_files import EXPORT, RECIPE, recipe_of
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat, OnnxPredictor
-from alloykit.serving.onnx_session import onnx_package, onnx_session
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.lock import locked
 from alloykit.stages.output_folder import refuse_others

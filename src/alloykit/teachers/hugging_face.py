@@ -15,7 +15,6 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec
-from alloykit.errors import AlloyError
 from alloykit.methods.inputs import Gives, ModelShape
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
@@ -26,7 +25,7 @@ from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
 from alloykit.models.tokens import pad, usable_length
-from alloykit.names import rename
+from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
@@ -122,28 +121,7 @@ class HuggingFaceInfo(TeacherInfo):
 def read_teacher_info(spec: HuggingFaceSpec, name: str) -> HuggingFaceInfo:
     """Read a teacher's configuration: label names, revision, type of head. AlloyError if the model cannot be a teacher."""
     config, revision = load_config(spec)
-    problem = getattr(config, "problem_type", None)
-    if problem in ("regression", "multi_label_classification"):
-        raise AlloyError(
-            expected=f"a single-label classifier as teacher '{name}'",
-            got=f"a {problem.replace('_', ' ')} head",
-            hint="alloykit joins classifiers whose labels exclude each other.",
-        )
-    if config.num_labels < 2:
-        raise AlloyError(
-            expected=f"a classifier of at least two labels as teacher '{name}'",
-            got=f"{config.num_labels} label",
-            hint="A one-class (or regression) head has no uncertainty over classes. Retrain it with an 'other' label.",
-        )
-    heads = config.architectures or []
-    if heads and not any("SequenceClassification" in head for head in heads):
-        raise AlloyError(
-            expected=f"a sequence-classification model as teacher '{name}'",
-            got=", ".join(heads),
-            hint="Fine-tune it first, for instance with `alloykit teach`.",
-        )
-    labels = tuple(config.id2label[i] for i in range(config.num_labels))
-    return HuggingFaceInfo(name, spec, rename(labels, spec.labels or {}, name), revision, config)
+    return HuggingFaceInfo(name, spec, labels_of_config(config, spec.labels or {}, name), revision, config)
 
 
 class HuggingFaceTeacher(Answerer):

@@ -13,15 +13,19 @@ from pydantic import Discriminator, Tag
 from alloykit.teachers.function import PythonSpec
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teachers.in_memory import InMemoryTeacherSpec
+from alloykit.teachers.onnx import OnnxSpec
 from alloykit.teachers.protocol import TeacherSpec
 from alloykit.teachers.scikit_learn import SklearnSpec
 from alloykit.teachers.stored_answers import AnswersSpec
+from alloykit.teachers.zero_shot import ZeroShotSpec
 
 KINDS: tuple[type[TeacherSpec], ...] = (
     HuggingFaceSpec,
     AnswersSpec,
     PythonSpec,
     SklearnSpec,
+    OnnxSpec,
+    ZeroShotSpec,
     InMemoryTeacherSpec,
 )
 NO_TEACHER = f"give a folder, a hub id or a block with one of the keys {', '.join(kind.key for kind in KINDS[:-1])}"

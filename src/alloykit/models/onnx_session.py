@@ -23,8 +23,11 @@ def onnx_package(name: str) -> Any:
         ) from error
 
 
-def onnx_session(graph: Path | bytes, threads: int | None = None) -> Any:
-    """An onnxruntime session of a graph. threads: default torch's number. AlloyError for a damaged or missing file."""
+def onnx_session(
+    graph: Path | bytes, threads: int | None = None, hint: str = "Export the student again with `alloykit export`."
+) -> Any:
+    """An onnxruntime session of a graph. threads: default torch's number. hint: what the user can do about a damaged or missing file,
+    which is an AlloyError."""
     runtime = onnx_package("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads or torch.get_num_threads()
@@ -42,5 +45,5 @@ def onnx_session(graph: Path | bytes, threads: int | None = None) -> Any:
         raise AlloyError(
             expected=f"an ONNX graph that onnxruntime can open in {where}",
             got=f"'{str(error).strip()[:300]}'",
-            hint="Export the student again with `alloykit export`.",
+            hint=hint,
         ) from error

@@ -1,0 +1,88 @@
+"""Check an ONNX graph before onnxruntime reads it: only standard operators, and no files outside its folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.models.onnx_session import onnx_package
+from alloykit.names import quoted
+
+DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
+"""The operators that onnxruntime has without a library of custom operators."""
+
+
+def onnx_files(graph: Path, folder: Path) -> list[Path]:
+    """The files of a graph: itself, then those of its external data, sorted. They are all inside `folder`.
+
+    AlloyError for a damaged graph, for custom operators, and for external data that is missing or outside the folder.
+    """
+    found = graph.stat()
+    return list(_checked(graph, folder, found.st_mtime_ns, found.st_size))
+
+
+def is_inside(file: Path, folder: Path) -> bool:
+    """Whether a file, after all links, is in a folder. In the hub's cache files are links into the folder "blobs" beside it."""
+    root = folder.resolve()
+    places = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
+    return any(file.resolve().is_relative_to(place) for place in places)
+
+
+@lru_cache(maxsize=64)
+def _checked(graph: Path, folder: Path, changed: int, size: int) -> tuple[Path, ...]:
+    onnx = onnx_package("onnx")
+    try:
+        model = onnx.load(str(graph), load_external_data=False)
+    except Exception as error:  # onnx and protobuf raise many kinds
+        raise AlloyError(
+            expected=f"an ONNX graph in '{graph}'",
+            got=f"'{str(error).strip()[:200]}'",
+            hint="Copy or export it again.",
+        ) from error
+    own = {(function.domain, function.name) for function in model.functions}  # defined in the graph itself
+    custom = set[str]()
+    locations = set[str]()
+    nodes = [
+        model.graph,
+        *model.functions,
+        *(part for t in model.training_info for part in (t.initialization, t.algorithm)),
+    ]
+    for kind, part in (found for each in nodes for found in _parts(each)):
+        if kind == "node" and part.domain not in DOMAINS and (part.domain, part.op_type) not in own:
+            custom.add(f"{part.domain}.{part.op_type}")
+        if kind == "tensor" and part.data_location == onnx.TensorProto.EXTERNAL:
+            locations |= {entry.value for entry in part.external_data if entry.key == "location"}
+    if custom:
+        raise AlloyError(
+            expected=f"standard operators in '{graph}'",
+            got=f"the custom operators {quoted(sorted(custom))}",
+            hint="Libraries of custom operators are not loaded, because they can run any code. Export the model without them.",
+        )
+    files = [graph.parent / location for location in sorted(locations)]
+    for file, location in zip(files, sorted(locations), strict=True):
+        if not is_inside(file, folder) or not file.is_file():
+            raise AlloyError(
+                expected=f"the external data of '{graph}' inside its folder",
+                got=f"'{location[:200]}'" + ("" if not is_inside(file, folder) else ", which is missing"),
+                hint="Copy the whole folder, or export the model again.",
+            )
+    return (graph, *files)
+
+
+def _parts(graph: Any) -> Iterator[tuple[str, Any]]:
+    """("node", each node) and ("tensor", each tensor) of a graph or a function, subgraphs included."""
+    for tensor in getattr(graph, "initializer", ()):
+        yield "tensor", tensor
+    for sparse in getattr(graph, "sparse_initializer", ()):
+        yield from (("tensor", sparse.values), ("tensor", sparse.indices))
+    for node in graph.node:
+        yield "node", node
+        for attribute in node.attribute:
+            yield from (("tensor", tensor) for tensor in (attribute.t, *attribute.tensors))
+            for sparse in (attribute.sparse_tensor, *attribute.sparse_tensors):
+                yield from (("tensor", sparse.values), ("tensor", sparse.indices))
+            for inner in (attribute.g, *attribute.graphs):
+                yield from _parts(inner)

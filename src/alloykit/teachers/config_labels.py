@@ -1,0 +1,37 @@
+"""The labels of a classifier, from its config.json."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.names import rename
+
+
+def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tuple[str, ...]:
+    """The label names of a transformers configuration in the order of the logits, after the recipe's renaming. name: the teacher's.
+
+    AlloyError for a model that cannot be a teacher: a head for several labels at once or for numbers, fewer than two labels, no classifier.
+    """
+    problem = getattr(config, "problem_type", None)
+    if problem in ("regression", "multi_label_classification"):
+        raise AlloyError(
+            expected=f"a single-label classifier as teacher '{name}'",
+            got=f"a {problem.replace('_', ' ')} head",
+            hint="alloykit joins classifiers whose labels exclude each other.",
+        )
+    if config.num_labels < 2:
+        raise AlloyError(
+            expected=f"a classifier of at least two labels as teacher '{name}'",
+            got=f"{config.num_labels} label",
+            hint="A one-class (or regression) head has no uncertainty over classes. Retrain it with an 'other' label.",
+        )
+    heads = config.architectures or []
+    if heads and not any("SequenceClassification" in head for head in heads):
+        raise AlloyError(
+            expected=f"a sequence-classification model as teacher '{name}'",
+            got=", ".join(heads),
+            hint="Fine-tune it first, for instance with `alloykit teach`.",
+        )
+    return rename([config.id2label[i] for i in range(config.num_labels)], renamed, name)
