@@ -23,6 +23,7 @@ from alloykit.recipe.typed import (
     LabelsDict,
     PythonDict,
     ReportDict,
+    ServiceDict,
     SklearnDict,
     StudentDict,
     TeacherDict,
@@ -35,7 +36,7 @@ from alloykit.teachers.hugging_face import weights_fingerprint
 from alloykit.teachers.hugging_face_in_memory import save_model
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
-Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | Any]
+Teachers: TypeAlias = Sequence[str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | ServiceDict | Any]
 """Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
 `alloykit.Teacher`, a fitted classifier of scikit-learn."""
 Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]

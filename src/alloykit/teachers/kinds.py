@@ -15,6 +15,7 @@ from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teachers.in_memory import InMemoryTeacherSpec
 from alloykit.teachers.protocol import TeacherSpec
 from alloykit.teachers.scikit_learn import SklearnSpec
+from alloykit.teachers.service import ServiceSpec
 from alloykit.teachers.stored_answers import AnswersSpec
 
 KINDS: tuple[type[TeacherSpec], ...] = (
@@ -22,6 +23,7 @@ KINDS: tuple[type[TeacherSpec], ...] = (
     AnswersSpec,
     PythonSpec,
     SklearnSpec,
+    ServiceSpec,
     InMemoryTeacherSpec,
 )
 NO_TEACHER = f"give a folder, a hub id or a block with one of the keys {', '.join(kind.key for kind in KINDS[:-1])}"
