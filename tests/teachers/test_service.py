@@ -108,7 +108,7 @@ def test_a_language_model_without_token_probabilities(capsys: pytest.CaptureFixt
     with local_service(answer) as asked:
         sure = teacher(asked.url, **CHAT, certainty=0.9)
         assert answered(sure, ["x", "think", "out"]) == [near(0.1, 0.9), near(0.1, 0.9), []]
-        assert "1 answers outside its labels, such as 'I do not know'" in capsys.readouterr().err
+        assert "answers outside its labels: 1, such as 'I do not know'" in capsys.readouterr().err
         times.clear()
         shares = teacher(asked.url, **CHAT, samples=5, logprobs=False)
         assert answered(shares, ["x", "y"]) == [near(0.5, 0.5), near(1, 0)]
@@ -233,7 +233,7 @@ def test_some_unreadable_answers_are_texts_without_an_answer(
     with local_service(answer) as asked:
         asks = teacher(asked.url, tmp_path, **TEI, batch=1)
         assert answered(asks, ["bug", "odd"]) == [near(0.75, 0.25), []]
-        assert "1 answers could not be read, such as: no JSON: '?'" in capsys.readouterr().err
+        assert "unreadable answers: 1, such as: no JSON: '?'" in capsys.readouterr().err
 
 
 def test_requests_at_once_and_in_a_second() -> None:

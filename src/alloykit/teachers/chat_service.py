@@ -112,11 +112,13 @@ class ChatService:
                 continue  # a space or a quote before the answer
             if word not in self._by_option:
                 break
-            named: Counter[str] = Counter()
+            named = dict[str, float]()
             for other in token.get("top_logprobs") or [token]:
                 label = self._by_option.get(str(other["token"]).strip(_AROUND).lower())
                 if label is not None:
-                    named[label] += math.exp(min(0.0, float(other["logprob"])))  # "A" and " A" are one label
+                    named[label] = named.get(label, 0.0) + math.exp(
+                        min(0.0, float(other["logprob"]))
+                    )  # "A" and " A" are one label
             return spread_probabilities(named, self._labels) if named else None
         label = self._label(text)  # an answer of several tokens: its probability is their product
         if label is None:

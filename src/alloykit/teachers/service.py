@@ -180,13 +180,13 @@ class ServiceTeacher(Answerer):
             raise self._useless()
         if self._unreadable > bad:
             log_line(
-                f"teacher {self.info.name}: {self._unreadable - bad:,} answers could not be read, such as: {self._example}"
+                f"teacher {self.info.name}: unreadable answers: {self._unreadable - bad:,}, such as: {self._example}"
             )
-        if self._format.outside:
+        if outside := self._format.outside:
             log_line(
-                f"teacher {self.info.name}: {len(self._format.outside):,} answers outside its labels, such as '{short(self._format.outside[0])}'"
+                f"teacher {self.info.name}: answers outside its labels: {len(outside):,}, such as '{short(outside[0])}'"
             )
-            self._format.outside.clear()
+            outside.clear()
         return unread
 
     def _batch(self, client: ServiceClient, asked: Mapping[str, Read]) -> set[str]:
