@@ -7,6 +7,7 @@ import math
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 import time
 from collections import Counter
@@ -24,6 +25,7 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.recipe.models import Recipe, parse
+from alloykit.teachers import service_client
 from alloykit.teachers.chat_service import answer_options
 from alloykit.teachers.protocol import Reading
 from alloykit.teachers.service import ServiceSpec, ServiceTeacher
@@ -401,3 +403,27 @@ def test_what_an_entry_must_not_say(changes: dict[str, Any], words: str) -> None
         parse({"teachers": [entry], "texts": "t.csv", "output": "x"}, Recipe)
     assert words in str(raised.value)
     assert KEY not in str(raised.value)
+
+
+def test_ids_of_texts_are_salted_in_the_journal(tmp_path: Path) -> None:
+    with local_service(tei) as asked:
+        info = ServiceSpec(url=asked.url, **TEI).describe("service")
+        for salt in ("", "pepper", "pepper"):
+            answered(info.load(SweepOptions(salt=salt).reading(folder=str(tmp_path))), ["a", "b"])
+        assert len(asked.bodies) == 2
+    assert "pepper" not in repr(SweepOptions(salt="pepper").reading())
+
+
+def test_httpx_is_an_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "httpx", None)
+    with pytest.raises(AlloyError, match=r"alloykit\[service\]"):
+        answered(teacher("http://127.0.0.1:9/predict", **TEI), ["a"])
+
+
+@pytest.mark.parametrize(
+    ("value", "seconds"),
+    [("3", 3), ("0.5", 0.5), ("Thu, 01 Jan 1970 00:01:40 GMT", 90), ("soon", 0), ("", 0), ("-3", 0)],
+)
+def test_retry_after_is_a_number_or_a_date(value: str, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("alloykit.teachers.service_client.time.time", lambda: 10.0)
+    assert service_client._asked_pause(value) == seconds

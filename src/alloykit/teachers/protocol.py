@@ -74,7 +74,7 @@ class Reading:
     """How a teacher reads texts. A kind of teacher ignores what does not concern it.
 
     `folder`: where it may keep files of its own between runs, such as answers that must not be asked for twice; None in a remote
-    store. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
+    store. `salt`: of the ids of texts in such files. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
     """
 
     max_length: int = 128
@@ -84,6 +84,7 @@ class Reading:
     dropout: float | None = None
     sampler: Any = None
     folder: str | None = None
+    salt: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from threading import Lock
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import torch
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from alloykit.data import text_id
 from alloykit.errors import AlloyError
@@ -31,6 +31,20 @@ from alloykit.teachers.service_settings import ServiceSettings
 BAD, BAD_SHARE = 10, 0.1  # so many unreadable answers, and more than this share of all, end the run
 
 
+def _form(value: Any) -> str:
+    return "mapping" if isinstance(value, Mapping) else "plain"
+
+
+LabelNames = Annotated[
+    Annotated[list[str], Tag("plain")] | Annotated[dict[str, str], Tag("mapping")],
+    Discriminator(_form),
+]
+AnswerPaths = Annotated[
+    Annotated[str, Tag("plain")] | Annotated[dict[str, str], Tag("mapping")],
+    Discriminator(_form),
+]
+
+
 class ServiceSpec(ServiceSettings):
     """A service that is asked over HTTP. Its texts leave this machine if the address does."""
 
@@ -39,7 +53,7 @@ class ServiceSpec(ServiceSettings):
     format: Literal["openai", "tei", "json"] = "openai"
     """openai: a chat endpoint compatible with OpenAI's. tei: `predict` of text-embeddings-inference or Hugging Face Inference. json: any
     other service, described by `request` and `answer`."""
-    labels: list[str] | dict[str, str]
+    labels: LabelNames
     """Its labels. With `tei` and `json` also {its name: real name}."""
     model: str | None = None
     """With `openai`: the model's name."""
@@ -53,7 +67,7 @@ class ServiceSpec(ServiceSettings):
     """With `openai`, without token probabilities: the probability of the label that is answered."""
     request: dict[str, Any] = Field(default_factory=dict)
     """With `json`: the request, in which "{texts}" becomes the list of texts, or "{text}" one text. Otherwise: further fields of the request."""
-    answer: str | dict[str, str] | None = None
+    answer: AnswerPaths | None = None
     """With `json`: the path to the labels and scores of each text, such as `predictions[*].scores`, or {labels: PATH, scores: PATH}."""
     values: Literal["probabilities", "logits"] = "probabilities"
     """What the scores are, with `tei` and `json`."""
@@ -132,16 +146,16 @@ class ServiceInfo(TeacherInfo):
         return found
 
     def load(self, reading: Reading) -> ServiceTeacher:
-        return ServiceTeacher(self, reading.folder)
+        return ServiceTeacher(self, reading)
 
 
 class ServiceTeacher(Answerer):
     """Asks the service for each text once. Answers are on the disk as soon as they are there."""
 
-    def __init__(self, info: ServiceInfo, folder: str | None) -> None:
+    def __init__(self, info: ServiceInfo, reading: Reading) -> None:
         self.info: ServiceInfo = info
-        self._journal = AnswerJournal(folder, info.identity(), info.name, info.spec.allowed_requests)
-        self._format = _format_of(info)
+        self._journal = AnswerJournal(reading.folder, info.identity(), info.name, info.spec.allowed_requests)
+        self._format, self._salt = _format_of(info), reading.salt
         self._lock, self._readable, self._unreadable, self._example = Lock(), 0, 0, ""
 
     def probe(self, texts: Sequence[str]) -> Outputs:
@@ -152,7 +166,7 @@ class ServiceTeacher(Answerer):
         return self._answers(prepared, advance)
 
     def _answers(self, prepared: Sequence[Read], advance: Advance, mark: str = "") -> Outputs:
-        keys = [text_id(*read) + mark for read in prepared]
+        keys = [text_id(*read, self._salt) + mark for read in prepared]
         asked = {key: read for key, read in zip(keys, prepared, strict=True) if key not in self._journal}
         advance(len(prepared) - len(asked))
         unread = self._ask(asked, advance) if asked else set[str]()
