@@ -24,6 +24,7 @@ from alloykit.teachers.function import PythonSpec
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teachers.onnx import OnnxSpec
 from alloykit.teachers.scikit_learn import SklearnSpec
+from alloykit.teachers.service import ServiceSpec
 from alloykit.teachers.stored_answers import AnswersSpec
 from alloykit.teachers.zero_shot import ZeroShotSpec
 from alloykit.training.training_options import StudentSpec, TrainingOptions
@@ -186,7 +187,7 @@ def test_texts_are_generated_from_python(tmp_path: Path) -> None:
 def test_typed_dictionaries_have_the_keys_and_types_of_the_recipe() -> None:
     pairs = {
         typed.TeacherDict: HuggingFaceSpec, typed.AnswersDict: AnswersSpec, typed.PythonDict: PythonSpec,
-        typed.SklearnDict: SklearnSpec, typed.OnnxDict: OnnxSpec, typed.ZeroShotDict: ZeroShotSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
+        typed.SklearnDict: SklearnSpec, typed.ServiceDict: ServiceSpec, typed.OnnxDict: OnnxSpec, typed.ZeroShotDict: ZeroShotSpec, typed.StudentDict: StudentSpec, typed.TextsDict: alloykit.data.TextsOptions,
         typed.LabelsDict: models_.LabelOptions, typed.TrainingDict: TrainingOptions,
         typed.InferenceDict: models_.InferenceOptions, typed.GenerationDict: GenerationOptions,
         typed.LanguageModelDict: LanguageModel, typed.ReportDict: models_.ReportOptions,

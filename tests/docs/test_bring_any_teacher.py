@@ -56,7 +56,7 @@ def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest
     __import__("save")
     assert "'label': " in capsys.readouterr().out, "memory.py prints a prediction"
     recipes = [yaml.safe_load(s.text) for s in snippets("yaml", pages=[PAGE])]
-    assert len(recipes) == 5
+    assert len(recipes) == 6
     entries = [t for recipe in recipes for t in recipe["teachers"]]
     entries = [t for t in entries if "predictions.parquet" not in str(t)]
     next(t for t in entries if "sklearn" in t).pop("labels")  # the page's pipeline has names for its classes
@@ -73,6 +73,9 @@ def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest
         "teacher delivery-onnx: late, lost",
         "teacher tech: bug, crash",
         "teacher nli: late, lost, tech_support",
+        "teacher gpt: bug, login, crash: 40 reads, 72 requests with the probe texts, cost 0.01",
+        "teacher topics: billing, delivery: 40 reads, 3 requests",
+        "teacher mood: happy, angry",
     ):
         assert words in shown.out
 

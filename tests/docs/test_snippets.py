@@ -65,7 +65,7 @@ def test_a_command_exists_with_its_options(where: str, line: str) -> None:
         return
     if words[0] == "pip":
         assert words[1] == "install"
-        assert words[2] in (".", ".[demo]", ".[skops]", ".[onnx]")
+        assert words[2] in (".", ".[demo]", ".[skops]", ".[onnx]", ".[service]")
         return
     assert words[0] == "alloykit", f"{where}: what is '{line}'?"
     group: Any = typer.main.get_command(app)

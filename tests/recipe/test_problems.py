@@ -50,7 +50,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
     ),
     "a teacher of another kind": (
         {"teachers": ["a", 5]},
-        ["teachers.1: give a folder, a hub id or a block with one of the keys model, answers, python, sklearn, onnx, zero_shot, got 5"],
+        ["teachers.1: give a folder, a hub id or a block with one of the keys model, answers, python, sklearn, onnx, zero_shot, url, got 5"],
     ),
     "a block of another kind": (
         {"training": 5}, ["training: give a block with keys such as epochs, learning_rate, batch_size, got 5"],
@@ -130,4 +130,4 @@ def test_every_member_of_every_union_has_a_tag(block: type[BaseModel]) -> None:
 
 
 def test_the_recipe_has_unions() -> None:
-    assert len(list(unions(Recipe))) == 9
+    assert len(list(unions(Recipe))) == 11

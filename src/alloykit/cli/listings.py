@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 import types
 import typing
 from collections.abc import Mapping
@@ -122,6 +123,8 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         if "seconds" in t:
             tokens = f" of {t['tokens_each']:.0f} tokens" if t["tokens_each"] else ""
             line += f"{tokens}, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+        if "requests" in t:
+            line += _requests(t)
         lines.append(line)
         if plan["methods"] is not None:
             lines.append(f"  gives {t['gives']}")
@@ -160,6 +163,18 @@ def doctor_lines(found: dict[str, Any]) -> list[str]:
         return [*lines, f"cannot run: {errors} error{'s' if errors > 1 else ''}"]
     about = f" in about {duration(found['seconds'])}" if found["seconds"] is not None else ""
     return [*lines, f"can run{about}"]
+
+
+def _requests(teacher: dict[str, Any]) -> str:
+    """What a service would be asked, as the end of a line."""
+    line = f", {teacher['requests']:,.0f} requests with the probe texts"
+    if teacher["most_requests"] > teacher["requests"]:
+        line += f" (up to {teacher['most_requests']:,.0f} if the service gives one answer each time)"
+    if "cost" in teacher:
+        line += f", cost {teacher['cost']:,.2f}"
+    if teacher.get("allowed_requests", math.inf) < teacher["requests"]:
+        line += f": more than the {teacher['allowed_requests']:,.0f} requests that its limits allow"
+    return line
 
 
 def _generation_lines(generation: dict[str, Any]) -> list[str]:

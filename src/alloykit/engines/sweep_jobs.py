@@ -83,8 +83,11 @@ class _SweepWorker:
         """The positions of the texts without an answer."""
         info, sent = job.payload
         if self.name != info.name:
-            self.opened = None  # frees the memory of the earlier teacher
-            self.opened, self.name = open_teacher(self.store, info, self.options), info.name
+            self.opened = None  # its memory is needed
+            self.opened, self.name = (
+                open_teacher(self.store, info, self.options, probe=sent is not None or not info.costly),
+                info.name,
+            )
         if sent is None:
             return []
         assert self.opened is not None

@@ -75,6 +75,36 @@ class ZeroShotDict(TypedDict, total=False):
     revision: str | None
 
 
+class ServiceDict(TypedDict, total=False):
+    """One entry of `teachers:` with a service."""
+
+    name: str | None
+    url: str
+    key_env: str | None
+    key_header: str
+    parallel: int
+    per_second: float | None
+    timeout: float
+    retries: int
+    backoff: float
+    max_requests: int | None
+    cost_per_request: float | None
+    max_cost: float | None
+    format: Literal["openai", "tei", "json"]
+    labels: list[str] | dict[str, str]
+    model: str | None
+    template: str
+    logprobs: bool
+    samples: int | None
+    certainty: float | None
+    request: dict[str, Any]
+    answer: str | dict[str, str] | None
+    values: Literal["probabilities", "logits"]
+    batch: int
+    version: str
+    tolerance: float
+
+
 class StudentDict(TypedDict, total=False):
     """The `student:` block."""
 

@@ -24,6 +24,7 @@ from alloykit.recipe.typed import (
     OnnxDict,
     PythonDict,
     ReportDict,
+    ServiceDict,
     SklearnDict,
     StudentDict,
     TeacherDict,
@@ -38,7 +39,7 @@ from alloykit.teachers.hugging_face_in_memory import save_model
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 Teachers: TypeAlias = Sequence[
-    str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | OnnxDict | ZeroShotDict | Any
+    str | Path | TeacherDict | AnswersDict | PythonDict | SklearnDict | OnnxDict | ZeroShotDict | ServiceDict | Any
 ]
 """Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
 `alloykit.Teacher`, a fitted classifier of scikit-learn."""

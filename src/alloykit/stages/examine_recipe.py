@@ -128,6 +128,8 @@ def _time(recipe: Recipe, plan: dict[str, Any]) -> Iterator[Finding]:
     seconds, texts = plan["seconds"], plan["texts"]["distinct"]
     total = sum(seconds.values())
     for teacher in plan["teachers"] if seconds["sweep"] else ():
+        if "seconds" not in teacher:
+            continue
         each = f"{texts:,} texts × {teacher['reads'] // max(texts, 1)} reads"
         spent = f"{teacher['reads_per_second']:,.0f} reads per second, about {duration(teacher['seconds'])}"
         yield Finding(f"time of {teacher['name']}", f"{each}, {spent}")

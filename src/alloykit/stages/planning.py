@@ -67,7 +67,9 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
             "revision": info.revision,
             "reads": distinct * (1 + passes) if use_teachers else 0,
         }
-        if probe and use_teachers:
+        if info.costly and use_teachers:
+            entry |= info.estimate(distinct)
+        elif probe and use_teachers:
             log_line(f"measuring teacher {info.name}")
             entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
         teachers.append(entry)

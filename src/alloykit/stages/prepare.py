@@ -143,6 +143,7 @@ class Prepared:
             compute_format=self.compute_format,
             layers=self.pooled_layers,
             engine=sweep_engine(recipe.engine),
+            salt=salt_of(recipe.texts),
         )
 
 

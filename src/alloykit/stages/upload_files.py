@@ -93,6 +93,8 @@ def _outputs(run: RunFolder) -> Iterator[Upload]:
             hint="Leave out --with-cache. Outputs that `--cache` keeps in another place are not uploaded.",
         )
     for path in _files(folder):
+        if path.relative_to(folder).parts[0] == "own":
+            continue  # answers that a teacher keeps for itself; finished ones are in the store
         if path.name != LOG and not path.name.startswith(("fingerprint-", "run-")):
             yield Upload(f"{OUTPUTS}/{path.relative_to(folder).as_posix()}", path)
 

@@ -67,3 +67,11 @@ def check_probabilities(values: Sequence[float], owner: str) -> None:
             got=shown([round(v, 4) if math.isfinite(v) else v for v in values]),
             hint="Of logits take the softmax first. A text without an answer gets None.",
         )
+
+
+def spread_probabilities(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:
+    """Probabilities of all labels: what the named ones leave goes in equal parts to the others."""
+    total, others = sum(named.values()), len(labels) - len(named)
+    rest = max(0.0, 1 - total) / others if others else 0.0
+    found = [named.get(label, rest) for label in labels]
+    return [value / sum(found) for value in found] if sum(found) else [1 / len(labels)] * len(labels)

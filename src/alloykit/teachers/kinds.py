@@ -16,6 +16,7 @@ from alloykit.teachers.in_memory import InMemoryTeacherSpec
 from alloykit.teachers.onnx import OnnxSpec
 from alloykit.teachers.protocol import TeacherSpec
 from alloykit.teachers.scikit_learn import SklearnSpec
+from alloykit.teachers.service import ServiceSpec
 from alloykit.teachers.stored_answers import AnswersSpec
 from alloykit.teachers.zero_shot import ZeroShotSpec
 
@@ -26,6 +27,7 @@ KINDS: tuple[type[TeacherSpec], ...] = (
     SklearnSpec,
     OnnxSpec,
     ZeroShotSpec,
+    ServiceSpec,
     InMemoryTeacherSpec,
 )
 NO_TEACHER = f"give a folder, a hub id or a block with one of the keys {', '.join(kind.key for kind in KINDS[:-1])}"

@@ -75,7 +75,7 @@ class Reading:
     """How a teacher reads texts. A kind of teacher ignores what does not concern it.
 
     `folder`: where it may keep files of its own between runs, such as answers that must not be asked for twice; None in a remote
-    store. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
+    store. `salt`: of the ids of texts in such files. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
     """
 
     max_length: int = 128
@@ -86,6 +86,7 @@ class Reading:
     dropout: float | None = None
     sampler: Any = None
     folder: str | None = None
+    salt: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,13 @@ class TeacherInfo(ABC):
     probed: ClassVar[bool] = False
     """Whether its content cannot be hashed. Then it answers the texts of `probe_texts.py` before each sweep, and another answer than before is
     an error."""
-    tolerance: ClassVar[float] = 1e-3
-    """By how much a probability of a probe text may differ."""
+    costly: ClassVar[bool] = False
+    """Whether every question costs something. Then `plan` asks none, and a finished sweep asks no probe texts."""
+
+    @property
+    def tolerance(self) -> float:
+        """By how much a probability of a probe text may differ."""
+        return 1e-3
 
     @property
     def gives(self) -> Gives:
@@ -133,6 +139,10 @@ class TeacherInfo(ABC):
     def with_texts(self, texts: Texts) -> TeacherInfo:
         """The same, when the recipe's texts have been read: for a teacher that knows texts by their row."""
         return self
+
+    def estimate(self, texts: int) -> dict[str, float]:
+        """What the answers to so many texts would take, of a costly teacher: numbers for `plan`."""
+        return {}
 
     @abstractmethod
     def identity(self) -> str:
@@ -172,6 +182,10 @@ class Answerer(ABC):
     @abstractmethod
     def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
         """The answers to prepared texts. `layers`: those whose pooled states are wanted (only of a teacher that gives states)."""
+
+    def probe(self, texts: Sequence[str]) -> Outputs:
+        """The answers to the probe texts."""
+        return self.answer(self.prepare(texts), lambda n: None)
 
     def sample(self, prepared: Sequence[Any], passes: int, seed: int, advance: Advance) -> Tensor:
         """Probabilities of Monte-Carlo passes, [passes, n, C_i] float32; the same for the same seed. Only of a teacher that gives passes."""

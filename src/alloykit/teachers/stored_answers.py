@@ -31,7 +31,7 @@ from alloykit.files import digest
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
-from alloykit.teachers.answers import probabilities_of_answer
+from alloykit.teachers.answers import probabilities_of_answer, spread_probabilities
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
 
@@ -236,7 +236,7 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         return [math.nan] * len(labels)
     if spec.top:
         named = {label: math.exp(min(0.0, value)) for label, value in _best(cells[0], where).items() if label in labels}
-        return _spread(named, labels)
+        return spread_probabilities(named, labels)
     if spec.label:
         label = str(cells[0]).strip()
         if label not in labels:
@@ -244,17 +244,9 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         sure = spec.certainty if spec.certainty is not None else _number(cells[1], where)
         if not 0 <= sure <= 1:
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
-        return _spread({label: sure}, labels)
+        return spread_probabilities({label: sure}, labels)
     values = [_number(cell, where) for cell in cells]
     return values if spec.values == "logits" else probabilities_of_answer(values, labels, where)
-
-
-def _spread(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:
-    """Probabilities of all labels: what the named ones leave goes in equal parts to the others."""
-    total, others = sum(named.values()), len(labels) - len(named)
-    rest = max(0.0, 1 - total) / others if others else 0.0
-    found = [named.get(label, rest) for label in labels]
-    return [value / sum(found) for value in found] if sum(found) else [1 / len(labels)] * len(labels)
 
 
 def _best(cell: Any, where: str) -> dict[str, float]:

@@ -66,7 +66,7 @@ class Store:
     def existing(cls, url: str | Path) -> Store:
         """A store that another process has opened, for its workers. AlloyError where it is not there."""
         store = cls.__new__(cls)
-        store.storage, store._made_of = Storage(url), {}
+        store.storage, store.probed, store._made_of = Storage(url), set(), {}
         path = store.storage.path("manifest.json")
         if not store.storage.exists("manifest.json"):
             raise AlloyError(

@@ -18,7 +18,7 @@ def check_probe(store: Store, teacher: Answerer) -> None:
     info = teacher.info
     if info.name in store.probed:
         return
-    answers = torch.softmax(teacher.answer(teacher.prepare(PROBE_TEXTS), lambda n: None).logits, -1)
+    answers = torch.softmax(teacher.probe(PROBE_TEXTS).logits, -1)
     now = [None if bool(row.isnan().any()) else row.tolist() for row in answers]
     before = store.identity(info.name, "probe") if store.units(f"teachers/{info.name}") else None
     if before is None:

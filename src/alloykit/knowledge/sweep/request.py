@@ -14,7 +14,7 @@ from alloykit.teachers.protocol import Reading
 @dataclass(frozen=True)
 class SweepOptions:
     """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th.
-    `engine`: (store, teachers, texts, shards, these options) computes what is missing instead of this process, as SweepBy of engines/ does."""
+    `salt`: of the ids of texts. `engine`: (store, teachers, texts, shards, these options) computes what is missing instead of this process, as SweepBy of engines/ does."""
 
     passes: int = 0
     dropout: float | None = None
@@ -27,6 +27,7 @@ class SweepOptions:
     compute_format: ComputeFormat = field(default_factory=ComputeFormat)
     layers: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     engine: Callable[..., None] | None = None
+    salt: str = field(default="", repr=False)
 
     def reading(self, *, folder: str | None = None, sampler: Any = None) -> Reading:
         """How a teacher is loaded for this sweep."""
@@ -39,4 +40,5 @@ class SweepOptions:
             dropout=self.dropout,
             sampler=sampler,
             folder=folder,
+            salt=self.salt,
         )

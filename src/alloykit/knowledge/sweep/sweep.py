@@ -65,7 +65,9 @@ def sweep(
             continue
         if finished and info.probed and info.name in store.probed:
             continue
-        teacher = open_teacher(store, info, options, sampler, (loaded or {}).get(info.name))
+        teacher = open_teacher(
+            store, info, options, sampler, (loaded or {}).get(info.name), probe=not (finished and info.costly)
+        )
         reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
         with bar(f"teacher {info.name}", reads, "reads") as advance:
             missing = compute_shards(store, teacher, texts_from(texts), pending, options, advance)
@@ -91,17 +93,20 @@ def open_teacher(
     options: SweepOptions,
     sampler: Sampler | None = None,
     loaded: Answerer | None = None,
+    *,
+    probe: bool = True,
 ) -> Answerer:
     """Load a teacher, and compare it and its sampler with what the store's outputs were made with. AlloyError.
 
-    loaded: the teacher, if it is in memory already.
+    loaded: the teacher, if it is in memory already. probe: ask the probe texts of a teacher without a hash.
     """
     teacher = loaded or load_teacher(info, options, folder=store.folder_of(info.name), sampler=sampler)
     _identify(store, teacher, options)
     if loaded is not None:
         return teacher
     if info.probed:
-        check_probe(store, teacher)
+        if probe:
+            check_probe(store, teacher)
     elif sampler is None:
         record_fingerprint(store, info, options)
     return teacher
