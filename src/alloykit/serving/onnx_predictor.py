@@ -19,7 +19,7 @@ from alloykit.models.onnx_session import onnx_session
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED, encode
 from alloykit.progress import bar
 from alloykit.serving.prediction import Prediction
-from alloykit.serving.predictor import check_strings
+from alloykit.serving.predictor import check_texts_and_pairs
 
 OnnxFormat = Literal["float32", "int8", "float16"]
 GRAPHS: dict[OnnxFormat, str] = {
@@ -125,12 +125,7 @@ class OnnxPredictor:
     def _read(
         self, texts: Sequence[str], pairs: Sequence[str | None] | None, name: str, finish: Callable[[Tensor], Tensor]
     ) -> Tensor:
-        for argument, values in (("texts", texts), ("pairs", pairs)):
-            check_strings(values, argument, none_allowed=argument == "pairs")
-        if pairs is not None and len(pairs) != len(texts):
-            raise AlloyError(
-                expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
-            )
+        check_texts_and_pairs(texts, pairs)
         encodings = encode(self.tokenizer, texts, pairs, self.max_length)
         with bar(name, len(texts)) as advance:
             return forward_texts(

@@ -149,12 +149,7 @@ class Predictor:
     ) -> Tensor:
         """[n, C + more] float32 on the CPU: finish(logits), and `more` numbers that `of_states` computes on the CPU from what the head reads, [B, d].
         With `long_texts: mean`, logits are those of the mean probabilities, and states are averaged over a text's chunks."""
-        for argument, values in (("texts", texts), ("pairs", pairs)):
-            check_strings(values, argument, none_allowed=argument == "pairs")
-        if pairs is not None and len(pairs) != len(texts):
-            raise AlloyError(
-                expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
-            )
+        check_texts_and_pairs(texts, pairs)
         encodings = encode_long(self.tokenizer, texts, pairs, self.max_length, self.long_texts)
         parts = encodings if isinstance(encodings, Chunks) else None
         if parts is not None and of_states is not None:
@@ -201,3 +196,13 @@ def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False
                 got=f"a {type(text).__name__} at position {i}",
                 hint="Leave out what is missing.",
             )
+
+
+def check_texts_and_pairs(texts: Any, pairs: Any) -> None:
+    """AlloyError unless `texts` are strings and `pairs`, if given, has a string or None for each of them."""
+    check_strings(texts, "texts")
+    check_strings(pairs, "pairs", none_allowed=True)
+    if pairs is not None and len(pairs) != len(texts):
+        raise AlloyError(
+            expected=f"a second text, or None, for each of {len(texts)} texts", got=f"{len(pairs)}", hint=""
+        )
