@@ -59,7 +59,7 @@ TABLES = {
     "defaults": {
         "choice": "the students by which the default learning rate and number of epochs were chosen",
         "grid": "the defaults against a grid of learning rates and epochs, on five other data sets",
-        "sizes": "the defaults with 20,000 texts, and with an encoder of six layers",
+        "sizes": "the defaults with 20,000 and 100,000 texts, and with encoders of six and twelve layers",
     },
     "long_texts": {
         "answers": "accuracy of teachers and students by what they read of long texts",

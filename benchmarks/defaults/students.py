@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import json
 import shutil
 import time
 from dataclasses import replace
@@ -29,19 +30,23 @@ from benchmarks.defaults.world import World
 
 WATCHED = 300  # test texts that are asked about at every check
 PART = 64
-WIDTH = 384  # of bundled:minilm
 
 
-def student(world: World, size: int, layers: int, training: dict[str, Any], *, watch: bool = False) -> dict[str, Any]:
-    """Train one and return how good it is. `watch`: also how good it was at every check, and its held-out texts' losses."""
+def student(
+    world: World, size: int, layers: int, training: dict[str, Any], *, watch: bool = False, encoder: str = ""
+) -> dict[str, Any]:
+    """Train one and return how good it is. `watch`: also how good it was at every check, and its held-out texts' losses.
+    `encoder`: see `World.model`."""
     prepared, source, context = world.known(size)
     begun = time.perf_counter()
     folder = world.folder / "run"
     shutil.rmtree(folder, ignore_errors=True)  # a killed run begins anew: it takes a minute
     folder.mkdir(parents=True)
-    recipe = world.recipe(size, {"layers": layers}, training, folder)
+    model = world.model(encoder)
+    width = json.loads((model / "config.json").read_text(encoding="utf-8"))["hidden_size"]
+    recipe = world.recipe(size, {"model": str(model), "layers": layers}, training, folder)
     n = size - held_out_size(size, recipe.training.held_out)
-    recipe = recipe.model_copy(update={"training": with_defaults(recipe.training, n, len(world.labels), layers, WIDTH)})
+    recipe = recipe.model_copy(update={"training": with_defaults(recipe.training, n, len(world.labels), layers, width)})
     prepared = replace(prepared, recipe=recipe)
     seen: list[dict[str, Any]] = []
     if watch:

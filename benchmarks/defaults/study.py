@@ -21,7 +21,7 @@ DEFAULT = "default"
 
 @dataclass(frozen=True)
 class Cell:
-    """A student; without `rate` and `epochs` it is trained as a recipe that says nothing of either."""
+    """A student; without `rate` and `epochs` it is trained as a recipe that says nothing of either. `encoder`: see `World.model`."""
 
     name: str
     size: int
@@ -30,16 +30,18 @@ class Cell:
     rate: float | None = None
     epochs: float | None = None
     watch: bool = False
+    encoder: str = ""
+    precision: str = "float32"
 
     @property
     def key(self) -> str:
         how = DEFAULT if self.rate is None else f"{self.rate:g} x {self.epochs:g}"
-        return f"{self.name}/{self.size}/{self.layers}/{self.seed}/{how}"
+        return f"{self.name}/{self.size}/{self.layers}/{self.seed}/{how}{f'/{self.encoder}' if self.encoder else ''}"
 
     @property
     def training(self) -> dict[str, Any]:
         own = {} if self.rate is None else {"learning_rate": self.rate, "epochs": self.epochs}
-        return {"seed": self.seed, **own}
+        return {"seed": self.seed, "precision": self.precision, **own}
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,9 @@ class Study:
                 continue
             log_line(f"[{n}/{len(cells)}] {cell.key}")
             try:
-                found = student(worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch)
+                found = student(
+                    worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch, encoder=cell.encoder
+                )
                 found = {"status": "done", "commit": commit(), **found}
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()

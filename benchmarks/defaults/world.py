@@ -22,6 +22,7 @@ from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.teach_recipes import teach_recipe
 from benchmarks.harness.data import read, write
 from benchmarks.harness.trimmed import trimmed
+from benchmarks.models import fetch
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Set:
 
 
 TEST = 600
+FOREIGN = "wiki_sentences"  # fills a pool for which the set has too few texts
 TEACHING = {
     "learning_rate": 3e-4,
     "batch_size": 32,
@@ -85,7 +87,11 @@ class World:
             columns: dict[str, list[str | None]] = {"text": list(shown["text"])}
             if self.about.pairs:
                 columns["text_pair"] = list(shown["text_pair"])
-            write(columns | {"label": [self.labels[i] for i in shown["label"]]}, path)
+            columns["label"] = [self.labels[i] for i in shown["label"]]
+            if name == "pool" and len(rows) < size:
+                foreign = read(self.data.parent / FOREIGN / "train.parquet")["text"][: size - len(rows)]
+                columns = {"text": [*columns["text"], *foreign], "label": [*columns["label"], *[None] * len(foreign)]}
+            write(columns, path)
         return path
 
     @cached_property
@@ -97,6 +103,13 @@ class World:
             return [t[:2000] for column in columns for table in tables for t in table[column]]
 
         return trimmed(texts, self.folder / "encoder")
+
+    def model(self, name: str) -> Path:
+        """A pretrained encoder: the trimmed bundled one without a name, or one that `benchmarks.models` fetches."""
+        if not name:
+            return self.encoder
+        fetch(name, self.folder.parent / name)
+        return self.folder.parent / name
 
     @cached_property
     def teachers(self) -> list[Path]:
