@@ -11,11 +11,11 @@ import numpy as np
 
 from alloykit.evaluation.answers import STUDENT, Answers
 from alloykit.evaluation.significance import interval, paired_interval
+from alloykit.finished_runs.suggest_texts import suggest_texts
+from alloykit.finished_runs.update_recipe import Changes
+from alloykit.finished_runs.update_run import update_run
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.run_folder import RunFolder
-from alloykit.stages.suggest_texts import suggest_texts
-from alloykit.stages.update_recipe import Changes
-from alloykit.stages.update_run import update_run
 from benchmarks.alloy.methods import ALLOY
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import settings

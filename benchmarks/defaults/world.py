@@ -19,7 +19,7 @@ from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.prepare import Prepared, prepare, stored
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 from benchmarks.harness.data import read, write
 from benchmarks.harness.trimmed import trimmed
 from benchmarks.models import fetch

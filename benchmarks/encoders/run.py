@@ -13,7 +13,7 @@ from alloykit.files import read_json, write_json
 from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 from benchmarks.encoders.train import Plan, train
 from benchmarks.harness.data import Files, read
 from benchmarks.harness.profiles import SMALL, Profile

@@ -23,9 +23,9 @@ from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored
-from alloykit.stages.teach_recipes import teach_recipe, teach_together_recipe
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.teachers.hugging_face import HuggingFaceSpec
+from alloykit.teaching.teach_recipes import teach_recipe, teach_together_recipe
 from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
 from benchmarks.harness.profiles import TRIMMED, Profile
 from benchmarks.harness.sets import SETS

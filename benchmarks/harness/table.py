@@ -11,7 +11,7 @@ from typing import Any
 
 from alloykit.precision import Precision
 from alloykit.progress import log_line
-from alloykit.stages.run_folder import environment
+from alloykit.run_folder.run_folder import environment
 from benchmarks.harness.cells import Analysis, run_cell
 from benchmarks.harness.profiles import SMALL, Profile
 from benchmarks.harness.results import Record

@@ -40,8 +40,8 @@ def one(texts: int, work: Path) -> dict[str, Any]:
     import pyarrow.parquet as pq
     import torch
 
+    from alloykit.planning.plan_run import plan_recipe
     from alloykit.recipe.models import Recipe, parse
-    from alloykit.stages.planning import plan_recipe
     from alloykit.stages.sweeping import sweep_recipe
     from alloykit.testing import tiny
 

@@ -13,13 +13,13 @@ import torch
 
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import LabelSpace
+from alloykit.planning.plan_run import plan_recipe
 from alloykit.progress import log_line, set_quiet
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.planning import plan_recipe
 from alloykit.stages.prepare import prepare
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student

@@ -16,7 +16,7 @@ import torch
 from alloykit.files import write_json
 from alloykit.precision import Precision
 from alloykit.progress import log_line
-from alloykit.stages.run_folder import environment
+from alloykit.run_folder.run_folder import environment
 from benchmarks.harness.results import RESULTS, commit
 
 Run = Callable[[Path, Path], dict[str, Any]]

@@ -6,7 +6,7 @@ from statistics import fmean
 from typing import Any
 
 from alloykit.files import read_json
-from alloykit.run_files import SUMMARY
+from alloykit.run_folder.file_names import SUMMARY
 from benchmarks.harness.stages import Stages
 
 SHOWN = ("control", "distinct_2", "self_bleu", "perplexity")

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from alloykit.data import load_texts as load_texts
     from alloykit.errors import AlloyError as AlloyError
     from alloykit.errors import AlloyWarning as AlloyWarning
+    from alloykit.finished_runs.run import Run as Run
     from alloykit.labels import LabelSpace as LabelSpace
     from alloykit.methods.protocol import Method as Method
-    from alloykit.stages.run import Run as Run
     from alloykit.teachers.function_in_memory import Teacher as Teacher
     from alloykit.teachers.scikit_learn import from_sklearn as from_sklearn
 
@@ -43,7 +43,7 @@ _HOMES = {
     "AlloyWarning": "errors",
     "LabelSpace": "labels",
     "Method": "methods.protocol",
-    "Run": "stages.run",
+    "Run": "finished_runs.run",
     "Teacher": "teachers.function_in_memory",
     "amalgamate": "commands.amalgamate",
     "distill": "commands.distill",

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
 
 from running import Fake, running
 
-from alloykit.stages.explain_text import Explanation, TeacherAnswer
+from alloykit.finished_runs.explain_text import Explanation, TeacherAnswer
 from alloykit.web import server_app
 
 pytestmark = needs_browser

@@ -17,7 +17,7 @@ from hub_standin import hub_standin
 from huggingface_hub import constants
 
 import alloykit
-from alloykit.stages import examine_machine, examine_recipe
+from alloykit.planning import examine_machine, examine_recipe
 
 Usage = namedtuple("Usage", "total used free")
 

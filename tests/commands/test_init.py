@@ -19,7 +19,7 @@ ODD = ("yes", "a: b #c", "- {x}\n\x1b[31mred", "\u202ebidi\uffff")
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder, without the bundled encoder: students are made of the tiny teachers."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("alloykit.stages.first_recipe.find_spec", lambda _: None)
+    monkeypatch.setattr("alloykit.planning.first_recipe.find_spec", lambda _: None)
     write_csv(tmp_path / "tickets.csv", [(i, text) for i, text in enumerate(tiny.texts(40))], ("id", "Ticket"))
     return tmp_path
 

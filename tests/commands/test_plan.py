@@ -34,7 +34,7 @@ def test_plan_without_a_probe_loads_no_weights(
     monkeypatch.setattr(
         "alloykit.teachers.hugging_face.HuggingFaceTeacher.load", lambda *_, **__: pytest.fail("weights were loaded")
     )
-    monkeypatch.setattr("alloykit.stages.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
+    monkeypatch.setattr("alloykit.planning.probe.build_student", lambda *_, **__: pytest.fail("weights were loaded"))
     result = call("plan", write_recipe(tmp_path, recipe), "--no-probe")
     assert result.code == 0
     assert "about" not in result.out

@@ -17,8 +17,8 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows
 from alloykit.recipe.models import TogetherRecipe, parse
-from alloykit.stages.teach_recipes import teach_together_recipe
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
+from alloykit.teaching.teach_recipes import teach_together_recipe
 from alloykit.training.co_finetuning import CoFinetuning
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec

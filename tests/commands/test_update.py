@@ -16,9 +16,10 @@ from safetensors.torch import load_file
 
 import alloykit
 from alloykit.data import load_texts
-from alloykit.stages import amalgamation, link_outputs
-from alloykit.stages.update_recipe import Changes, updated_recipe
-from alloykit.stages.update_run import next_folder
+from alloykit.finished_runs import link_outputs
+from alloykit.finished_runs.update_recipe import Changes, updated_recipe
+from alloykit.finished_runs.update_run import next_folder
+from alloykit.stages import amalgamation
 
 QUICK = ("-o", "training.epochs=0.2")
 

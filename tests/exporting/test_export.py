@@ -15,10 +15,10 @@ from transformers import AutoTokenizer
 import alloykit
 from alloykit.exporting import float_graph as exporter
 from alloykit.exporting.calibration import choose_form
+from alloykit.finished_runs import export_student
 from alloykit.models.export import save_temperature
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
-from alloykit.stages import export_student
 
 LABELS = ["a", "b", "c", "d"]
 TEXTS = tiny.texts(60, seed=3, longest=30)

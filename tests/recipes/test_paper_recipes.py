@@ -11,8 +11,8 @@ import pytest
 import tiny
 import yaml
 
+from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import DistillRecipe, Recipe, TeachRecipe, TogetherRecipe, parse, read_recipe
-from alloykit.stages.planning import plan_recipe
 from benchmarks.harness.sets import AG_NEWS, OHSUMED, SNIPPETS
 from benchmarks.muka.paper import PROFILE as PAPER
 

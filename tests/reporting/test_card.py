@@ -20,7 +20,7 @@ from alloykit.reporting import page
 from alloykit.reporting.card import card, licence
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.verdict import verdict
-from alloykit.run_files import recipe_of
+from alloykit.run_folder.read import recipe_of
 
 LABELS = ["refund", "charge", "invoice", "track", "damaged"]
 METHOD = {"name": "muka", "title": "A title", "citation": "Somebody. Some paper. 2021."}

@@ -15,7 +15,7 @@ from toyruns import Runs
 
 from alloykit.commands.report import report
 from alloykit.reporting.recipes import public_values
-from alloykit.run_files import recipe_of
+from alloykit.run_folder.read import recipe_of
 
 Pages = Callable[[str], Node]
 NAMES = ("soft", "vanilla", "untested", "half", "one teacher", "uhc", "supervised", "ensemble", "thirty")

@@ -17,7 +17,7 @@ from shared import once
 
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 
 TRAINING = {"epochs": 4, "learning_rate": 0.01, "batch_size": 8, "max_length": 32}
 THIRTY = [f"question about {toy.FILLERS[n % 23]} number {n}" for n in range(30)]

@@ -20,10 +20,10 @@ from alloykit.errors import AlloyError
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs, TextStates
 from alloykit.recipe.models import Recipe, parse
+from alloykit.run_folder.run_folder import RunFolder, record_inputs
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
-from alloykit.stages.run_folder import RunFolder, record_inputs
 
 BILLING = ("refund", "charge", "invoice")
 

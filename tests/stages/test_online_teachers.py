@@ -10,8 +10,8 @@ import tiny
 import torch
 
 import alloykit
+from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe, parse
-from alloykit.stages.planning import plan_recipe
 
 TEXTS = tiny.texts(40)
 TRAINING = {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 4}

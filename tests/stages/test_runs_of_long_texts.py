@@ -14,11 +14,11 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import alloykit
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
+from alloykit.finished_runs.export_student import export_student
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import read_by_student
-from alloykit.stages.export_student import export_student
 
 LENGTH = 10
 LONG = [" ".join(tiny.texts(4, seed=n)) for n in range(40)]

@@ -13,9 +13,9 @@ from commandline import Call, Finished
 from running import Fake, Running, running
 
 from alloykit.errors import AlloyError
+from alloykit.finished_runs.explain_text import TextExplainer
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.explain_text import TextExplainer
-from alloykit.stages.run_folder import RunFolder
 from alloykit.web.run_server import listen
 from alloykit.web.serve_options import ServeOptions
 

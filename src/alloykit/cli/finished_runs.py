@@ -80,9 +80,9 @@ def update(
     trust: Trust = False,
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
-    from alloykit.stages.run_folder import RunFolder
-    from alloykit.stages.update_recipe import Changes
-    from alloykit.stages.update_run import CHANGES_PAGE, update_run
+    from alloykit.finished_runs.update_recipe import Changes
+    from alloykit.finished_runs.update_run import CHANGES_PAGE, update_run
+    from alloykit.run_folder.run_folder import RunFolder
 
     replaced = dict(_name_and_model(text) for text in replace_teacher or ())
     changes = Changes(
@@ -220,7 +220,7 @@ def predict(
 ) -> None:
     """Predict the labels of texts: one JSON line per input row, in order."""
     if to is not None:
-        from alloykit.stages.predict_files import predict_files
+        from alloykit.finished_runs.predict_files import predict_files
 
         if texts == "-" or output is not None:
             raise AlloyError(
@@ -240,7 +240,7 @@ def predict(
         )
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
-    from alloykit.stages.output_folder import check_file
+    from alloykit.run_folder.output_folder import check_file
 
     origin = texts if texts != "-" else sys.stdin
     if origin is None:

@@ -119,12 +119,12 @@ def teach(
     from alloykit.recipe.models import TeachRecipe, TogetherRecipe, read_recipe
 
     if together:
-        from alloykit.stages.teach_recipes import teach_together_recipe
+        from alloykit.teaching.teach_recipes import teach_together_recipe
 
         for folder in teach_together_recipe(read_recipe(recipe, TogetherRecipe, override)):
             terminal.echo(f"teacher: {folder}")
         return
-    from alloykit.stages.teach_recipes import teach_recipe
+    from alloykit.teaching.teach_recipes import teach_recipe
 
     terminal.echo(f"teacher: {teach_recipe(read_recipe(recipe, TeachRecipe, override))}")
 
@@ -174,8 +174,8 @@ def plan(
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
     from alloykit.cli.listings import plan_lines
+    from alloykit.planning.plan_run import plan_recipe
     from alloykit.recipe.models import Recipe, read_recipe
-    from alloykit.stages.planning import plan_recipe
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
@@ -199,7 +199,7 @@ def doctor(
 ) -> None:
     """Check this machine, and the teachers and texts of a recipe. It says what to do about problems, and writes nothing. The exit code is 2 if the recipe cannot run."""
     from alloykit.cli.listings import doctor_lines
-    from alloykit.stages.examine import examine
+    from alloykit.planning.examine import examine
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from alloykit.finished_runs.run import Run
 from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.arguments import (
@@ -20,7 +21,6 @@ from alloykit.stages.arguments import (
     Training,
     from_python,
 )
-from alloykit.stages.run import Run
 from alloykit.teachers.trust import python_trusted
 
 

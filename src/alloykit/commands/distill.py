@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from alloykit.finished_runs.run import Run
 from alloykit.recipe.models import DistillRecipe
 from alloykit.stages.arguments import (
     Device,
@@ -20,7 +21,6 @@ from alloykit.stages.arguments import (
     from_python,
 )
 from alloykit.stages.distillation import distill_recipe
-from alloykit.stages.run import Run
 from alloykit.teachers.trust import python_trusted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from alloykit.stages.examine import examine
+from alloykit.planning.examine import examine
 from alloykit.teachers.trust import python_trusted
 
 

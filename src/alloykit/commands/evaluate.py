@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import TextsOptions
-from alloykit.run_files import RECIPE
+from alloykit.finished_runs.evaluate_folder import evaluate_model_folder, evaluate_run_folder
+from alloykit.run_folder.file_names import RECIPE
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.stages.arguments import Engine, Teachers, teacher_entries
-from alloykit.stages.evaluate_folder import evaluate_model_folder, evaluate_run_folder
-from alloykit.stages.lock import locked
-from alloykit.stages.run_folder import RunFolder, folder_of
 from alloykit.teachers.trust import python_trusted
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.stages.export_student import export_student
-from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.finished_runs.export_student import export_student
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
 def export(

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from alloykit.errors import AlloyError
 from alloykit.files import is_stream, write_output
-from alloykit.stages.first_recipe import first_recipe
-from alloykit.stages.output_folder import check_file
+from alloykit.planning.first_recipe import first_recipe
+from alloykit.run_folder.output_folder import check_file
 
 
 def init(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe
 from alloykit.stages.arguments import (
     Device,
@@ -19,7 +20,6 @@ from alloykit.stages.arguments import (
     Training,
     from_python,
 )
-from alloykit.stages.planning import plan_recipe
 from alloykit.teachers.trust import python_trusted
 
 

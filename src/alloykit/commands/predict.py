@@ -11,10 +11,10 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
-from alloykit.run_files import EXPORT
+from alloykit.run_folder.file_names import EXPORT
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor, check_strings
-from alloykit.stages.run_folder import RunFolder, folder_of
 
 
 def predict(

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from alloykit.stages.push_run import push_run
-from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.finished_runs.push_run import push_run
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
 def push(

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from alloykit.errors import AlloyError
 from alloykit.files import write_output
-from alloykit.stages.lock import locked
-from alloykit.stages.output_folder import check_file
-from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.output_folder import check_file
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.stages.write_report import answers_of, write_report
 
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from alloykit.errors import AlloyError
 from alloykit.progress import hushed, log_line
-from alloykit.run_files import EXPORT, RECIPE
-from alloykit.stages.run_folder import RunFolder, folder_of
+from alloykit.run_folder.file_names import EXPORT, RECIPE
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.teachers.trust import python_trusted
 
 if TYPE_CHECKING:
+    from alloykit.finished_runs.explain_text import TextExplainer
     from alloykit.serving.classifier import Classifier
-    from alloykit.stages.explain_text import TextExplainer
 
 NEEDED = ("fastapi", "uvicorn", "prometheus_client")
 
@@ -91,7 +91,7 @@ def _explainer(
                 hint="A model has no teachers.",
             )
         return None, "This is a model folder. Only a run folder knows its teachers."
-    from alloykit.stages.explain_text import TextExplainer
+    from alloykit.finished_runs.explain_text import TextExplainer
 
     try:
         return TextExplainer(RunFolder(folder), cache=cache, teachers=teachers, trust_remote_code=trust), ""

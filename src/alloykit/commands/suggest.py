@@ -9,9 +9,9 @@ from pathlib import Path
 
 from alloykit.errors import AlloyError
 from alloykit.files import is_stream, write_output
-from alloykit.stages.output_folder import check_file
-from alloykit.stages.run_folder import RunFolder, folder_of
-from alloykit.stages.suggest_texts import Suggestion, suggest_texts
+from alloykit.finished_runs.suggest_texts import Suggestion, suggest_texts
+from alloykit.run_folder.output_folder import check_file
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
 def suggest(

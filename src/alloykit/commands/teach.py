@@ -7,7 +7,7 @@ from pathlib import Path
 
 from alloykit.recipe.models import TeachRecipe
 from alloykit.stages.arguments import Device, Student, TextsLike, Training, from_python
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 
 
 def teach(

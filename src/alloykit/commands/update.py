@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from alloykit.errors import AlloyError
+from alloykit.finished_runs.run import Run
+from alloykit.finished_runs.update_recipe import Changes
+from alloykit.finished_runs.update_run import update_run
 from alloykit.names import shown
-from alloykit.stages.run import Run
-from alloykit.stages.run_folder import RunFolder, folder_of
-from alloykit.stages.update_recipe import Changes
-from alloykit.stages.update_run import update_run
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
 def update(

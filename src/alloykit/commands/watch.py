@@ -8,9 +8,9 @@ from typing import Any
 
 from alloykit.data import TextsOptions
 from alloykit.files import write_output
-from alloykit.stages.output_folder import check_file
-from alloykit.stages.run_folder import RunFolder, folder_of
-from alloykit.stages.watch_texts import watch_texts
+from alloykit.finished_runs.watch_texts import watch_texts
+from alloykit.run_folder.output_folder import check_file
+from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 PAGE = "watch.html"
 

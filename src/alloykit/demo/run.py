@@ -18,12 +18,12 @@ from alloykit.data import load_texts
 from alloykit.escape import visible
 from alloykit.evaluation.score_table import score_table
 from alloykit.files import write_atomic
+from alloykit.finished_runs.run import Run
 from alloykit.models.location import BUNDLED
 from alloykit.recipe.models import Recipe, TeachRecipe, parse
+from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.output_folder import refuse_others
-from alloykit.stages.run import Run
-from alloykit.stages.teach_recipes import teach_recipe
+from alloykit.teaching.teach_recipes import teach_recipe
 from alloykit.terminal import echo_rich
 
 TEAMS = ("billing", "delivery", "account")

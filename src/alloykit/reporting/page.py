@@ -20,7 +20,7 @@ from alloykit.reporting.figures import percent
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.sections import page_sections
 from alloykit.reporting.verdict import points_of
-from alloykit.run_files import read_environment, read_metrics, read_training, recipe_of
+from alloykit.run_folder.read import read_environment, read_metrics, read_training, recipe_of
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -12,17 +12,17 @@ from alloykit.methods.requirements import require_several
 from alloykit.processes import joined, launched
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
-from alloykit.run_files import LOG, RECIPE
+from alloykit.run_folder.file_names import LOG, RECIPE
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.run_folder import RunFolder, check_run_folder, open_run
 from alloykit.stages.evaluate_student import evaluate_run
 from alloykit.stages.findings import Findings
 from alloykit.stages.fit import fit
 from alloykit.stages.help_to_train import call_helpers, help_to_train
 from alloykit.stages.inputs import inputs_of
 from alloykit.stages.knowledge import gather
-from alloykit.stages.lock import locked
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
-from alloykit.stages.run_folder import RunFolder, check_run_folder, open_run
 from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report

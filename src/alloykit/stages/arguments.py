@@ -32,7 +32,7 @@ from alloykit.recipe.typed import (
     TrainingDict,
     ZeroShotDict,
 )
-from alloykit.run_files import START
+from alloykit.run_folder.file_names import START
 from alloykit.teachers.from_python import held_teacher
 from alloykit.teachers.hugging_face import weights_fingerprint
 from alloykit.teachers.hugging_face_in_memory import save_model

@@ -19,7 +19,7 @@ from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
-from alloykit.run_files import TrainingRecord
+from alloykit.run_folder.records import TrainingRecord
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared

@@ -9,9 +9,9 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
 from alloykit.recipe.models import Recipe
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 
 
 def distill_recipe(

@@ -17,12 +17,12 @@ from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
 from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
-from alloykit.run_files import METRICS
+from alloykit.run_folder.file_names import METRICS
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 
 
 def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:

@@ -10,13 +10,14 @@ from alloykit.files import write_json
 from alloykit.methods.registry import spec_of
 from alloykit.models.export import save_temperature
 from alloykit.progress import log_line
-from alloykit.run_files import METRICS, read_summary
+from alloykit.run_folder.file_names import METRICS
+from alloykit.run_folder.read import read_summary
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.none_of_these_file import save_none_of_these
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.sizes import sizes
 from alloykit.stages.texts import generated
 from alloykit.stages.train_student import TrainedStudent

@@ -7,12 +7,12 @@ from typing import Any
 
 from alloykit.knowledge.store.artifacts import cached_tensors
 from alloykit.methods.protocol import Context
-from alloykit.run_files import STATE
+from alloykit.run_folder.file_names import STATE
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import fit_view
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 
 
 @dataclass(frozen=True)

@@ -22,9 +22,9 @@ from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, library_bars_off, log_line, logged_to
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
-from alloykit.run_files import LOG, SUMMARY
-from alloykit.stages.lock import locked
-from alloykit.stages.output_folder import refuse_others
+from alloykit.run_folder.file_names import LOG, SUMMARY
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
 from alloykit.stages.texts import GENERATED
 from alloykit.teachers.mc_dropout import key

@@ -9,11 +9,11 @@ from alloykit.data import Texts
 from alloykit.files import no_writing
 from alloykit.processes import ProcessGroup, group, training_begins
 from alloykit.recipe.models import Recipe
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.fit import fit
 from alloykit.stages.knowledge import gather
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
-from alloykit.stages.run_folder import RunFolder
 from alloykit.stages.train_student import train_student
 
 NOTHING = "nothing"  # there is no student to train

@@ -13,9 +13,9 @@ from alloykit.knowledge.online.encoder_states import WithTextStates, text_states
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.outputs import LabelsOnly, Source
+from alloykit.run_folder.run_folder import RunFolder, record_inputs
 from alloykit.stages.inputs import cache_made_of
 from alloykit.stages.prepare import Prepared, stored
-from alloykit.stages.run_folder import RunFolder, record_inputs
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from alloykit.models.loading import load_config
 from alloykit.models.long_texts import in_training
 from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
-from alloykit.run_files import CACHE
+from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec

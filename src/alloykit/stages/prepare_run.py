@@ -10,10 +10,10 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.processes import is_first
 from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.run_folder.run_folder import check_run
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
-from alloykit.stages.run_folder import check_run
 from alloykit.stages.texts import GENERATED, generated
 from alloykit.training.continued_student import check_earlier_student
 

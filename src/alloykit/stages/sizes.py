@@ -9,9 +9,9 @@ import torch
 
 from alloykit.models.long_texts import encode_long
 from alloykit.models.tokens import pad
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 

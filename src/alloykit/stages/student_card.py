@@ -8,8 +8,9 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import methods
 from alloykit.names import unknown_name
-from alloykit.run_files import METRICS, RECIPE, recipe_of
-from alloykit.stages.run_folder import RunFolder
+from alloykit.run_folder.file_names import METRICS, RECIPE
+from alloykit.run_folder.read import recipe_of
+from alloykit.run_folder.run_folder import RunFolder
 
 
 def student_card(

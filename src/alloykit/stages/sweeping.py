@@ -10,10 +10,10 @@ from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
-from alloykit.run_files import CACHE, LOG
-from alloykit.stages.lock import locked
+from alloykit.run_folder.file_names import CACHE, LOG
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.prepare import prepare, with_labelled_texts
-from alloykit.stages.run_folder import check_run_folder
 
 
 def sweep_recipe(

@@ -21,13 +21,13 @@ from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, log_line
-from alloykit.run_files import TrainingRecord
+from alloykit.run_folder.records import TrainingRecord
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge, LabelledOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.run_folder import RunFolder
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 

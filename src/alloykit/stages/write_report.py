@@ -9,8 +9,8 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import Answers
 from alloykit.files import write_atomic
 from alloykit.names import short
-from alloykit.run_files import METRICS
-from alloykit.stages.run_folder import RunFolder
+from alloykit.run_folder.file_names import METRICS
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.student_card import student_card
 
 

@@ -15,10 +15,10 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 
 from alloykit.errors import AlloyError
+from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.serving.batcher import Batcher, Closed, QueueFull
 from alloykit.serving.classifier import Classifier
 from alloykit.serving.classify import Answer, Asked, TooLong, classify
-from alloykit.stages.explain_text import TextExplainer
 from alloykit.web.guard import Guard
 from alloykit.web.pages import asset, reference_page, try_page
 from alloykit.web.predict_request import SHAPES, PredictRequest, check_text

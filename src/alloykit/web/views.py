@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alloykit.escape import visible
+from alloykit.finished_runs.explain_text import Explanation
 from alloykit.serving.classify import Answer
-from alloykit.stages.explain_text import Explanation
 
 
 def scores_view(labels: Sequence[str], scores: Sequence[float]) -> list[dict[str, Any]]:

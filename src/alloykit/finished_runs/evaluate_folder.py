@@ -1,0 +1,75 @@
+"""Evaluate a run folder or the folder of one classifier."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from alloykit.data import load_texts, texts_options
+from alloykit.engines.choose import engine_options
+from alloykit.errors import AlloyError
+from alloykit.evaluation.metrics import score
+from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
+from alloykit.knowledge.store.artifacts import refuse, what_differs
+from alloykit.labels import LabelSpace
+from alloykit.progress import logged_to
+from alloykit.run_folder.file_names import CACHE, INPUTS, LOG, RECIPE
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
+from alloykit.stages.inputs import teachers_of
+from alloykit.stages.prepare import prepare
+from alloykit.stages.texts import label_positions, read, salted
+from alloykit.stages.write_report import write_report
+
+
+def evaluate_run_folder(
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
+) -> dict[str, Any]:
+    """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
+    recipe = run.recipe
+    if engine is not None:
+        recipe = recipe.model_copy(update={"engine": engine_options(engine)})
+    if not trust_remote_code:
+        refuse_code(recipe, run.folder / RECIPE)
+    if data is None and recipe.evaluate is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
+        )
+    run.check()
+    if run.metrics is None:
+        raise unfinished_run(run.folder)
+    origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    if isinstance(origin, (str, Path)):
+        origin = texts_options(origin, **columns)
+    test = read(salted(origin, recipe), want_labels=True)
+    prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
+    state = fitted_state(run.folder)
+    refuse(
+        what_differs(run.folder / INPUTS, {"teachers": teachers_of(prepared)}),
+        expected=f"the teachers that {run.folder} was made with",
+        hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
+    )
+    with logged_to(run.folder / LOG, RECIPE):
+        store = prepared.store(cache or run.folder / CACHE)
+        result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
+        write_report(run)
+    return result
+
+
+def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
+    """Score the classifier of a model folder on labelled texts. Writes nothing. AlloyError."""
+    classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
+    if data is None:
+        raise AlloyError(
+            expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
+        )
+    texts = load_texts(data, want_labels=True, **columns)
+    space = LabelSpace.union([classifier.labels])
+    return {
+        "texts": len(texts),
+        "scores": {
+            "model": score(probabilities_of(classifier, texts).argmax(-1), label_positions(texts, space), space, [])
+        },
+    }

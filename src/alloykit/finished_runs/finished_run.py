@@ -1,0 +1,55 @@
+"""What the commands that use a finished run check first: that it is finished, that its fit can be read, and that no strange code runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safetensors import SafetensorError
+from torch import Tensor
+
+from alloykit.errors import AlloyError
+from alloykit.knowledge.store.artifacts import read_tensors
+from alloykit.recipe.models import Recipe
+from alloykit.run_folder.file_names import STATE
+
+
+def fitted_state(folder: Path) -> dict[str, Tensor]:
+    """The state of the run's fit. AlloyError if it is missing or damaged."""
+    path = folder / STATE
+    try:
+        found = read_tensors(path)
+    except SafetensorError as error:
+        raise AlloyError(
+            expected=f"a whole file {path}",
+            got=f"'{error}'",
+            hint="Delete it and run `alloykit amalgamate` again.",
+        ) from error
+    if found is None:
+        raise unfinished_run(folder)
+    return found[1]
+
+
+def unfinished_run(folder: Path) -> AlloyError:
+    """The error for a run that was stopped early."""
+    return AlloyError(
+        expected=f"a finished run in {folder}",
+        got="one that was stopped early",
+        hint="Run `alloykit amalgamate` first.",
+    )
+
+
+def refuse_code(recipe: Recipe, path: Path) -> None:
+    """AlloyError if a model of the run has its own code."""
+    trusted = [
+        f"`teachers.{i}` ('{spec.source}')"
+        for i, spec in enumerate(recipe.teachers)
+        if spec.code is not None and spec.flag == "--trust-remote-code"
+    ]
+    if recipe.student is not None and recipe.student.trust_remote_code:
+        trusted.append(f"`student` ('{recipe.student.model}')")
+    if trusted:
+        raise AlloyError(
+            expected="a run whose models need no code of their own",
+            got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
+            hint="If you have read and trust that code, add --trust-remote-code.",
+        )

@@ -1,0 +1,48 @@
+"""Give a run the teachers' outputs of an earlier one, so that it computes only what is missing."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Collection
+from pathlib import Path
+
+from alloykit.files import file_errors, is_left_over, replace_atomic
+from alloykit.run_folder.file_names import CACHE
+from alloykit.run_folder.output_folder import LOCK_FILES
+
+STATES = "text_states-texts.safetensors"  # the states of the pool, from the method's encoder
+
+
+def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> int:
+    """Link the outputs of these teachers, and the states of the pool, from an earlier run folder into a new one. Returns the number of files.
+
+    The links are hard links, which take no space; on another file system they are copies. Both runs replace files and never change them in
+    place, so neither run can change the other. Files that are there already stay. A receipt comes after its file: a killed process goes on.
+    """
+    store = earlier / CACHE
+    with file_errors(store):
+        files = [path for path in store.rglob("*") if path.is_file() and _belongs(path.relative_to(store), teachers)]
+        files += [path for path in [earlier / STATES] if path.is_file()]
+    for path in sorted(files, key=lambda path: (path.suffix == ".json", path)):
+        target = run / path.relative_to(earlier)
+        if not os.path.lexists(target):
+            _link(path, target)
+    return len(files)
+
+
+def _belongs(name: Path, teachers: Collection[str]) -> bool:
+    """Whether a file of the store is one of its own, and not of another teacher."""
+    own = not (is_left_over(name.name) or name.name.startswith(LOCK_FILES) or name.suffix == ".log")
+    return own and (name.parts[0] != "teachers" or name.parts[1] in teachers)
+
+
+def _link(path: Path, target: Path) -> None:
+    with file_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, target)
+        except FileExistsError:
+            return
+        except OSError:  # another file system, or one without hard links
+            replace_atomic(target, lambda part: shutil.copyfile(path, part))

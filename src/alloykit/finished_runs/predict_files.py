@@ -1,0 +1,179 @@
+"""Label files of texts in a stream: one Parquet file of answers for each file, by this process or by several workers."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from alloykit.data.readers import FORMATS, RawTable, format_of, read_file
+from alloykit.data.table import row_problem
+from alloykit.engines.choose import engine_of, engine_options
+from alloykit.engines.jobs import Job
+from alloykit.errors import AlloyError
+from alloykit.files import file_errors, replace_atomic
+from alloykit.models.location import model_identity
+from alloykit.progress import log_line
+from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.serving.predictor import Predictor
+
+ROWS = 4096  # rows that are read, answered and written at a time
+ABOUT = b"alloykit"  # the key in a Parquet file's metadata that says what its answers were made of
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of every file."""
+
+    model: Path
+    columns: tuple[str, ...]
+    all_probabilities: bool
+    trust_remote_code: bool
+
+
+@dataclass(frozen=True)
+class TextsFile:
+    """A file of texts, the file for its answers, and what the answers are made of."""
+
+    path: Path
+    answers: Path
+    about: str
+
+
+def predict_files(
+    run: str | Path | RunFolder,
+    texts: str | Path,
+    to: str | Path,
+    *,
+    all_probabilities: bool = False,
+    text: str = "text",
+    text_pair: str | None = None,
+    engine: Any = None,
+    trust_remote_code: bool = False,
+) -> list[Path]:
+    """Write the labels of every file of texts as a Parquet file into the folder `to`. Returns these files.
+
+    Each has one row per input row, in order: row (int64), label and probability (null without a usable text), error (why), and with
+    `all_probabilities` the probability of every label. Files that are finished, of the same texts and model, are kept. engine: who computes.
+    Memory holds some thousand rows. AlloyError.
+    """
+    folder, place, target = folder_of(run), Path(texts), Path(to)
+    model = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
+    columns = (text,) if text_pair is None else (text, text_pair)
+    request = Request(model, columns, all_probabilities, trust_remote_code)
+    if not (model / "config.json").exists():
+        Predictor.load(model)  # says what is missing
+    made_of = {"model": model_identity(str(model), None), "columns": columns, "all": all_probabilities}
+    files = [
+        TextsFile(path, target / f"{path.name}.parquet", json.dumps(made_of | {"file": _state(path)}))
+        for path in _files(place)
+    ]
+    left = [file for file in files if not _is_done(file)]
+    if len(left) < len(files):
+        log_line(f"predict: {len(files) - len(left)} of {len(files)} files are finished already")
+    jobs = [Job("student", file, 1) for file in left]
+    for _ in engine_of(engine_options(engine)).run(jobs, _Maker(request), "predict", "files"):
+        pass
+    return [file.answers for file in files]
+
+
+def _files(place: Path) -> list[Path]:
+    with file_errors(place):
+        found = sorted(place.iterdir()) if place.is_dir() else [place]
+    files = [path.resolve() for path in found if path.is_file() and format_of(path) in FORMATS and path.name[0] != "."]
+    if not files:
+        raise AlloyError(
+            expected=f"files of texts in '{place}' ({', '.join(FORMATS)})",
+            got="none" if place.exists() else "no such file or folder",
+            hint="Check the path.",
+        )
+    return files
+
+
+def _state(path: Path) -> list[int | str]:
+    found = path.stat()
+    return [path.name, found.st_size, found.st_mtime_ns]
+
+
+def _is_done(file: TextsFile) -> bool:
+    import pyarrow.parquet as pq
+
+    try:
+        return bool((pq.read_schema(file.answers).metadata or {}).get(ABOUT) == file.about.encode())
+    except (OSError, ValueError):  # none, or not whole: Arrow's errors are ValueErrors
+        return False
+
+
+@dataclass(frozen=True)
+class _Maker:
+    request: Request
+
+    def __call__(self) -> _PredictWorker:
+        return _PredictWorker(self.request)
+
+
+class _PredictWorker:
+    def __init__(self, request: Request) -> None:
+        self.request = request
+        self.classifier = Predictor.load(request.model, trust_remote_code=request.trust_remote_code)
+
+    def __call__(self, job: Job) -> None:
+        file: TextsFile = job.payload
+        replace_atomic(file.answers.absolute(), lambda part: self._write(file, part))
+
+    def _write(self, file: TextsFile, part: Path) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        names = [("row", pa.int64()), ("label", pa.string()), ("probability", pa.float32()), ("error", pa.string())]
+        if self.request.all_probabilities:
+            names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
+        schema, done = pa.schema(names, {ABOUT: file.about.encode()}), 0
+        with pq.ParquetWriter(part, schema) as writer:
+            for rows in _chunks(_checked(file.path, self.request.columns)):
+                writer.write_batch(pa.record_batch(self._answers(rows, done), schema=schema))
+                done += len(rows)
+
+    def _answers(self, rows: Sequence[Sequence[Any]], first: int) -> list[Any]:
+        """The columns of some rows."""
+        import numpy as np
+        import pyarrow as pa
+
+        problems = [row_problem(*row) for row in rows]
+        at = [i for i, problem in enumerate(problems) if not problem]
+        labels = self.classifier.labels
+        p = np.full((len(rows), len(labels)), np.nan, dtype=np.float32)
+        if at:
+            pairs = [rows[i][1] for i in at] if len(self.request.columns) > 1 else None
+            p[at] = self.classifier.probabilities([rows[i][0] for i in at], pairs, "prediction", progress=False).numpy()
+        without = np.isnan(p[:, 0])
+        best = np.where(without, 0, np.nan_to_num(p).argmax(-1))
+        columns = [
+            pa.array(range(first, first + len(rows)), pa.int64()),
+            pa.array([None if lacks else labels[i] for i, lacks in zip(best, without, strict=True)], pa.string()),
+            pa.array(p[np.arange(len(rows)), best], pa.float32(), mask=without),
+            pa.array([problem or None for problem in problems], pa.string()),
+        ]
+        every = range(len(labels)) if self.request.all_probabilities else ()
+        return columns + [pa.array(p[:, i], pa.float32(), mask=without) for i in every]
+
+
+def _checked(path: Path, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """The rows of a file, as values of these columns. AlloyError for a missing column."""
+    table: RawTable = read_file(path, list(columns))
+    if missing := [name for name in columns if name not in table.columns]:
+        raise AlloyError(
+            expected=f"a column '{missing[0]}' in '{path}'",
+            got=", ".join(table.columns),
+            hint="Name the column: `--text COLUMN`.",
+        )
+    yield from table.rows
+
+
+def _chunks(rows: Iterator[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
+    while chunk := list(islice(rows, ROWS)):
+        yield chunk

@@ -1,0 +1,138 @@
+"""A run in Python: its files, and predictions of its student."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, overload
+
+from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
+from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.stages.arguments import Teachers, teacher_entries
+from alloykit.stages.write_report import write_report
+from alloykit.teachers.trust import python_trusted
+
+
+class Run(RunFolder):
+    """A run folder: `Run("runs/tickets")`, or what `amalgamate` and `distill` return.
+
+    folder: the run folder. student: the student's folder. metrics: measurements and warnings. AlloyError for
+    anything but a path.
+    """
+
+    def __init__(self, folder: str | Path | RunFolder) -> None:
+        super().__init__(folder_of(folder))
+
+    @overload
+    def predict(  # type: ignore[overload-overlap]  # a string is also a sequence of strings; the first overload applies
+        self,
+        texts: str,
+        pairs: str | None = None,
+        *,
+        all_probabilities: bool = False,
+        none_of_these: bool = False,
+        device: str = "auto",
+        trust_remote_code: bool = False,
+    ) -> dict[str, Any]: ...
+
+    @overload
+    def predict(
+        self,
+        texts: Sequence[str],
+        pairs: Sequence[str | None] | None = None,
+        *,
+        all_probabilities: bool = False,
+        none_of_these: bool = False,
+        device: str = "auto",
+        trust_remote_code: bool = False,
+    ) -> list[dict[str, Any]]: ...
+
+    def predict(
+        self,
+        texts: str | Sequence[str],
+        pairs: str | Sequence[str | None] | None = None,
+        *,
+        all_probabilities: bool = False,
+        none_of_these: bool = False,
+        device: str = "auto",
+        trust_remote_code: bool = False,
+    ) -> dict[str, Any] | list[dict[str, Any]]:
+        """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list.
+
+        pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
+        label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
+        the first call, and again if its files have changed. AlloyError for values that are not texts, and if there is no student.
+        """
+        if isinstance(texts, str):
+            if pairs is not None and not isinstance(pairs, str):
+                raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
+            second = None if pairs is None else [pairs]
+            return self._answers([texts], second, all_probabilities, none_of_these, device, trust_remote_code)[0]
+        check_strings(texts)
+        check_strings(pairs, "pairs", none_allowed=True)
+        return self._answers(texts, pairs, all_probabilities, none_of_these, device, trust_remote_code)
+
+    def _answers(
+        self,
+        texts: Sequence[str],
+        pairs: Any,
+        all_probabilities: bool,
+        none_of_these: bool,
+        device: str,
+        trust_remote_code: bool,
+    ) -> list[dict[str, Any]]:
+        classifier = self._predictor(device, trust_remote_code)
+        predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
+        answers: list[dict[str, Any]] = []
+        for n, row in enumerate(predicted.probabilities):
+            best = int(row.argmax())
+            answer: dict[str, Any] = {"label": classifier.labels[best], "probability": float(row[best])}
+            if predicted.none_of_these is not None:
+                answer["none_of_these"] = float(predicted.none_of_these[n])
+            if all_probabilities:
+                answer["probabilities"] = dict(zip(classifier.labels, row.tolist(), strict=True))
+            answers.append(answer)
+        return answers
+
+    def _predictor(self, device: str, trust_remote_code: bool) -> Predictor:
+        """The loaded student, kept until its files change."""
+        try:
+            files = sorted((p.name, p.stat().st_mtime_ns, p.stat().st_size) for p in self.student.iterdir())
+        except (OSError, ValueError):
+            files = []  # `Predictor.load` says what is missing
+        state = (files, device, trust_remote_code)
+        kept = self.__dict__.get("_loaded")
+        if kept is None or kept[0] != state:
+            kept = (state, Predictor.load(self.student, device=device, trust_remote_code=trust_remote_code))
+            self.__dict__["_loaded"] = kept  # not an attribute of the frozen class: two runs of one folder are equal
+        loaded: Predictor = kept[1]
+        return loaded
+
+    def evaluate(
+        self,
+        data: str | Path | TextsOptions | None = None,
+        *,
+        text: str = "text",
+        label: str = "label",
+        text_pair: str | None = None,
+        cache: str | Path | None = None,
+        trust_remote_code: bool = False,
+        trust_python: bool = False,
+        teachers: Teachers = (),
+    ) -> dict[str, Any]:
+        """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
+        columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
+        held = teacher_entries(teachers)  # keeps them in memory
+        with locked(self.folder), python_trusted(trust_python):
+            found = evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+            del held
+            return found
+
+    def report(self) -> Path:
+        """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""
+        with locked(self.folder):
+            return write_report(self)

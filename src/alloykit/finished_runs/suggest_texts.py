@@ -1,0 +1,155 @@
+"""The texts of a run's pool that student and teachers are least sure of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from alloykit.data import Texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.label_next import choose_texts, reason, usefulness
+from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
+from alloykit.knowledge.online.encoder_states import WithTextStates
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.row_index import RowIndex
+from alloykit.methods.requirements import require_few_labels, supervised
+from alloykit.outputs import Source, chunks
+from alloykit.progress import bar, log_line
+from alloykit.recipe.models import InMemory
+from alloykit.run_folder.file_names import CACHE, RECIPE
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.student_reading import StudentReading, read_by_student
+from alloykit.stages.knowledge import with_text_states
+from alloykit.stages.method_reports import attempt
+from alloykit.stages.prepare import Prepared, prepare
+from alloykit.stages.texts import read, salted
+from alloykit.training.dataset import Positions
+
+LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
+BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A text to label. `suggested`: the student's label; `probability`: how sure it is, calibrated; `why`: in words."""
+
+    text: str
+    text_pair: str | None
+    suggested: str
+    probability: float
+    why: str
+
+
+def suggest_texts(
+    run: RunFolder, n: int = 100, *, cache: str | Path | None = None, trust_remote_code: bool = False
+) -> list[Suggestion]:
+    """The n texts of the pool that student and teachers are least sure of, the most useful first (evaluation/label_next.py).
+
+    Texts that the recipe's `labelled:` has are left out. Writes nothing but a file with text states if the run's own one is gone. AlloyError
+    for an unfinished run, a run without a student, and a method that cannot use a few labelled texts.
+    """
+    if n < 1:
+        raise AlloyError(expected="at least one text to suggest", got=str(n), hint="For instance `--n 100`.")
+    recipe = run.recipe
+    if not trust_remote_code:
+        refuse_code(recipe, run.folder / RECIPE)
+    run.check()
+    if run.metrics is None or not run.has_student:
+        raise unfinished_run(run.folder)
+    prepared = prepare(recipe)
+    require_few_labels(prepared.method)
+    at = _candidates(prepared)
+    if not len(at):
+        raise AlloyError(
+            expected="texts without a label in the pool",
+            got="none",
+            hint="Add texts: `alloykit update RUN --add-texts`.",
+        )
+    reading = _student_reading(prepared, run, at)
+    targets = _targets(prepared, run, at, cache)
+    assert reading.states is not None
+    found = usefulness(reading.probabilities, targets)
+    chosen = choose_texts(found.score, reading.probabilities.argmax(-1), reading.states, n)
+    names, rows = prepared.space.names, prepared.texts.table.select(at[chosen])
+    suggestions = []
+    for i, row in zip(chosen, (rows[k] for k in range(len(rows))), strict=True):
+        p = reading.probabilities[i]
+        best = int(p.argmax())
+        why = reason(i, found, reading.probabilities, targets, names)
+        suggestions.append(Suggestion(row["text"], row.get("text_pair"), names[best], float(p[best]), why))
+    return suggestions
+
+
+def _candidates(prepared: Prepared) -> Positions:
+    """Positions of different texts of the pool without a known label, a sample of at most LOOKED_AT, ascending."""
+    ids = prepared.texts.ids()
+    first = RowIndex([ids]).find(ids) == np.arange(len(ids))
+    block = prepared.recipe.labelled
+    if block is not None and not isinstance(block.data, InMemory):
+        known = read(salted(block.data, prepared.recipe), want_labels=True).ids()
+        first &= RowIndex([known]).find(ids) < 0
+    at = np.flatnonzero(first)
+    if len(at) > LOOKED_AT:
+        log_line(f"the pool has {len(at):,} texts; suggestions are among {LOOKED_AT:,} of them")
+        at = np.sort(np.random.default_rng(0).choice(at, LOOKED_AT, replace=False))
+    return at
+
+
+def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> StudentReading:
+    student = prepared.predictor(run.student)
+    if student.labels != prepared.space.names:
+        raise AlloyError(
+            expected=f"the student of this recipe in {run.student}",
+            got="one with other labels",
+            hint="Run `alloykit amalgamate` with --overwrite.",
+        )
+    parts, table = [], prepared.texts.table.select(at)
+    columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
+    with bar("student", len(at)) as advance:
+        for shown in table.batches(columns, BATCH):
+            parts.append(read_by_student(student, shown["text"], shown.get("text_pair"), states=True))
+            advance(len(shown["text"]))
+    states = [part.states for part in parts if part.states is not None]
+    return StudentReading(
+        torch.cat([part.probabilities for part in parts]), torch.cat([part.energy for part in parts]), torch.cat(states)
+    )
+
+
+def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Path | None) -> Tensor | None:
+    """The method's targets of these texts, [n, C]; None for a method without a single target."""
+    method = prepared.method
+    if not method.single_target:
+        return None
+    if cache is None and not (run.folder / CACHE).is_dir():
+        raise AlloyError(
+            expected=f"the teachers' outputs in {run.folder / CACHE}",
+            got="none",
+            hint="Name the place where they are with --cache.",
+        )
+    store = prepared.store(cache or run.folder / CACHE)
+    ids = prepared.texts.ids()[at]
+    source: Source = StoredKnowledge(
+        store, prepared.names, ids, passes=method.needs.passes, layers=prepared.pooled_layers
+    )
+    source = _with_states(prepared, source, prepared.texts, run, at)
+    context = replace(prepared.context, state=fitted_state(run.folder))
+    warnings: list[str] = []
+
+    def targets() -> Tensor:
+        parts = [supervised(method, rows, context, len(rows.teachers[0].logits)) for rows in chunks(source)]
+        return torch.cat([part.targets for part in parts if part is not None])
+
+    found = attempt(method, "its targets of the pool", targets, warnings)
+    for warning in warnings:
+        log_line(f"warning: {warning}")
+    return found
+
+
+def _with_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, at: Positions) -> Source:
+    """With the encoder's states of the texts at these positions, if the method asks for states. The run's file has those of all texts."""
+    found = with_text_states(prepared, source, texts, run.folder, "texts")
+    return replace(found, states=found.states[at]) if isinstance(found, WithTextStates) else found

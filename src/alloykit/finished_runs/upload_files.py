@@ -1,0 +1,164 @@
+"""Which files of a run are uploaded, and their content without local paths."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
+from alloykit.escape import last_part
+from alloykit.files import file_errors, is_left_over
+from alloykit.recipe.models import Recipe
+from alloykit.reporting import page
+from alloykit.run_folder.file_names import CACHE, LOG
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.stages.student_card import student_card
+
+CARD = "README.md"
+ONNX = Path("export") / "onnx"  # where `alloykit export` writes
+OUTPUTS, TEXTS = "outputs", "texts"  # folders of the repository
+_ABSOLUTE = re.compile(r"(/|~[\w.-]*/|[A-Za-z]:[\\/]|\\\\)\S")
+_LABELS = ("id2label", "label2id")
+
+
+@dataclass(frozen=True)
+class Upload:
+    """One file: its path in the repository, and its content: a file, or bytes."""
+
+    path: str
+    content: Path | bytes
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.content) if isinstance(self.content, bytes) else self.content.stat().st_size
+
+
+def upload_files(
+    run: RunFolder,
+    place: str,
+    *,
+    licence: str | None = None,
+    languages: Sequence[str] = (),
+    with_cache: bool = False,
+    with_texts: bool = False,
+) -> list[Upload]:
+    """The card, the student and its ONNX export if there is one; with_cache: the teachers' outputs; with_texts: the texts of the pool.
+
+    place: the repository. licence, languages: as in `card.card`. AlloyError for an unfinished run, and for files that are asked for and
+    are not there.
+    """
+    view = page.load(run.folder)
+    if not run.has_student or not view["metrics"]:
+        raise AlloyError(
+            expected=f"a finished run with a student in '{run.folder}'",
+            got="none",
+            hint="Finish the run with `alloykit amalgamate`.",
+        )
+    recipe = run.recipe
+    card = _without_paths(
+        student_card(run, view, place=place, licence=licence, languages=languages), _private(recipe, run)
+    )
+    found = {CARD: Upload(CARD, card.encode())}
+    with file_errors(run.folder):
+        sources = [("", run.student), ("onnx/", run.folder / ONNX)]
+        for prefix, folder in sources:
+            for path in _files(folder):
+                name = prefix + path.relative_to(folder).as_posix().removeprefix(prefix or "/")
+                found.setdefault(name, Upload(name, _clean_json(path) if path.suffix == ".json" else path))
+        for upload in (*(_outputs(run) if with_cache else ()), *(_texts(run, recipe) if with_texts else ())):
+            found.setdefault(upload.path, upload)
+    return list(found.values())
+
+
+def _files(folder: Path) -> list[Path]:
+    """All files below a folder, without hidden ones and without unfinished ones."""
+    every = (p for p in sorted(folder.rglob("*")) if p.is_file() and not is_left_over(p.name))
+    return [p for p in every if not any(part.startswith(".") for part in p.relative_to(folder).parts)]
+
+
+def _outputs(run: RunFolder) -> Iterator[Upload]:
+    """The store of the teachers' outputs, without its log and without `fingerprint-….json`, which names local folders."""
+    folder = run.folder / CACHE
+    if not (folder / "manifest.json").is_file():
+        raise AlloyError(
+            expected=f"the teachers' outputs in {folder}, for --with-cache",
+            got="none",
+            hint="Leave out --with-cache. Outputs that `--cache` keeps in another place are not uploaded.",
+        )
+    for path in _files(folder):
+        if path.relative_to(folder).parts[0] == "own":
+            continue  # answers that a teacher keeps for itself; finished ones are in the store
+        if path.name != LOG and not path.name.startswith(("fingerprint-", "run-")):
+            yield Upload(f"{OUTPUTS}/{path.relative_to(folder).as_posix()}", path)
+
+
+def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
+    """The files of the pool, as the user named them, and the generated texts."""
+    places = [recipe.texts, *(recipe.texts.more or ())] if isinstance(recipe.texts, TextsOptions) else []
+    sources = [Path(place.path).expanduser() for place in places if place.path is not None]
+    sources += [run.folder / "generated"] if (run.folder / "generated").is_dir() else []
+    if not sources or not all(source.exists() for source in sources):
+        raise AlloyError(
+            expected="the files of the run's texts, for --with-texts",
+            got=f"'{sources[0]}', which does not exist" if sources else "texts that are in no local file",
+            hint="Leave out --with-texts. The card names a data set of the hub by its id.",
+        )
+    for source in sources:
+        if source.is_file():
+            yield Upload(f"{TEXTS}/{source.name}", source)
+        for path in _files(source) if source.is_dir() else ():
+            if path.name != LOG:
+                yield Upload(f"{TEXTS}/{source.name}/{path.relative_to(source).as_posix()}", path)
+
+
+def _clean_json(path: Path) -> Path | bytes:
+    """A JSON file, or, if it names absolute paths, its content with their last parts only."""
+    if path.name in (
+        "tokenizer.json",
+        "vocab.json",
+    ):  # a vocabulary is no place of paths, and may have a word like /home
+        return path
+    try:
+        before = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise AlloyError(
+            expected=f"valid JSON in {path}", got=str(error), hint="Restore the file, or train the student again."
+        ) from error
+    after = _clean(before)
+    return path if after == before else (json.dumps(after, indent=2, ensure_ascii=False) + "\n").encode()
+
+
+def _clean(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: inner if key in _LABELS else _clean(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_clean(inner) for inner in value]
+    return last_part(value) if isinstance(value, str) and _ABSOLUTE.match(value) else value
+
+
+def _private(recipe: Recipe, run: RunFolder) -> list[str]:
+    """The local paths that a warning of the run may quote, longest first."""
+
+    def strings(value: Any) -> Iterator[str]:
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, (dict, list)):
+            for inner in value.values() if isinstance(value, dict) else value:
+                yield from strings(inner)
+
+    named = {s for s in strings(recipe.model_dump(mode="json")) if _ABSOLUTE.match(s)}
+    here = {str(run.folder.resolve()), str(run.folder), os.getcwd(), str(Path.home())}
+    return sorted((path for path in named | here if len(Path(path).parts) > 1), key=len, reverse=True)
+
+
+def _without_paths(text: str, paths: Sequence[str]) -> str:
+    for path in paths:
+        text = re.sub(rf"{re.escape(path)}(?![\w-])", lambda _, path=path: last_part(path), text)  # type: ignore[misc]
+    return text

@@ -1,0 +1,128 @@
+"""Compare new texts with a run's pool, by what the student answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from pydantic import TypeAdapter
+
+from alloykit.data import Texts, load_texts
+from alloykit.errors import AlloyError
+from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
+from alloykit.files import write_json
+from alloykit.finished_runs.finished_run import refuse_code, unfinished_run
+from alloykit.models.location import model_identity
+from alloykit.progress import bar, log_line
+from alloykit.run_folder.file_names import POOL_ANSWERS, RECIPE
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.read import read_checked
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.predictor import Predictor
+from alloykit.serving.student_reading import StudentReading, read_by_student
+from alloykit.stages.texts import origin_of, read
+from alloykit.training.dataset import split_held_out
+
+ASKED = 5_000  # texts of the pool that the student answers
+ENOUGH = 200  # held-out texts from which confidence and energy are taken from them alone
+BATCH = 1_000
+
+
+@dataclass(frozen=True)
+class PoolAnswers:
+    """The student on the pool. `all`: a sample of the pool. `unseen`: only texts that it did not learn from, if there are enough of them."""
+
+    all: AnswerCounts
+    unseen: AnswerCounts | None
+
+
+def watch_texts(
+    run: RunFolder,
+    origin: Any,
+    *,
+    text: str = "text",
+    text_pair: str | None = None,
+    trust_remote_code: bool = False,
+) -> dict[str, Any]:
+    """What `evaluation/drift.py: drift` finds, and `unseen`: whether confidence and energy of the pool are those of texts that the student did
+    not learn from. The student's answers to the pool are kept in the run folder. AlloyError."""
+    recipe = run.recipe
+    if not trust_remote_code:
+        refuse_code(recipe, run.folder / RECIPE)
+    if not run.has_student:
+        raise unfinished_run(run.folder)
+    new_texts = load_texts(origin, text=text, text_pair=text_pair)
+    student = Predictor.load(run.student, device=recipe.device, trust_remote_code=trust_remote_code)
+    pool = _pool_answers(run, student)
+    new = AnswerCounts.empty(len(student.labels), pool.all.low, pool.all.high)
+    for reading in _readings(student, new_texts, "student on the new texts"):
+        _add(new, reading)
+    found = drift(pool.all, new, student.labels)
+    if pool.unseen is not None:
+        unseen = drift(pool.unseen, new, student.labels)
+        found |= {key: unseen[key] for key in ("confidence", "energy")}
+        found["psi"] = largest_psi(found)
+    unusable = {"duplicates": new_texts.duplicates, **new_texts.dropped}
+    return found | {"unseen": pool.unseen is not None, "unused": unusable, "run": run.folder.resolve().name}
+
+
+def _pool_answers(run: RunFolder, student: Predictor) -> PoolAnswers:
+    """Of the run folder, if its file is of this student; else computed and written there."""
+    identity, path = model_identity(str(run.student), None), run.folder / POOL_ANSWERS
+    kept = read_checked(path, TypeAdapter(dict[str, Any]), "Delete it: it is written again.")
+    if kept is not None and kept.get("student") == identity:
+        return PoolAnswers(from_json(kept["all"]), None if kept["unseen"] is None else from_json(kept["unseen"]))
+    found = _asked_pool(run, student)
+    values = {"all": as_json(found.all), "unseen": None if found.unseen is None else as_json(found.unseen)}
+    try:
+        with locked(run.folder):
+            write_json(path, {"student": identity, **values})
+    except AlloyError as error:  # a run folder that may only be read is no reason to stop
+        log_line(f"the student's answers to the pool are not kept: {error}")
+    return found
+
+
+def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
+    recipe, options = run.recipe, run.recipe.training
+    try:
+        texts = read(origin_of(recipe))
+    except AlloyError as error:
+        raise AlloyError(
+            expected=f"the pool of {run.folder}, to compare with: {error.expected}", got=error.got,
+            hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
+        ) from error  # fmt: skip
+    held_out = np.arange(0)
+    if options.select == "unlabelled":
+        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
+    rest = np.delete(np.arange(len(texts)), held_out)
+    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
+    asked = np.sort(np.concatenate([held_out, more]))
+    chosen = Texts(texts.table.select(asked), {}, 0, len(asked))
+    readings = list(_readings(student, chosen, "student on the pool"))
+    energy = np.concatenate([reading.energy.numpy() for reading in readings])
+    room = float(energy.max() - energy.min()) or 1.0
+    low, high = float(energy.min()) - room / 2, float(energy.max()) + room / 2
+    everything = AnswerCounts.empty(len(student.labels), low, high)
+    unseen = AnswerCounts.empty(len(student.labels), low, high)
+    new = np.isin(asked, held_out)
+    for n, reading in enumerate(readings):
+        _add(everything, reading)
+        _add(unseen, reading, new[n * BATCH : (n + 1) * BATCH])
+    return PoolAnswers(everything, unseen if unseen.texts >= ENOUGH else None)
+
+
+def _readings(student: Predictor, texts: Texts, what: str) -> Iterator[StudentReading]:
+    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+    with bar(what, len(texts)) as advance:
+        for shown in texts.table.batches(columns, BATCH):
+            yield read_by_student(student, shown["text"], shown.get("text_pair"))
+            advance(len(shown["text"]))
+
+
+def _add(counts: AnswerCounts, reading: StudentReading, which: Any = slice(None)) -> None:
+    best = reading.probabilities.max(-1)
+    labels, confidence, energy = (values.numpy()[which] for values in (best.indices, best.values, reading.energy))
+    foreign = None if reading.foreign is None else int(reading.foreign.numpy()[which].sum())
+    counts.add(labels, confidence, energy, foreign)

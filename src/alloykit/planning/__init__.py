@@ -1,0 +1,1 @@
+"""What is known before a run: its plan, a first recipe, the health of machine and teachers."""

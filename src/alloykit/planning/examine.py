@@ -1,0 +1,45 @@
+"""`alloykit doctor`: check the machine, and a recipe if there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.planning.examine_machine import SCARCE, examine_machine
+from alloykit.planning.examine_recipe import examine_recipe
+from alloykit.planning.finding import Finding
+from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.run_folder.file_names import CACHE
+
+
+def examine(
+    path: Path | None = None, overrides: Sequence[str] | None = None, *, cache: str | None = None, probe: bool = True
+) -> dict[str, Any]:
+    """`checks`: name, found, level and hint of each; `can_run`: whether none of them is an error; `seconds`: the predicted time of a run, if it
+    is known. path: a recipe. cache: where the teachers' outputs are kept, if not in the run folder. A recipe that cannot be read is one of the errors.
+    """
+    checks: list[Finding] = []
+    plan: dict[str, Any] | None = None
+    places = {"output": Path.cwd()}
+    if path is not None:
+        try:
+            recipe = read_recipe(path, Recipe, overrides)
+        except AlloyError as error:
+            checks.append(Finding.of_error("recipe", error))
+        else:
+            output = Path(recipe.output).expanduser()
+            places = {"output": output}
+            if cache is None or "://" not in cache:
+                places["teachers' outputs"] = Path(cache).expanduser() if cache else output / CACHE
+            found, plan = examine_recipe(recipe, probe=probe)
+            checks += found
+    wanted = max(SCARCE, 2 * (plan or {}).get("cache_bytes", 0))
+    checks = [*examine_machine(places, wanted), *checks]
+    seconds = (plan or {}).get("seconds")
+    return {
+        "checks": [check.values() for check in checks],
+        "can_run": not any(check.level == "error" for check in checks),
+        "seconds": sum(seconds.values()) if seconds else None,
+    }

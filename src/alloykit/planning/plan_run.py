@@ -1,0 +1,159 @@
+"""What a recipe would run: labels, passes, bytes, and a prediction of the time from a short probe."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from alloykit.blocks import ModelSpec
+from alloykit.data import Texts
+from alloykit.knowledge.store.units import CHUNK
+from alloykit.knowledge.sweep.pending import bytes_needed
+from alloykit.methods.capabilities import remaining
+from alloykit.models.loading import load_config
+from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, probe_text_encoder
+from alloykit.progress import log_line
+from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.stages.prepare import SHARD_ROWS_BY_DEVICE, Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare_run import texts_are_missing
+from alloykit.training.schedule import Schedule
+from alloykit.training.training_options import TrainingOptions
+
+
+def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
+    """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
+    without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
+    starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, under `texts`."""
+    if texts_are_missing(recipe):
+        checked = prepare_without_texts(recipe)
+        generation = {"generation": describe_generation(checked)}
+        if recipe.texts == GENERATE:
+            about = {"method": recipe.method, "labels": list(checked.space.names), "output": recipe.output}
+            return about | generation
+    else:
+        generation = {}
+    prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
+    return describe_plan(prepared, recipe.training, probe=probe) | generation
+
+
+def describe_generation(prepared: Prepared) -> dict[str, Any]:
+    """How many texts are generated, and how many continuations a teacher reads for each at most."""
+    options = prepared.recipe.generation
+    assert options is not None
+    steps = -(-options.max_tokens // options.every)
+    return {
+        "language_model": options.language_model.model,
+        "texts": {info.name: len(info.labels) * options.per_class for info in prepared.infos},
+        "reads_each": steps * options.candidates if options.steer == "teacher" else 0,
+    }
+
+
+def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
+    """The plan as a dictionary. `requested`: the training options in the recipe, without defaults for learning rate and epochs."""
+    recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
+    n, begun = len(prepared.texts), time.perf_counter()
+    distinct = n - prepared.texts.duplicates
+    passes = math.ceil(needs.passes / CHUNK) * CHUNK
+    use_teachers = needs.teachers > 0
+    teachers: list[dict[str, Any]] = []
+    for info, labels in zip(prepared.infos, space.teachers, strict=True):
+        entry: dict[str, Any] = {
+            "name": info.name,
+            "model": info.spec.source,
+            "gives": info.gives.describe(),
+            "labels": list(labels),
+            "revision": info.revision,
+            "reads": distinct * (1 + passes) if use_teachers else 0,
+        }
+        if info.costly and use_teachers:
+            entry |= info.estimate(distinct)
+        elif probe and use_teachers:
+            log_line(f"measuring teacher {info.name}")
+            entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
+        teachers.append(entry)
+    trains = bool(prepared.method.phases()) and recipe.student is not None
+    phases = prepared.method.phases() if trains else ()
+    steps = sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases)
+    encoder = prepared.text_encoder
+    seconds: dict[str, float] | None = None
+    if probe:
+        if trains:
+            log_line("measuring the student")
+        training = probe_student(prepared) if trains else 0.0
+        if trains and needs.token_states:  # cached on a CPU; on a GPU every step computes the states of every teacher
+            times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
+            training += times * n * sum(t["plain_seconds_each"] for t in teachers)
+        sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
+        states = 0.0
+        if encoder is not None:
+            log_line("measuring the encoder of the texts' states")
+            states = probe_text_encoder(prepared, encoder)
+        seconds = {"sweep": round(sweep, 3), "text_states": round(states, 3), "training": round(training, 3)}
+    return {
+        "method": recipe.method,
+        "needs": needs.describe(),
+        "labels": list(space.names),
+        "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
+        "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
+        "teachers": teachers,
+        "text_states": None
+        if encoder is None
+        else {"model": encoder.model, "reads": n, "bytes": _state_bytes(encoder, n)},
+        "cache_bytes": _cache_bytes(prepared, distinct, passes) if use_teachers else 0,
+        "student_steps": steps,
+        "student_training": {
+            "learning_rate": recipe.training.learning_rate,
+            "epochs": recipe.training.epochs,
+            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(requested, key) is None],
+        }
+        if trains
+        else None,
+        "seconds": seconds,
+        "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
+        "methods": _methods_that_remain(prepared),
+        "warnings": prepared.method.warnings(prepared.context),
+        "output": recipe.output,
+    }
+
+
+def _methods_that_remain(prepared: Prepared) -> list[str] | None:
+    """The methods for these teachers; None where they give everything, so that all methods are possible."""
+    gives = {info.name: info.gives for info in prepared.infos}
+    if all(g.model for g in gives.values()):
+        return None
+    return remaining(gives, prepared.context, has_labels=prepared.texts.has_labels)
+
+
+def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str, float]:
+    seconds = (measured.plain + passes * measured.sampled) * distinct / measured.texts
+    return {
+        "seconds": round(seconds, 3),
+        "tokens_each": round(measured.tokens / measured.texts, 1),
+        "reads_per_second": round(distinct * (1 + passes) / seconds, 1) if seconds else 0.0,
+        "plain_seconds_each": measured.plain / measured.texts,
+        "padding": round(1 - measured.tokens / measured.padded, 3),
+    }
+
+
+def _state_bytes(encoder: ModelSpec, texts: int) -> int:
+    config, _ = load_config(encoder)
+    return 2 * texts * int(config.hidden_size)
+
+
+UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shapes, a receipt
+
+
+def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
+    """Bytes of arrays, ids, headers and receipts."""
+    classes = [len(t) for t in prepared.space.teachers]
+    shards = math.ceil(distinct / SHARD_ROWS_BY_DEVICE[prepared.device])
+    widths = [
+        i.gives.states.hidden_size
+        for i in prepared.infos
+        if i.gives.states
+        for _ in prepared.pooled_layers.get(i.name, ())
+    ]
+    units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
+    return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES

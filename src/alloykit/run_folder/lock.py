@@ -1,0 +1,135 @@
+"""One process at a time in an output folder. A second process gets an error that names the first.
+
+The lock is the operating system's (flock on Linux and macOS): it ends with the process in any case, and a remaining lock file
+means nothing. It works between all processes of one machine, and between machines if the network filesystem supports locks
+(NFS from version 4 on, SMB, Lustre with `flock`). Otherwise only processes of the same machine exclude each other. There is a warning
+for a filesystem without locks.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import shlex
+import socket
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from datetime import datetime
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+from pydantic import BaseModel, ValidationError
+
+from alloykit.errors import AlloyError, AlloyWarning
+from alloykit.files import remove_left_over, write_json
+from alloykit.run_folder.output_folder import LOCK_FILES, check_output
+
+PREFIX = LOCK_FILES
+NO_LOCKS = {errno.ENOSYS, errno.EOPNOTSUPP, errno.ENOLCK}
+SOON = 1.0  # seconds to wait for a lock: another process may only be checking it
+
+
+class Holder(BaseModel):
+    """The process that has the lock, for messages in other processes."""
+
+    pid: int
+    host: str
+    command: str
+    since: str
+
+    def __str__(self) -> str:
+        return f"process {self.pid} on {self.host} since {self.since}: {self.command}"
+
+
+@contextmanager
+def locked(folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[None]:
+    """Exclusive use of an output folder while the block runs. AlloyError if another process uses it.
+
+    part (i, n): the i-th of n processes that share the folder, as `sweep --part` does. They exclude processes with the same part, and
+    processes that need the whole folder. A folder that was made for the lock is removed again if it is still empty.
+    """
+    check_output(folder)
+    with suppress(OSError):  # of a killed process: this one may need no temporary file itself
+        remove_left_over(Path(tempfile.gettempdir()))
+    made = [place for place in (folder, *folder.parents) if not place.exists()]
+    with ExitStack() as stack:
+        stack.callback(_remove_created, folder, made)
+        if part[1] == 1:
+            stack.enter_context(_hold(folder, "lock"))
+            for other in sorted(folder.glob(f"{PREFIX}part-*.lock")):
+                with _hold(folder, other.name.removeprefix(PREFIX), note=False):
+                    pass
+        else:
+            stack.enter_context(_hold(folder, f"part-{part[0] + 1}-of-{part[1]}.lock"))
+            with _hold(folder, "lock", note=False):
+                pass
+        yield
+
+
+@contextmanager
+def _hold(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
+    """Hold one lock. note: write down which process holds it."""
+    path = folder / f"{PREFIX}{name}"
+    about = path.with_suffix(".json")
+    lock = FileLock(path, timeout=SOON)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        lock.acquire()
+    except Timeout:
+        raise AlloyError(
+            expected=f"no other process at work in {folder}",
+            got=_holder_message(about),
+            hint="Wait until it has finished, or choose another `output`.",
+        ) from None
+    except (OSError, NotImplementedError) as error:
+        if isinstance(error, OSError) and error.errno not in NO_LOCKS:
+            raise AlloyError(
+                expected=f"a folder in which {path} can be locked",
+                got=f"'{error.strerror or error}'",
+                hint="Choose another `output`, or make room for that file.",
+            ) from error
+        warning = (
+            f"the filesystem of {folder} has no locks: take care that no other process writes there at the same time"
+        )
+        warnings.warn(AlloyWarning(warning), stacklevel=2)
+        yield
+        return
+    try:
+        if note:
+            write_json(about, _this_process().model_dump())
+        yield
+    finally:
+        if note:
+            with suppress(OSError):
+                about.unlink(missing_ok=True)
+        lock.release()
+
+
+def _this_process() -> Holder:
+    name = Path(sys.argv[0]).name if sys.argv else ""
+    name = "alloykit" if name in ("", "-c", "__main__.py", "cli.py") else name
+    command = shlex.join([name, *sys.argv[1:]])
+    since = datetime.now().astimezone().isoformat(" ", "seconds")
+    return Holder(pid=os.getpid(), host=socket.gethostname(), command=command[:200], since=since)
+
+
+def _holder_message(about: Path) -> str:
+    """What the holder has written down. A lock without this was taken just now, or by another program."""
+    try:
+        return str(Holder.model_validate(json.loads(about.read_bytes())))
+    except (OSError, ValueError, ValidationError):
+        return "another process"
+
+
+def _remove_created(folder: Path, made: list[Path]) -> None:
+    """Remove the folders that were made only for the lock, so that a refused command leaves nothing behind."""
+    with suppress(OSError):
+        if folder in made and all(file.name.startswith(PREFIX) for file in folder.iterdir()):
+            for file in folder.iterdir():
+                file.unlink()
+            for place in made:
+                place.rmdir()

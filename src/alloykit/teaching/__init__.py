@@ -1,0 +1,1 @@
+"""`teach`: fine-tune teachers."""

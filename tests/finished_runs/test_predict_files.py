@@ -1,0 +1,79 @@
+"""Folders of files, labelled in a stream."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+import tiny
+from commandline import Call
+
+from alloykit.commands.predict import predict
+from alloykit.errors import AlloyError
+from alloykit.finished_runs import predict_files as module
+from alloykit.finished_runs.predict_files import predict_files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files; the first one has a row without a text in its second row group."""
+    folder = tmp_path / "texts"
+    folder.mkdir()
+    texts: list[str | None] = [*tiny.texts(30)]
+    texts[20] = None
+    pq.write_table(pa.table({"text": texts}), folder / "a.parquet", row_group_size=8)
+    (folder / "b.txt").write_text("\n".join(tiny.texts(5, seed=4)))
+    return folder
+
+
+def test_answers_are_those_of_predict_in_order(
+    models: dict[str, Path], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS", 7)
+    written = predict_files(models["billing"], folder, tmp_path / "to", all_probabilities=True)
+    assert [path.name for path in written] == ["a.parquet.parquet", "b.txt.parquet"]
+    for path, source in zip(written, ("a.parquet", "b.txt"), strict=True):
+        found = pq.read_table(path).to_pylist()
+        wanted = list(predict(models["billing"], folder / source, all_probabilities=True))
+        assert [row["row"] for row in found] == list(range(len(wanted)))
+        for row, answer in zip(found, wanted, strict=True):
+            assert row["label"] == answer["label"]
+            if answer["label"] is None:
+                assert row["error"] == "text is not a string"
+                assert row["probability"] is None
+            else:
+                assert row["error"] is None
+                for label, p in answer["probabilities"].items():
+                    assert row[f"p({label})"] == pytest.approx(p, abs=2e-6)
+    assert pq.read_table(written[0])["row"].null_count == 0
+
+
+def test_finished_files_are_kept_and_changed_ones_made_again(
+    models: dict[str, Path], folder: Path, tmp_path: Path, call: Call
+) -> None:
+    command = ["predict", models["billing"], folder, "--to", tmp_path / "to"]
+    first = call(*command)
+    assert first.out == f"answers: 2 files in {tmp_path / 'to'}\n"
+    times = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "to").iterdir()}
+    (tmp_path / "to" / "a.parquet.parquet").write_bytes(b"damaged")
+    os.utime(folder / "b.txt", ns=(1, 1))
+    again = call(*command)
+    assert "finished already" not in again.err
+    assert {path.name: path.stat().st_mtime_ns for path in (tmp_path / "to").iterdir()} != times
+    last = call(*command)
+    assert "2 of 2 files are finished already" in last.err
+    assert sorted(path.name for path in (tmp_path / "to").iterdir()) == sorted(times)
+
+
+def test_mistakes(models: dict[str, Path], folder: Path, tmp_path: Path, call: Call) -> None:
+    with pytest.raises(AlloyError, match="a column 'body'"):
+        predict_files(models["billing"], folder / "a.parquet", tmp_path / "to", text="body")
+    with pytest.raises(AlloyError, match="files of texts.*no such file"):
+        predict_files(models["billing"], tmp_path / "nothing", tmp_path / "to")
+    with pytest.raises(AlloyError, match="local or ray"):
+        predict_files(models["billing"], folder, tmp_path / "to", engine="dask")
+    call("predict", models["billing"], "-", "--to", tmp_path / "to").refused("file or folder", "--to")
+    call("predict", models["billing"], folder, "--engine", "ray").refused("--to FOLDER with --engine")
