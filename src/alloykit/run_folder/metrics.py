@@ -238,7 +238,7 @@ class Metrics(TypedDict):
     evaluation: NotRequired[Evaluation]
 
 
-def check_metrics(metrics: Metrics) -> Metrics:
+def check_parts(metrics: Metrics) -> Metrics:
     """ValueError if one part of metrics.json does not fit another."""
     labels, teachers = metrics["labels"], metrics["teachers"]
     if len(set(labels)) < len(labels):

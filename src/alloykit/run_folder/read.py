@@ -13,12 +13,12 @@ from alloykit.escape import visible
 from alloykit.names import short
 from alloykit.recipe.models import Recipe, read_recipe
 from alloykit.run_folder.file_names import ENVIRONMENT, METRICS, RECIPE, SUMMARY, TRAINING
-from alloykit.run_folder.metrics import Metrics, check_metrics
+from alloykit.run_folder.metrics import Metrics, check_parts
 from alloykit.run_folder.records import EnvironmentRecord, GenerationSummary, TrainingRecord, check_history
 
 _AGAIN = "Delete it and run the recipe again with the same `output`: finished parts are kept."
 _KINDS: dict[str, tuple[TypeAdapter[Any], str]] = {
-    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(check_metrics)]), _AGAIN),
+    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(check_parts)]), _AGAIN),
     TRAINING: (TypeAdapter(Annotated[TrainingRecord, AfterValidator(check_history)]), "Delete it: only the report reads it."),
     ENVIRONMENT: (TypeAdapter(EnvironmentRecord), _AGAIN),
     SUMMARY: (TypeAdapter(GenerationSummary), "Delete it: only the report reads it."),
