@@ -7,6 +7,7 @@ from pathlib import Path
 from alloykit.files import write_atomic
 from benchmarks.alloy import details, few, overview, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
+from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
 from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
 from benchmarks.alloy.none_section import none_section
@@ -43,6 +44,7 @@ def write() -> None:
         *few_labels(labelled),
         *_suggest(),
         *none_section(NOTES),
+        *estimated_section(read, targets.TABLE.settings),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from alloykit.methods.registry import create
 from alloykit.outputs import Source, chunks
+from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.methods import ORACLE, RIVALS
 from benchmarks.alloy.scores import scores
@@ -32,18 +33,21 @@ def target(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     def supervised(source: Source) -> tuple[Tensor, Tensor]:
         parts = [prepared.method.supervise(rows, context) for rows in chunks(source)]
         kept = [part for part in parts if part is not None]
-        return torch.cat([part.targets.argmax(-1) for part in kept]), torch.cat([part.weights for part in kept])
+        return torch.cat([part.targets for part in kept]), torch.cat([part.weights for part in kept])
 
-    answers, weights = supervised(source)
+    targets, weights = supervised(source)
+    answers = targets.argmax(-1)
     ids = set(labelled.table["id"])
     known = torch.tensor([i in ids for i in texts.table["id"]])
-    tested, _ = supervised(stages.outputs(pool, test, method)[1])
+    tested = supervised(stages.outputs(pool, test, method)[1])[0].argmax(-1)
     found = {
         "pool": {"texts": len(texts), **scores(answers[known], prepared.labels(labelled))},
         "test": scores(tested, prepared.labels(test), each=True),
         "fit_seconds": round(seconds, 2),
         "warnings": list(prepared.method.fit_report(context, prepared.names).warnings),
     }
+    if (estimated := prepared.method.estimated_accuracy(context)) is not None:
+        found["estimated"] = beside(estimated, targets[known], prepared.labels(labelled))
     if bool(known.all()):
         return found
     return found | {"weight_on_foreign": float(weights[~known].double().sum() / weights.double().sum())}

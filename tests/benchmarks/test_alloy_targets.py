@@ -11,6 +11,8 @@ import pytest
 import tiny
 import torch
 
+from alloykit.methods.protocol import EstimatedAccuracy
+from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.scores import bits
 from benchmarks.alloy.target import rivals, target
@@ -77,6 +79,17 @@ def test_foreign_texts_are_fitted_to_but_not_scored(stages: Stages) -> None:
     assert found["pool"]["texts"] == 40
     assert found["weight_on_foreign"] == pytest.approx(0.5)
     assert "weight_on_foreign" not in target(stages, "disjoint", {"name": "ensemble"})
+
+
+def test_an_estimate_is_beside_the_truth() -> None:
+    """Over all texts, and over those of each label that enough texts get."""
+    targets = torch.tensor([[0.9, 0.1, 0]] * 12 + [[0.2, 0.8, 0]] * 10 + [[0, 0.4, 0.6]] * 3).double()
+    labels = torch.tensor([0] * 9 + [1] * 13 + [2] * 3)
+    found = beside(EstimatedAccuracy(0.7, (0.8, None, 0.5)), targets, labels)
+    assert found["accuracy"] == pytest.approx(22 / 25)
+    assert found["estimate"] == 0.7
+    assert found["confidence"] == pytest.approx((12 * 0.9 + 10 * 0.8 + 3 * 0.6) / 25)
+    assert found["labels"] == [[0.75, 0.8, 0.9]], "a label without estimate, and one with three texts, are left out"
 
 
 def test_the_gate_learns_from_the_states_that_it_is_given(stages: Stages) -> None:

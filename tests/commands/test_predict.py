@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from toy import LABELS, examples
 from transformers import AutoModelForSequenceClassification, pipeline
 
 import alloykit
+from alloykit.models.export import ESTIMATED, save_in_config
 
 TEXTS = [text for text, _ in examples(12, seed=4)]
 
@@ -59,6 +61,18 @@ def test_python_and_the_command_cut_long_texts_at_the_same_place(finished: Finis
     told = call("predict", finished.folder, stdin="\n".join(long)).lines
     run = alloykit.Run(finished.folder).predict(long)
     assert [p["probability"] for p in run] == pytest.approx([a["probability"] for a in told], abs=1e-5)
+
+
+def test_the_estimated_accuracy_of_a_label(finished: Finished, tmp_path: Path, call: Call) -> None:
+    student = tmp_path / "student"
+    shutil.copytree(finished.folder / "student", student)
+    call("predict", finished.folder / "student", "--estimated-accuracy", stdin=TEXTS[0]).refused("estimated accuracy")
+    save_in_config(student, {ESTIMATED: {label: None if n == 0 else n / 10 for n, label in enumerate(LABELS)}})
+    lines = call("predict", student, "--estimated-accuracy", stdin="\n".join(TEXTS)).lines
+    wanted = [None if LABELS.index(line["label"]) == 0 else LABELS.index(line["label"]) / 10 for line in lines]
+    assert [line["estimated_accuracy"] for line in lines] == wanted
+    save_in_config(student, {ESTIMATED: {LABELS[0]: "much"}})
+    call("predict", student, "--estimated-accuracy", stdin=TEXTS[0]).refused("estimated accuracy")
 
 
 ROWS = [TEXTS[0], "", TEXTS[1], "   ", TEXTS[2]]

@@ -10,8 +10,9 @@ import torch
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import accepted
-from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
+from alloykit.methods.alloy.cross_fit import CrossFitted, cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
@@ -190,7 +191,7 @@ def test_the_inverse_temperature_is_what_the_halves_agree_on() -> None:
     assert float(fit_inverse_temperature(scores, scores, OWNERS)) == pytest.approx(1, abs=1e-3)
     second = [max((0, 1), key=known(row, 1.0).__getitem__) for row in other.tolist()]
     same = sum(a == b for a, b in zip(first, second, strict=True)) / 60
-    assert teacher_agreement(scores, other, OWNERS) == pytest.approx(same)
+    assert float(same_teacher(scores, other, OWNERS).double().mean()) == pytest.approx(same)
 
 
 def test_the_skill_of_the_states() -> None:
@@ -212,6 +213,43 @@ def test_the_skill_of_the_states() -> None:
     constant = torch.tensor([5.0, 0, 0, 0]).double().expand(80, 4)
     assert label_skill(constant, constant, constant, OWNERS) == 1, "one answer to everything: nothing to measure"
     assert [accepted(skill) for skill in (1.0, 0.34, 0.33, -0.2)] == [True, True, False, False]
+
+
+def test_the_estimated_accuracy() -> None:
+    """Eqs. 16 and 17, text by text."""
+    g = torch.Generator().manual_seed(3)
+    scores = 3 * torch.randn(90, 4, generator=g).double()
+    scores[:, 3] -= 100  # a label that no text gets
+    other, states, answers = (scores + 2 * torch.randn(90, 4, generator=g).double() for _ in range(3))
+
+    def teacher(row: list[float]) -> int:
+        each = [math.exp(v) for v in row]
+        return 0 if sum(each[:3]) >= each[2] + each[3] else 1
+
+    same, label = [], []
+    for x in range(90):
+        i = teacher(scores[x].tolist())
+        own = [0, 1, 2] if i == 0 else [2, 3]
+        same.append(i == teacher(other[x].tolist()))
+        label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
+    found = estimate(scores, CrossFitted(other, states), answers, OWNERS)
+    whole = sum(same) / 90 * label_skill(scores, states, answers, OWNERS)
+    assert 0.1 < whole < 0.9
+    assert float(found["estimated_accuracy"]) == pytest.approx(whole)
+    for c in range(3):
+        at = [x for x in range(90) if int(scores[x].argmax()) == c]
+        share = sum(same[x] for x in at) * sum(label[x] for x in at) / len(at) ** 2
+        wanted = min(1.0, whole * share / (sum(same) * sum(label) / 90**2))
+        assert float(found["estimated_by_label"][c]) == pytest.approx(wanted)
+    read = estimate_of({**found, "labelled": torch.tensor(7)})
+    assert read is not None
+    assert read.by_label[3] is None, "no text has this label"
+    assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
+    assert estimate_of({}) is None
+    rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
+    by_labels = estimate_from_labels(rho)
+    assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
+    assert by_labels["estimated_by_label"][:2].tolist() == pytest.approx([0.8, 0.6])
 
 
 def test_teacher_weights() -> None:

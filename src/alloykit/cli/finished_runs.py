@@ -200,6 +200,13 @@ def predict(
             help="Print how unusual each text is: the share of the pool's texts that are less unusual. From 0.95 on, ask whether any label fits.",
         ),
     ] = False,
+    estimated_accuracy: Annotated[
+        bool,
+        typer.Option(
+            "--estimated-accuracy",
+            help="Print the estimated accuracy of the student's answers with this label. The run estimated it on its pool.",
+        ),
+    ] = False,
     output: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write to this file instead of standard output.")
     ] = None,
@@ -248,7 +255,7 @@ def predict(
     if output is not None:
         check_file(output)
     answers = job(
-        run, origin, all_probabilities=every, none_of_these=none_of_these, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
+        run, origin, all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip
     lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:

@@ -23,6 +23,7 @@ def predict(
     *,
     all_probabilities: bool = False,
     none_of_these: bool = False,
+    estimated_accuracy: bool = False,
     text: str = "text",
     text_pair: str | None = None,
     trust_remote_code: bool = False,
@@ -33,7 +34,7 @@ def predict(
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
     the student's temperature. none_of_these: the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether
-    any label fits. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if it is there,
+    any label fits. estimated_accuracy: the accuracy of the student's answers with this label, as the run estimated it on its pool. trust_remote_code: run code that comes with the model. onnx: read the graph that `export` wrote, in int8 if it is there,
     with onnxruntime. AlloyError.
     """
     folder, origin = folder_of(run), texts
@@ -45,6 +46,12 @@ def predict(
         classifier = OnnxPredictor.load(folder / EXPORT if model_folder != folder else folder)
     else:
         classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
+    if estimated_accuracy and not classifier.estimated_accuracy:
+        raise AlloyError(
+            expected="a student with an estimated accuracy",
+            got="one without it",
+            hint="The method `alloy` estimates it while a run makes its report.",
+        )
     if isinstance(origin, (str, Path)):
         table = load_texts(origin, text=text, text_pair=text_pair)
         rows, total = list(table.table["source_row"]), table.total
@@ -76,6 +83,8 @@ def predict(
         answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
         if predicted.none_of_these is not None:
             answer["none_of_these"] = round(float(predicted.none_of_these[place[row]]), 6)
+        if estimated_accuracy:
+            answer["estimated_accuracy"] = classifier.estimated_accuracy.get(answer["label"])
         if all_probabilities:
             answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
         yield answer

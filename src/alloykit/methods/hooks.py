@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, cast
 from torch import nn
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.inputs import Context, LoadedTeacher, Phase, PhaseData, State, Step
+from alloykit.methods.inputs import Context, EstimatedAccuracy, LoadedTeacher, Phase, PhaseData, State, Step
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Source
 
@@ -74,6 +74,10 @@ class Hooks:
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         """A report about the fit. `teachers`: their names. If this raises, the run continues without it."""
         return MethodReport()
+
+    def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
+        """An estimate of the accuracy of the method's targets on the pool, after `fit`; None where the method makes none."""
+        return None
 
     # During training
 

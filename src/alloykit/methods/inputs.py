@@ -251,3 +251,13 @@ class Step:
 def uniform_weights(like: Tensor) -> Tensor:
     """v ≡ 1, [B]."""
     return torch.ones(like.shape[0], device=like.device, dtype=torch.float32)
+
+
+@dataclass(frozen=True)
+class EstimatedAccuracy:
+    """How accurate the targets of a method are on texts like the pool's, estimated by the method itself. `overall`, and `by_label` for the texts whose target
+    is this label (None: no text): shares from 0 to 1. labelled_texts: from how many labelled texts the estimate is; 0: from the pool alone."""
+
+    overall: float
+    by_label: tuple[float | None, ...]
+    labelled_texts: int = 0

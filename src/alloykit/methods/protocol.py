@@ -11,6 +11,7 @@ from alloykit.losses.kl import kl
 from alloykit.methods.hooks import Hooks
 from alloykit.methods.inputs import (
     Context,
+    EstimatedAccuracy,
     Gives,
     LoadedTeacher,
     LossInputs,
@@ -30,6 +31,7 @@ from alloykit.outputs import Rows
 
 __all__ = [
     "Context",
+    "EstimatedAccuracy",
     "Gives",
     "LoadedTeacher",
     "LossInputs",

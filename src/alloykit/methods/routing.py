@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from alloykit.methods.protocol import Context, Method, Needs, Phase, State, Supervision
+from alloykit.methods.protocol import Context, EstimatedAccuracy, Method, Needs, Phase, State, Supervision
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Source
 
@@ -23,6 +23,9 @@ class Wrapping(Method):
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return self.inner.fit_report(context, teachers)
+
+    def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
+        return self.inner.estimated_accuracy(context)
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         return self.inner.teacher_layers(context)

@@ -1,9 +1,10 @@
-"""The temperature in a classifier's config.json: read it, check it, write it."""
+"""What alloykit keeps in a classifier's config.json: its temperature, and the estimated accuracy of its labels."""
 
 from __future__ import annotations
 
 import json
 import math
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,9 @@ from alloykit.files import write_atomic
 
 TEMPERATURE = "alloykit_temperature"
 """Key of config.json. The logits divided by it give probabilities that are as confident as the student's supervision."""
+
+ESTIMATED = "alloykit_estimated_accuracy"
+"""Key of config.json: label → the estimated accuracy of the answers with this label, from 0 to 1, or null (methods/inputs.py: EstimatedAccuracy)."""
 
 IN_GRAPH = "alloykit_temperature_in_graph"
 """Key of the config.json of an ONNX export: the temperature by which the graph has already divided its logits."""
@@ -27,12 +31,22 @@ def is_temperature(value: Any) -> bool:
     return number and math.isfinite(value) and value > 0
 
 
-def save_temperature(folder: Path, temperature: float | None) -> None:
-    """Write it into a classifier's config.json in one atomic step. None leaves the file as it is."""
+def estimated_accuracy_of(config: Mapping[str, Any]) -> dict[str, float | None]:
+    """The estimated accuracy by label in a config.json; empty if there is none, or no valid one."""
+    found = config.get(ESTIMATED)
+    if not isinstance(found, dict) or not all(value is None or _is_share(value) for value in found.values()):
+        return {}
+    return found
+
+
+def _is_share(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and 0 <= value <= 1
+
+
+def save_in_config(folder: Path, values: Mapping[str, Any]) -> None:
+    """Write keys into a classifier's config.json in one atomic step. A value of None leaves the key as it is."""
     path = folder / "config.json"
-    if temperature is None:
-        return
     config = json.loads(path.read_text(encoding="utf-8"))
-    if config.get(TEMPERATURE) != temperature:
-        text = json.dumps(config | {TEMPERATURE: temperature}, indent=2, sort_keys=True, ensure_ascii=False)
-        write_atomic(path, text + "\n")
+    given = {key: value for key, value in values.items() if value is not None}
+    if any(config.get(key) != value for key, value in given.items()):
+        write_atomic(path, json.dumps(config | given, indent=2, sort_keys=True, ensure_ascii=False) + "\n")

@@ -214,7 +214,20 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
             f"On {view['unseen_texts']:,} texts that were not used in training, the student gives the same label as the method's targets for "
             f"{percent(view['same_as_supervision'], 0)} of the texts (counted by weight)."
         )
-    return Verdict("unknown", "Not tested: no labelled texts were given.", points + _warned(metrics))
+    headline = "Not tested: no labelled texts were given."
+    if estimated := metrics.get("estimated_accuracy"):
+        headline += f" Estimated accuracy: {percent(estimated['overall'], 0)}."
+        points.insert(0, _estimate(estimated))
+    return Verdict("unknown", headline, points + _warned(metrics))
+
+
+def _estimate(estimated: Mapping[str, Any]) -> str:
+    if n := estimated["labelled_texts"]:
+        return f"The method estimates the accuracy from {n:,} labelled texts that it learns from: {percent(estimated['overall'], 0)}."
+    return (
+        f"The method estimates the accuracy from the texts alone, without any label: {percent(estimated['overall'], 0)}. "
+        "Where we tested this estimate, it was usually a few points wrong, and too high where similar labels belong to different teachers. Label some texts to be sure."
+    )
 
 
 def _warned(metrics: Mapping[str, Any]) -> list[str]:

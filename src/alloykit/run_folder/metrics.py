@@ -217,6 +217,15 @@ class Evaluation(TypedDict):
     reference: NotRequired[ReferenceDistance]
 
 
+class EstimatedAccuracyRecord(TypedDict):
+    """The method's own estimate of the accuracy of its targets (methods/inputs.py: EstimatedAccuracy)."""
+
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    overall: Share
+    labels: dict[str, Share | None]
+    labelled_texts: Count
+
+
 class Metrics(TypedDict):
     """metrics.json: measurements and warnings."""
 
@@ -227,6 +236,7 @@ class Metrics(TypedDict):
     teachers: dict[str, list[Name]]
     texts: PoolTexts
     fit: NotRequired[Reported]
+    estimated_accuracy: NotRequired[EstimatedAccuracyRecord]
     health: NotRequired[dict[str, Health]]
     agreement: NotRequired[Agreement]
     supervision: NotRequired[SupervisionSummary | None]
@@ -246,6 +256,8 @@ def check_parts(metrics: Metrics) -> Metrics:
     for name, teacher_labels in teachers.items():
         check_names(labels, teacher_labels, f"labels (teacher '{short(name)}' has one more)")
     check_names(teachers, metrics.get("health", {}), "teachers")
+    if estimated := metrics.get("estimated_accuracy"):
+        check_names(estimated["labels"], labels, "estimated_accuracy.labels")
     if agreement := metrics.get("agreement"):
         check_equal_lengths(agreement["confidence"].values(), "agreement.confidence")
     if summary := metrics.get("supervision"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
-from alloykit.models.export import IN_GRAPH, is_temperature
+from alloykit.models.export import IN_GRAPH, estimated_accuracy_of, is_temperature
 from alloykit.models.folder import checked_config
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_tokenizer
@@ -37,11 +37,18 @@ class OnnxPredictor:
     device = torch.device("cpu")
 
     def __init__(
-        self, session: Any, tokenizer: Any, labels: Sequence[str], max_length: int, temperature: float = 1.0
+        self,
+        session: Any,
+        tokenizer: Any,
+        labels: Sequence[str],
+        max_length: int,
+        temperature: float = 1.0,
+        estimated_accuracy: Mapping[str, float | None] | None = None,
     ) -> None:
         """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
         self.labels, self.temperature = tuple(labels), temperature
+        self.estimated_accuracy = dict(estimated_accuracy or {})
         self.inputs = [each.name for each in session.get_inputs()]
 
     @classmethod
@@ -81,7 +88,7 @@ class OnnxPredictor:
             )
         return cls(
             onnx_session(graph, threads), tokenizer, [names[key] for key in sorted(names, key=int)],
-            int(min(limits, default=DEFAULT_LENGTH)), float(temperature),
+            int(min(limits, default=DEFAULT_LENGTH)), float(temperature), estimated_accuracy_of(config),
         )  # fmt: skip
 
     def probabilities(

@@ -15,7 +15,7 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.device import pick_device
-from alloykit.models.export import temperature_of
+from alloykit.models.export import estimated_accuracy_of, temperature_of
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
@@ -31,7 +31,9 @@ TOKENS_PER_BATCH = 8192
 
 
 class Predictor:
-    """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device."""
+    """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device.
+
+    estimated_accuracy: label → the accuracy of its answers as the run estimated it, or None; empty for a classifier without an estimate."""
 
     def __init__(
         self, model: Any, tokenizer: Any, max_length: int | None = None, folder: str | Path | None = None
@@ -42,6 +44,7 @@ class Predictor:
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
+        self.estimated_accuracy = estimated_accuracy_of(vars(model.config))
         self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from alloykit.files import write_json
 from alloykit.methods.registry import spec_of
-from alloykit.models.export import save_temperature
+from alloykit.models.export import ESTIMATED, TEMPERATURE, save_in_config
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.read import read_summary
@@ -52,6 +52,12 @@ class Findings:
         self.warnings += fitted.report["warnings"]
         if prepared.generated is not None and (summary := read_summary(generated(prepared.recipe))) is not None:
             self.metrics["generated"] = summary["teachers"]
+        if (estimated := prepared.method.estimated_accuracy(fitted.context)) is not None:
+            self.metrics["estimated_accuracy"] = {
+                "overall": estimated.overall,
+                "labels": dict(zip(prepared.space.names, estimated.by_label, strict=True)),
+                "labelled_texts": estimated.labelled_texts,
+            }
         self.metrics |= pool_view(prepared, outputs, fitted.context, self.warnings)
         self._print()
 
@@ -75,7 +81,8 @@ class Findings:
         if report:
             view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
-            save_temperature(student.folder, view["temperature"])
+            estimated = (self.metrics.get("estimated_accuracy") or {}).get("labels")
+            save_in_config(student.folder, {TEMPERATURE: view["temperature"], ESTIMATED: estimated})
             save_none_of_these(student.folder, unusual)
             self.metrics["models"] = sizes(prepared, run)
         self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))

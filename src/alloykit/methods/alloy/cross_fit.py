@@ -59,20 +59,30 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 
-def teacher_agreement(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> float:
-    """The share of texts that both mixtures send to the same teacher."""
-    one, other = (knows_label(torch.softmax(s, -1), owners).argmax(-1) for s in (scores, cross_fitted))
-    return float((one == other).double().mean())
+def same_teacher(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
+    """Which texts both mixtures send to the same teacher, [n] bool."""
+    return _teacher(scores, owners) == _teacher(cross_fitted, owners)
+
+
+def same_label(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> Tensor:
+    """For which texts the states alone choose, among the labels of i*(x), the label that i*(x) answers, [n] bool. Arguments as in `label_skill`."""
+    elsewhere = ~owners[_teacher(scores, owners)]
+    chosen, answered = (values.masked_fill(elsewhere, -torch.inf).argmax(-1) for values in (by_states, answers))
+    return chosen == answered
 
 
 def label_skill(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> float:
     """Eq. 10. scores [n, C] by the mixture of all texts; by_states [n, C] of the other half's; answers [n, C]: log a."""
-    teacher = knows_label(torch.softmax(scores, -1), owners).argmax(-1)
-    elsewhere = ~owners[teacher]
-    answered = answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
-    chosen = by_states.masked_fill(elsewhere, -torch.inf).argmax(-1)
+    teacher = _teacher(scores, owners)
+    answered = answers.masked_fill(~owners[teacher], -torch.inf).argmax(-1)
     each = [answered[teacher == i].bincount() for i in range(len(owners))]
     chance = sum(float(counts.max()) for counts in each if len(counts)) / len(scores)
     if chance > ONE_ANSWER:
         return 1.0
-    return (float((chosen == answered).double().mean()) - chance) / (1 - chance)
+    hits = same_label(scores, by_states, answers, owners)
+    return (float(hits.double().mean()) - chance) / (1 - chance)
+
+
+def _teacher(scores: Tensor, owners: Tensor) -> Tensor:
+    """i*(x), [n]: the teacher that most probably knows x."""
+    return knows_label(torch.softmax(scores, -1), owners).argmax(-1)

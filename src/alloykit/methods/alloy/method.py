@@ -22,7 +22,8 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
-from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, teacher_agreement
+from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
     Anchors,
@@ -41,7 +42,7 @@ from alloykit.methods.early_states import MOST_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
-from alloykit.methods.protocol import Context, Method, Needs, State, Supervision, TextStates
+from alloykit.methods.protocol import Context, EstimatedAccuracy, Method, Needs, State, Supervision, TextStates
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Source, chunks, sample
 
@@ -102,7 +103,7 @@ class Alloy(Method):
         if anchors is not None:
             few = FewLabels.fit(view, anchors, owners)
             scores, by_labels = few.scores(plain, view), few.state()
-            by_labels["label_confidence"] = torch.softmax(few.alpha * scores, -1).amax(-1).mean()
+            by_labels |= estimate_from_labels(torch.softmax(few.alpha * scores, -1))
             right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
@@ -111,12 +112,13 @@ class Alloy(Method):
             "texts": torch.tensor(len(view)),
             "inverse_temperature": alpha,
             "clarity": clarity(answered, r, owners, view.answered),
-            "agreement": torch.tensor(teacher_agreement(plain, halves.scores, owners), dtype=torch.float64),
+            "agreement": same_teacher(plain, halves.scores, owners).double().mean(),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         state |= texts_that_moved(positions, initial_weights(view.energies, view.answered), r, owners)
+        state |= estimate(plain, halves, view.answers, owners)
         return state | vars(seen) | mixture.state() | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
@@ -142,6 +144,9 @@ class Alloy(Method):
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
+
+    def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
+        return estimate_of(context.state) if int(context.state["outcome"]) == ACCEPTED else None
 
     def _anchors(self, context: Context, seen: StateSpace, state: State) -> Anchors | None:
         """The labelled texts as the mixture sees them; None without any. Those whose label no teacher with an answer knows are left out."""

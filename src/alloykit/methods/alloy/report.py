@@ -46,7 +46,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         by_labels = {
             "labelled": int(state["labelled"]),
             "labelled_accuracy": float(state["labelled_accuracy"]),
-            "estimated_accuracy": float(state["label_confidence"]),
+            "estimated_accuracy": float(state["estimated_accuracy"]),
             "classifier_weight": float(state["label_beta"]),
         }
     return by_labels | {
