@@ -64,6 +64,9 @@ TABLES = {
     "long_texts": {
         "answers": "accuracy of teachers and students by what they read of long texts",
     },
+    "mixed": {
+        "kinds": "teachers of four kinds beside teachers of one kind; a run killed while a service answers",
+    },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
         "amalgamation": "a whole amalgamation against the same written by hand",
