@@ -37,6 +37,7 @@ TITLES = {
     "cfl-frozen": "CFL, merge blocks frozen",
     "uhc": "UHC",
     "muka-hard": "MUKA-Hard",
+    "alloy": "Alloy (ours)",
     "muka-hard-one-pass": "– one dropout pass (K = 1 in Eq. 3)",
     "muka-hard-no-dropout": "– one pass without dropout",
     "muka-hard-unweighted": "– w/o instance re-weighting",

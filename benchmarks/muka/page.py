@@ -12,15 +12,27 @@ from alloykit.files import write_atomic
 from benchmarks.harness.data import FOREIGN_SHARE, POOLS
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import RESULTS, numbers
-from benchmarks.harness.sections import Cells, Stated, accuracies, comparisons, how_to_read, note, section, values_of
-from benchmarks.harness.summary import Part, rows, spread
+from benchmarks.harness.sections import (
+    Cells,
+    Stated,
+    accuracies,
+    cells_of,
+    comparisons,
+    how_to_read,
+    made,
+    note,
+    section,
+    values_of,
+)
+from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
-from benchmarks.muka import checkpoint, figures, table1, table2, table3, table4, table5
+from benchmarks.muka import checkpoint, curve, figures, table1, table2, table3, table4, table5
 from benchmarks.muka.methods import RULES, TITLES
 
 RIVALS = (
     "vanilla_kd", "dfa", "dfa-frozen", "cfl", "cfl-frozen", "uhc", "pseudo-ensemble", "pseudo-muka", "routing-soft", "ensemble",
 )  # fmt: skip
+CURVE = ("teacher1", "teacher2", "ensemble", "routing-soft", "vanilla_kd", "muka-soft", "alloy", "supervised")
 NOTES = Path(__file__).with_name("notes")
 OURS = ("muka-soft", "muka-hard")
 PARTS = {"muka-soft": ("muka-soft-one-pass", "muka-soft-no-dropout", "muka-soft-unweighted"),
@@ -46,8 +58,24 @@ def write() -> None:
     for table, stated in ((table3.TABLE, table3.PAPER), (table4.TABLE, table4.PAPER)):
         lines += section(table, NOTES, partial(_plain, stated))
     lines += section(table5.TABLE, NOTES, _sources)
+    lines += _curve()
     lines += [*figures.write(), *section(checkpoint.TABLE, NOTES, _checkpoint)]
     write_atomic(RESULTS / "muka.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
+
+
+def _curve() -> list[str]:
+    """Accuracies by number of texts, and MUKA's gain over Vanilla KD."""
+    lines, body, about = [f"## {curve.TABLE.title}", "", *note(NOTES, "curve")], [], []
+    for table in curve.TABLE.tables:
+        if cells := cells_of(table):
+            part = Part(cells, table.settings[0].name, "shared")
+            gained = points(part.compare("muka-soft", ["vanilla_kd"]).get("vanilla_kd"))
+            body.append([table.title, *(spread(values_of(part, m)) for m in CURVE), gained])
+            about += made(table, cells)
+    if not body:
+        return [*lines, "Not run yet.", ""]
+    heads = ["AG News, accuracy, %", *(TITLES.get(m, m) for m in CURVE), "MUKA-Soft − Vanilla KD, points"]
+    return [*lines, *rows(heads, body), *about]
 
 
 def _setting() -> list[str]:
