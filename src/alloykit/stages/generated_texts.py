@@ -26,7 +26,7 @@ from alloykit.run_folder.file_names import LOG, SUMMARY
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
-from alloykit.stages.texts import GENERATED
+from alloykit.stages.recipe_texts import TEXTS_FILE
 from alloykit.teachers.mc_dropout import key
 from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 
@@ -93,7 +93,7 @@ def _write_texts(
                 hint="Leave it out of the recipe that generates texts.",
             )
     _check_made(folder, made_of)
-    target = folder / GENERATED
+    target = folder / TEXTS_FILE
     if target.exists():
         log_line(f"{target} is finished already")
         return target

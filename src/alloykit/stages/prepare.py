@@ -28,7 +28,7 @@ from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
+from alloykit.stages.recipe_texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 from alloykit.training.dataset import held_out_size
