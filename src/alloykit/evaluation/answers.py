@@ -1,4 +1,4 @@
-"""The probabilities of every classifier on the test texts. They are stored, so that further figures need no model."""
+"""Every classifier's probabilities of the test texts. They are stored, so that further figures need no model."""
 
 from __future__ import annotations
 
@@ -115,7 +115,10 @@ class Answers:
 def of_teachers(
     source: Source, labels: Tensor, method: Method | None, context: Context, teachers: list[str]
 ) -> Answers:
-    """Every teacher alone, their ensemble and, for a method with a single target, its routing."""
+    """The answers of every teacher alone, of their ensemble and, for a method with a single target, of its routing.
+
+    source: the teachers' outputs for n texts. labels: [n] int64, the true ones. method: None leaves out the routing. teachers: their names.
+    """
     ways: dict[str, Method] = {
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }

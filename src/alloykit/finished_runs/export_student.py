@@ -41,11 +41,8 @@ RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
 SAME = 0.999  # share of texts on which the float32 graph must give the student's label
 SAME_INT8 = 0.99
-KEPT_IN_FLOAT = (
-    0.125,
-    0.25,
-    0.5,
-)  # shares of the tensors whose products stay in float32; the first share that reaches CALIBRATED_SAME is used
+# Shares of the tensors whose products stay in float32. The first share that reaches CALIBRATED_SAME is used.
+KEPT_IN_FLOAT = (0.125, 0.25, 0.5)
 CALIBRATED_SAME = 0.995  # on the calibration texts, where agreement is a little higher than on other texts
 RANKED = 128  # texts with which the tensors are ranked
 

@@ -119,11 +119,8 @@ def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
 
 def _clean_json(path: Path) -> Path | bytes:
     """A JSON file, or, if it names absolute paths, its content with their last parts only."""
-    if path.name in (
-        "tokenizer.json",
-        "vocab.json",
-    ):  # a vocabulary is no place of paths, and may have a word like /home
-        return path
+    if path.name in ("tokenizer.json", "vocab.json"):
+        return path  # a vocabulary has no paths, but may have a word like /home
     try:
         before = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -10,13 +10,13 @@ from pydantic import Field
 from alloykit.names import short
 from alloykit.run_folder.records import Generated
 from alloykit.run_folder.values import (
+    AtLeastOne,
     Count,
     Histogram,
     Name,
     Number,
     OpenDict,
     OptionalNumber,
-    PositiveCount,
     Reported,
     Seconds,
     Share,
@@ -24,7 +24,7 @@ from alloykit.run_folder.values import (
     check_names,
 )
 
-Positive = Annotated[float, Field(gt=0, le=1e12)]
+PositiveNumber = Annotated[float, Field(gt=0, le=1e12)]
 
 
 class MethodSpec(OpenDict):
@@ -70,7 +70,7 @@ class Agreement(OpenDict):
 class Weights(OpenDict):
     """The weights of the texts in training, as a histogram from 0 to `up_to`."""
 
-    up_to: Positive
+    up_to: PositiveNumber
     counts: Histogram
 
 
@@ -85,7 +85,7 @@ class LabelSupervision(OpenDict):
 class SupervisionSummary(OpenDict):
     """The method's supervision of the pool (evaluation/supervision.py)."""
 
-    texts: PositiveCount
+    texts: AtLeastOne
     effective_sample_size: Number
     weights: Weights
     labels: dict[str, LabelSupervision]
@@ -123,7 +123,7 @@ class StudentView(OpenDict):
     """The student on the pool (evaluation/student_confidence.py)."""
 
     texts: Count
-    temperature: Positive | None
+    temperature: PositiveNumber | None
     unseen_texts: NotRequired[Count]
     same_as_supervision: NotRequired[Share | None]
     confidence: Histogram
@@ -174,7 +174,7 @@ class ReliabilityBin(OpenDict):
 
     low: Share
     high: Share
-    texts: PositiveCount
+    texts: AtLeastOne
     confidence: Share
     accuracy: Share
 
@@ -213,7 +213,7 @@ class ReferenceDistance(OpenDict):
 class Evaluation(OpenDict):
     """Results on the labelled test texts (evaluation/labelled.py). confusion: [C, C], true labels by predicted labels."""
 
-    texts: PositiveCount
+    texts: AtLeastOne
     scores: dict[str, Score]
     judged: str
     confusion: list[list[Count]]

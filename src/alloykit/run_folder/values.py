@@ -16,7 +16,7 @@ Share = Annotated[float, Field(ge=-1e-6, le=1 + 1e-6, allow_inf_nan=False)]
 Number = Annotated[float, Field(ge=-1e30, le=1e30, allow_inf_nan=False)]
 OptionalNumber = Number | None
 Count = Annotated[int, Field(ge=0, le=10**15)]
-PositiveCount = Annotated[int, Field(ge=1, le=10**15)]
+AtLeastOne = Annotated[int, Field(ge=1, le=10**15)]
 Seconds = Annotated[float, Field(ge=0, le=1e12, allow_inf_nan=False)]
 Histogram = Annotated[list[Count], Field(min_length=1, max_length=10_000)]
 Name = Annotated[str, Field(min_length=1)]

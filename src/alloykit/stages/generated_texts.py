@@ -100,9 +100,8 @@ def _write_texts(
     begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
     kept: list[dict[str, Any]] = []
     reads = 0
-    for info, names in zip(
-        infos, space.teachers, strict=True
-    ):  # one teacher at a time; it does not read the texts of others
+    # One teacher at a time: it does not read the texts of others.
+    for info, names in zip(infos, space.teachers, strict=True):
         teacher = info.load(Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH))
         place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
         _check_made(place, _identity_of(teacher))
