@@ -110,7 +110,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     """The function as typer reads it: a parameter that is a dataclass becomes one option for each field, and `-v` and `-q` come last."""
     keyword = inspect.Parameter.KEYWORD_ONLY
     signature = inspect.signature(function, eval_str=True)
-    groups = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
     parameters = [
         parameter
         for p in signature.parameters.values()
