@@ -58,8 +58,8 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
         if not create(spec).needs.labels:  # with labels nothing is to be found out about the pool
             found["pool"] = on_pool(stages, pool, spec)
     else:
-        if "right_teacher" in scores.get(ROUTING, {}):
-            found["routing"] = {key: scores[ROUTING][key] for key in ("right_teacher", "right_teacher_balanced")}
+        if "correct_teacher" in scores.get(ROUTING, {}):
+            found["routing"] = {key: scores[ROUTING][key] for key in ("correct_teacher", "correct_teacher_balanced")}
         found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
         training = run.training
         found["training"] = {k: training[k] for k in ("steps", "selected_step")}
@@ -139,8 +139,8 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
         "fit_seconds": round(seconds, 2),
         "warnings": list(told.warnings),
         "accuracy": score["accuracy"],
-        "right_teacher": score["right_teacher"],
-        "right_teacher_balanced": score["right_teacher_balanced"],
+        "correct_teacher": score["correct_teacher"],
+        "correct_teacher_balanced": score["correct_teacher_balanced"],
         "surprise": float(
             -answers.probabilities[ROUTING].gather(1, answers.labels[:, None]).double().clamp(min=1e-6).log().mean()
         ),

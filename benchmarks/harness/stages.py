@@ -23,7 +23,7 @@ from alloykit.recipe.models import LabelOptions, Recipe, TeachRecipe, TogetherRe
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.prepare import Prepared, prepare, stored
-from alloykit.stages.texts import GENERATED, generated
+from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teaching.teach_recipes import teach_recipe, teach_together_recipe
 from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
@@ -157,7 +157,7 @@ class Stages:
             values["validation"] = {"data": self.labelled(self.validation())}
         if create(method).needs.generated_texts:  # written already, for all cells
             values["generation"] = self.generation | {"seed": self.seed}
-            shutil.copytree(self.generated(), generated(parse(values, Recipe)), dirs_exist_ok=True)
+            shutil.copytree(self.generated(), generated_folder(parse(values, Recipe)), dirs_exist_ok=True)
         return parse(values, Recipe)
 
     def per_class(self, block: Mapping[str, Any]) -> dict[str, Any]:
@@ -171,7 +171,7 @@ class Stages:
     def pool(self, pool: str) -> Path:
         """The students' texts, of all data sets; labels carry the union's names. Of DATA_FREE none is the teachers' own."""
         if pool == "generated":
-            return self.generated() / GENERATED
+            return self.generated() / TEXTS_FILE
         if pool in DATA_FREE:
             return self._stand_ins(pool)
         if pool in SKEWED:

@@ -112,7 +112,6 @@ def _recipe(work: Path, name: str, teachers: list[Any]) -> Path:
         "texts": str(work / "pool.parquet"),
         "student": MODEL,
         "training": {"max_length": TOKENS},
-        "inference": {"max_length": TOKENS},
         "evaluate": {"data": {"path": str(work / "test.parquet"), "label": "label"}},
         "output": str(work / f"run-{name}"),
     }

@@ -159,7 +159,7 @@ def _sent(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
     """How many test texts go to a teacher that knows their label."""
     parts = [(s, Part(cells, s.name, "shared")) for s in table.settings]
     done = [(s, part) for s, part in parts if part.seeds(methods[0])]
-    body = [[TITLES[m], *(spread(part.values(m, "routing", "right_teacher")) for _, part in done)] for m in methods]
+    body = [[TITLES[m], *(spread(part.values(m, "routing", "correct_teacher")) for _, part in done)] for m in methods]
     return rows(["routing accuracy on test texts, %", *(s.title for s, _ in done)], body) if done else []
 
 
@@ -180,8 +180,8 @@ def _routing(table: Table, cells: Cells) -> list[str]:
                 worth = [s["effective_sample_size"] / s["texts"] for s in part.values("routing-soft", "pool")]  # type: ignore[index]
                 foreign = [v for v in part.values("routing-soft", "pool", "weight_on_foreign") if v is not None]
                 body.append(
-                    [setting.title, pool, spread(part.values("routing-soft", "pool", "right_teacher")),
-                     spread(part.values("routing-soft", "right_teacher")), spread(worth), spread(foreign) if foreign else "–"]
+                    [setting.title, pool, spread(part.values("routing-soft", "pool", "correct_teacher")),
+                     spread(part.values("routing-soft", "correct_teacher")), spread(worth), spread(foreign) if foreign else "–"]
                 )  # fmt: skip
     return lines + rows(
         ["", "pool", "routing accuracy, pool", "routing accuracy, test", "effective share", "Σv on foreign texts"], body

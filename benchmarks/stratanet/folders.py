@@ -12,7 +12,7 @@ from typing import Any
 from alloykit.files import read_json, write_atomic
 from alloykit.progress import log_line
 from alloykit.recipe.models import dump
-from alloykit.stages.texts import GENERATED
+from alloykit.stages.recipe_texts import GENERATED
 from benchmarks.harness.data import read
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement

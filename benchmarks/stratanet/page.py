@@ -193,7 +193,7 @@ def _is_of(key: str, setting: str, methods: Sequence[str]) -> bool:
 def _owners(table: Table, cells: Cells, methods: Sequence[str]) -> list[str]:
     """Routing accuracy: how often the teacher with the largest confidence knows the text."""
     parts = [Part(cells, s.name, "generated") for s in table.settings]
-    body = [[TITLES[m], *(spread(p.values(m, "routing", "right_teacher_balanced")) for p in parts)] for m in methods]
+    body = [[TITLES[m], *(spread(p.values(m, "routing", "correct_teacher_balanced")) for p in parts)] for m in methods]
     heading = "routing accuracy on real test texts, mean over the teachers, %"
     return rows([heading, *(s.title for s in table.settings)], body)
 

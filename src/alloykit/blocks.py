@@ -11,10 +11,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validat
 from alloykit.names import shown
 
 MAX_INTEGER = 2**32 - 1  # the largest seed of numpy
-MAX_FLOAT, MIN_FLOAT = (
-    1e9,
-    1e-15,
-)  # far beyond sensible values of any option; their products and quotients are still finite
+# Far beyond sensible values of any option. Their products and quotients are still finite.
+MAX_FLOAT, MIN_FLOAT = 1e9, 1e-15
 MAX_CHARACTERS = 20_000  # of a string
 
 Seed = Annotated[int, Field(ge=0, le=MAX_INTEGER)]

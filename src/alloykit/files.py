@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +292,23 @@ def read_json(path: Path) -> Any:
         raise AlloyError(
             expected=f"valid JSON in {path}", got=str(error), hint="Delete the file and run again."
         ) from error
+
+
+def file_sha256(path: Path) -> str:
+    """SHA-256 of a file's content, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def known_sha256(path: Path) -> str:
+    """`file_sha256`, computed again only if the file's time or size has changed."""
+    found = path.stat()
+    return _known_sha256(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(maxsize=2048)
+def _known_sha256(path: Path, changed: int, size: int) -> str:
+    return file_sha256(path)
 
 
 def digest(value: Any) -> str:

@@ -40,9 +40,8 @@ class _Shown(reprlib.Repr):
         self.maxstring, self.maxother = 80, 80
 
     def repr_int(self, x: int, level: int) -> str:
-        return (
-            repr(x) if abs(x) < 10**30 else f"an integer of {x.bit_length():,} bits"
-        )  # Python refuses to print large ones
+        # Python refuses to print large ones.
+        return repr(x) if abs(x) < 10**30 else f"an integer of {x.bit_length():,} bits"
 
 
 def shown(value: object) -> str:

@@ -13,7 +13,7 @@ import pytest
 from alloykit.methods import registry
 from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
-from alloykit.stages.texts import GENERATED
+from alloykit.stages.recipe_texts import GENERATED
 from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module

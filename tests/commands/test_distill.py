@@ -9,7 +9,7 @@ import pytest
 import tiny
 import torch
 from commandline import Call, write_recipe
-from labelled import LABELS, TRAINING, arguments
+from labelled_texts import LABELS, TRAINING, arguments
 from markupsafe import escape
 from transformers import AutoModelForSequenceClassification
 

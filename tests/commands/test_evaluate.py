@@ -60,7 +60,7 @@ def test_the_teachers_numbers_follow_from_their_answers(
         assert scores[f"teacher {name}"]["accuracy"] == pytest.approx(expected["accuracy"])
         assert scores[f"teacher {name}"]["macro_f1"] == pytest.approx(expected["macro_f1"])
         assert scores[f"teacher {name}"]["groups"] == pytest.approx(expected["groups"])
-    assert 0 <= scores["routing"]["right_teacher"] <= 1
+    assert 0 <= scores["routing"]["correct_teacher"] <= 1
     assert scores["teacher billing"]["groups"]["delivery"] == 0
 
 

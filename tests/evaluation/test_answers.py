@@ -152,8 +152,8 @@ def test_scores_and_confusion_by_hand(found):
         "oracle routing": 5,
     }  # fmt: skip
     assert found["scores"]["routing"]["groups"] == {"two": pytest.approx(2 / 4), "one": 0.5, "three": 1.0}
-    assert found["scores"]["routing"]["right_teacher"] == pytest.approx(4 / 6)
-    assert found["scores"]["routing"]["right_teacher_balanced"] == pytest.approx((3 / 4 + 1 / 2 + 1) / 3)
+    assert found["scores"]["routing"]["correct_teacher"] == pytest.approx(4 / 6)
+    assert found["scores"]["routing"]["correct_teacher_balanced"] == pytest.approx((3 / 4 + 1 / 2 + 1) / 3)
     assert found["scores"]["student"]["interval"] == interval(np.array([True] * 5 + [False]))
 
 
@@ -196,7 +196,7 @@ def test_without_a_student_the_routing_is_judged():
     assert list(result["reliability"]) == ["routing", "ensemble"]
     assert result["confusion"][1] == [0, 0, 1, 0, 0, 0]  # the b is taken for a c
     assert result["routing"] is None
-    assert "right_teacher" not in result["scores"]["routing"]
+    assert "correct_teacher" not in result["scores"]["routing"]
     assert result["reference"]["is"] == "a model trained on all labels"
     assert result["reference"]["mean"]["routing"] < 1e-3 < result["reference"]["mean"]["ensemble"]
 

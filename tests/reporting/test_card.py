@@ -17,7 +17,7 @@ from alloykit.commands.report import report
 from alloykit.escape import markdown_sentence
 from alloykit.methods.registry import methods
 from alloykit.reporting import page
-from alloykit.reporting.card import card, licence
+from alloykit.reporting.card import card, stated_by
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.verdict import verdict
 from alloykit.run_folder.read import recipe_of
@@ -115,7 +115,7 @@ def test_other_methods_have_cards_too(runs: Runs) -> None:
 def test_the_licence_that_a_teacher_states(tmp_path: Path, readme: str | None, expected: str) -> None:
     if readme is not None:
         (tmp_path / "README.md").write_text(readme)
-    assert licence(str(tmp_path)) == expected
+    assert stated_by(str(tmp_path)).licence == expected
 
 
 def test_the_licence_of_a_teacher_of_the_hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,8 +128,8 @@ def test_the_licence_of_a_teacher_of_the_hub(tmp_path: Path, monkeypatch: pytest
     }.items():
         (place / path).parent.mkdir(parents=True)
         (place / path).write_text(text)
-    assert licence("org/teacher") == "cc0-1.0"
-    assert licence("org/another") == "unknown"
+    assert stated_by("org/teacher").licence == "cc0-1.0"
+    assert stated_by("org/another").licence == "unknown"
 
 
 @pytest.mark.parametrize(

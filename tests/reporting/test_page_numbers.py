@@ -103,7 +103,7 @@ def test_calibration_routing_and_data(page_of: Pages, runs: Runs) -> None:
         [label, owner[label], str(sum(confusion[label])), percent(r["right"])]
         for label, r in metrics["evaluation"]["routing"].items()
     ]
-    share = percent(metrics["evaluation"]["scores"]["routing"]["right_teacher"])
+    share = percent(metrics["evaluation"]["scores"]["routing"]["correct_teacher"])
     assert f"knows the true label of {share} of the test texts." in said_under(whole, "Routing")
     for name in ("soft", "untested"):
         pool = read(runs.root / name)["supervision"]["labels"]

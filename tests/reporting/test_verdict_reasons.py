@@ -78,7 +78,7 @@ def test_what_better_routing_would_gain() -> None:
     metrics["evaluation"]["scores"] |= {"oracle routing": {"accuracy": 0.97}}
     [line] = points(metrics, "Routing loses")
     assert "largest weight" not in line, "a method that weighs no teachers"
-    metrics["evaluation"]["scores"]["routing"]["right_teacher"] = 0.62
+    metrics["evaluation"]["scores"]["routing"]["correct_teacher"] = 0.62
     assert points(metrics, "largest weight") == [
         "Routing loses 27.0 points: oracle routing, which asks only teachers that know the true label, has an accuracy of 97.0\u00a0%. "
         "The teacher with the largest weight knows the true label of 62\u00a0% of the texts."

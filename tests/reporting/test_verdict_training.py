@@ -12,7 +12,7 @@ ADVICE = "Set `training: {learning_rate: 0.0005, epochs: 10}`, or leave both out
 def learned(student: float, routing: float, oracle: float) -> dict[str, Any]:
     gain = student - routing
     metrics = case(student, routing=rival(gain, gain - 0.02, gain + 0.02, 0.001))
-    metrics["evaluation"]["scores"]["routing"] |= {"right_teacher": 0.95}
+    metrics["evaluation"]["scores"]["routing"] |= {"correct_teacher": 0.95}
     metrics["evaluation"]["scores"]["oracle routing"] = {"accuracy": oracle}
     return metrics | {"learning": {"advice": ADVICE, "late_fall": 0.2}}
 

@@ -39,7 +39,7 @@ def test_a_run_in_tensorboard(recipe: dict[str, Any], tmp_path: Path, call: Call
     low, high = scores["student"]["interval"]
     assert last["test/student/accuracy_low"].value == pytest.approx(low)
     assert last["test/student/accuracy_high"].value == pytest.approx(high)
-    assert last["test/routing/right_teacher"].value == pytest.approx(scores["routing"]["right_teacher"])
+    assert last["test/routing/correct_teacher"].value == pytest.approx(scores["routing"]["correct_teacher"])
     assert last["test/student/accuracy"].step == steps
     counts = metrics["agreement"]["sure_teachers"]
     share = counts["several"] / sum(counts.values())

@@ -1,4 +1,4 @@
-"""The application of typer: what every command has in common."""
+"""The typer application, and what every command has in common."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from alloykit.cli.options import (
     Quiet,
     Verbose,
     set_verbosity,
-    with_verbosity,
+    with_options,
 )
 from alloykit.errors import AlloyError
 from alloykit.processes import launched
+from alloykit.run_folder.file_names import METRICS
 
 TRAIN_TOGETHER = ("amalgamate", "distill")  # commands that several processes may run together
 
@@ -57,7 +58,7 @@ def options(
 
 def command(function: Callable[..., None]) -> Callable[..., None]:
     """Register a command. Every command has `-v` and `-q`."""
-    app.command(cls=Command)(with_verbosity(function))
+    app.command(cls=Command)(with_options(function))
     return function
 
 
@@ -69,5 +70,5 @@ def show_run(run: Any) -> None:
 
     if "evaluation" in run.metrics:
         terminal.echo_rich(score_table(run.metrics["evaluation"]))
-    terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
+    terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / METRICS}")
     terminal.echo(f"report: {run.report_page}")

@@ -1,4 +1,4 @@
-"""Commands that use a finished run: its student answers, goes elsewhere, or is brought up to date."""
+"""Commands that use a finished run: ask its student, export, serve or upload it, compare, and update it."""
 
 from __future__ import annotations
 

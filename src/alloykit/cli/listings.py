@@ -1,4 +1,4 @@
-"""The output of `plan` and `methods`."""
+"""What `plan`, `doctor`, `methods`, `update` and `watch` print."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def method_table() -> list[dict[str, str]]:
 
 
 def group_of(needs: Needs) -> str:
-    """The group of GROUPS in which a method is listed. It follows from what the method needs, so methods of other packages have one too."""
+    """The group in which a method is listed, one of GROUPS. It follows from what the method needs, so methods of other packages have one too."""
     if not needs.teachers:
         return GROUPS[3]
     if needs.generated_texts or needs.phase_data:

@@ -23,10 +23,10 @@ from alloykit.cli.options import (
     Overwrite,
     PairColumn,
     RecipeFile,
+    RecipeRun,
     TextColumn,
     Trust,
     TrustPython,
-    with_engine,
 )
 from alloykit.errors import AlloyError
 from alloykit.interrupts import noted_interrupts
@@ -68,42 +68,24 @@ def init(
 
 
 @command
-def amalgamate(
-    recipe: RecipeFile,
-    override: Overrides = None,
-    cache: Cache = None,
-    engine: EngineName = None,
-    overwrite: Overwrite = False,
-    trust_python: TrustPython = False,
-) -> None:
+def amalgamate(options: RecipeRun, overwrite: Overwrite = False) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
-    from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.recipe.models import Recipe
     from alloykit.stages.amalgamation import run_recipe
-    from alloykit.teachers.trust import python_trusted
 
-    with python_trusted(trust_python):
-        checked = read_recipe(recipe, Recipe, with_engine(override, engine))
-        run = run_recipe(checked, cache=cache, overwrite=overwrite)
+    with options.read(Recipe) as recipe:
+        run = run_recipe(recipe, cache=options.cache, overwrite=overwrite)
     show_run(run)
 
 
 @command
-def distill(
-    recipe: RecipeFile,
-    override: Overrides = None,
-    cache: Cache = None,
-    engine: EngineName = None,
-    overwrite: Overwrite = False,
-    trust_python: TrustPython = False,
-) -> None:
+def distill(options: RecipeRun, overwrite: Overwrite = False) -> None:
     """Distil teachers with the same labels into one fast student, with labelled texts."""
-    from alloykit.recipe.models import DistillRecipe, read_recipe
+    from alloykit.recipe.models import DistillRecipe
     from alloykit.stages.distillation import distill_recipe
-    from alloykit.teachers.trust import python_trusted
 
-    with python_trusted(trust_python):
-        checked = read_recipe(recipe, DistillRecipe, with_engine(override, engine))
-        run = distill_recipe(checked, cache=cache, overwrite=overwrite)
+    with options.read(DistillRecipe) as recipe:
+        run = distill_recipe(recipe, cache=options.cache, overwrite=overwrite)
     show_run(run)
 
 
@@ -142,10 +124,7 @@ def generate(recipe: RecipeFile, override: Overrides = None, trust_python: Trust
 
 @command
 def sweep(
-    recipe: RecipeFile,
-    override: Overrides = None,
-    cache: Cache = None,
-    engine: EngineName = None,
+    options: RecipeRun,
     part: Annotated[
         str,
         typer.Option(
@@ -153,15 +132,13 @@ def sweep(
             help="Compute only one of N parts, such as 1/4. Use it to share the work among several machines.",
         ),
     ] = "1/1",
-    trust_python: TrustPython = False,
 ) -> None:
     """Compute only the teachers' outputs, and store them for later runs."""
-    from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.recipe.models import Recipe
     from alloykit.stages.sweeping import sweep_recipe
-    from alloykit.teachers.trust import python_trusted
 
-    with python_trusted(trust_python):
-        sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
+    with options.read(Recipe) as recipe:
+        sweep_recipe(recipe, cache=options.cache, part=_part(part))
 
 
 @command
@@ -197,7 +174,10 @@ def doctor(
     trust_python: TrustPython = False,
     as_json: AsJson = False,
 ) -> None:
-    """Check this machine, and the teachers and texts of a recipe. It says what to do about problems, and writes nothing. The exit code is 2 if the recipe cannot run."""
+    """Check this machine, and the teachers and texts of a recipe. It says what to do about problems, and writes nothing.
+
+    The exit code is 2 if the recipe cannot run.
+    """
     from alloykit.cli.listings import doctor_lines
     from alloykit.planning.examine import examine
     from alloykit.teachers.trust import python_trusted

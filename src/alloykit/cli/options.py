@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import functools
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import MISSING, dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from alloykit.cli.errors import be_verbose
 from alloykit.progress import set_quiet
+
+if TYPE_CHECKING:
+    from alloykit.recipe.models import AnyRecipe
 
 RecipeFile = Annotated[Path, typer.Argument(help="A recipe: a YAML file.", metavar="RECIPE")]
 Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
@@ -101,26 +106,67 @@ def set_verbosity(verbose: bool, quiet: bool) -> None:
         set_quiet(True)
 
 
-def with_verbosity(function: Callable[..., None]) -> Callable[..., None]:
-    """The command with `-v` and `-q` as its last options."""
+def with_options(function: Callable[..., None]) -> Callable[..., None]:
+    """The function as typer reads it: a parameter that is a dataclass becomes one option for each field, and `-v` and `-q` come last."""
     keyword = inspect.Parameter.KEYWORD_ONLY
-    added = [
+    signature = inspect.signature(function, eval_str=True)
+    groups: dict[str, Any] = {p.name: p.annotation for p in signature.parameters.values() if is_dataclass(p.annotation)}
+    parameters = [
+        parameter
+        for p in signature.parameters.values()
+        for parameter in (_fields(groups[p.name]) if p.name in groups else [p])
+    ]
+    parameters += [
         inspect.Parameter("verbose", keyword, default=False, annotation=Verbose),
         inspect.Parameter("quiet", keyword, default=False, annotation=Quiet),
     ]
-    signature = inspect.signature(function, eval_str=True)
 
     @functools.wraps(function)
     def command(*, verbose: bool = False, quiet: bool = False, **arguments: Any) -> None:
         set_verbosity(verbose, quiet)
-        function(**arguments)
+        grouped = {
+            name: group(**{field.name: arguments.pop(field.name) for field in fields(group)})
+            for name, group in groups.items()
+        }
+        function(**grouped, **arguments)
 
     del command.__wrapped__  # type: ignore[attr-defined]  # typer would read the signature behind it
-    command.__signature__ = signature.replace(parameters=[*signature.parameters.values(), *added])  # type: ignore[attr-defined]
-    command.__annotations__ = {name: p.annotation for name, p in command.__signature__.parameters.items()}  # type: ignore[attr-defined]
+    command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
 
 
-def with_engine(overrides: list[str] | None, engine: str | None) -> list[str]:
-    """The overrides with that of `--engine`."""
-    return [*(overrides or []), *([] if engine is None else [f"engine.name={engine}"])]
+def _fields(group: Any) -> list[inspect.Parameter]:
+    """The fields of a dataclass as parameters of a function."""
+    annotations = get_type_hints(group, include_extras=True)
+    kind, required = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+    return [
+        inspect.Parameter(
+            field.name,
+            kind,
+            default=required if field.default is MISSING else field.default,
+            annotation=annotations[field.name],
+        )
+        for field in fields(group)
+    ]
+
+
+@dataclass(frozen=True)
+class RecipeRun:
+    """The options of the commands in which teachers read texts: `amalgamate`, `distill`, `sweep`."""
+
+    recipe: RecipeFile
+    override: Overrides = None
+    cache: Cache = None
+    engine: EngineName = None
+    trust_python: TrustPython = False
+
+    @contextmanager
+    def read(self, kind: type[AnyRecipe]) -> Iterator[AnyRecipe]:
+        """The checked recipe. While the block runs, its Python functions may be imported if the user trusts them. AlloyError."""
+        from alloykit.recipe.models import read_recipe
+        from alloykit.teachers.trust import python_trusted
+
+        overrides = [*(self.override or []), *([] if self.engine is None else [f"engine.name={self.engine}"])]
+        with python_trusted(self.trust_python):
+            yield read_recipe(self.recipe, kind, overrides)

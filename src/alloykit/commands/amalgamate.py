@@ -7,7 +7,7 @@ from pathlib import Path
 from alloykit.finished_runs.run import Run
 from alloykit.recipe.models import Recipe
 from alloykit.stages.amalgamation import run_recipe
-from alloykit.stages.arguments import (
+from alloykit.stages.from_arguments import (
     Device,
     Engine,
     Generation,

@@ -6,7 +6,8 @@ from pathlib import Path
 
 from alloykit.finished_runs.run import Run
 from alloykit.recipe.models import DistillRecipe
-from alloykit.stages.arguments import (
+from alloykit.stages.distillation import distill_recipe
+from alloykit.stages.from_arguments import (
     Device,
     Engine,
     Generation,
@@ -20,7 +21,6 @@ from alloykit.stages.arguments import (
     Training,
     from_python,
 )
-from alloykit.stages.distillation import distill_recipe
 from alloykit.teachers.trust import python_trusted
 
 

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from alloykit.data import TextsOptions
 from alloykit.finished_runs.evaluate_folder import evaluate_model_folder, evaluate_run_folder
-from alloykit.run_folder.file_names import RECIPE
-from alloykit.run_folder.lock import locked
-from alloykit.run_folder.run_folder import RunFolder, folder_of
-from alloykit.stages.arguments import Engine, Teachers, teacher_entries
-from alloykit.teachers.trust import python_trusted
+from alloykit.run_folder.run_folder import RunFolder, folder_of, is_run_folder
+from alloykit.stages.from_arguments import Engine, Teachers
 
 
 def evaluate(
@@ -37,11 +33,11 @@ def evaluate(
     that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
     `scores`, which for a run are also written to its metrics.json and report. AlloyError.
     """
-    folder, held = folder_of(run), teacher_entries(teachers)  # `held` keeps them in memory
+    folder = folder_of(run)
     columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-    if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
-        return evaluate_model_folder(folder, data, trust_remote_code, **columns)
-    with locked(folder), python_trusted(trust_python):
-        found = evaluate_run_folder(RunFolder(folder), data, cache, trust_remote_code, engine, **columns)
-        del held
-        return found
+    if not is_run_folder(folder):
+        return evaluate_model_folder(folder, data, trust_remote_code=trust_remote_code, **columns)
+    return evaluate_run_folder(
+        RunFolder(folder), data, cache=cache, engine=engine, trust_remote_code=trust_remote_code,
+        trust_python=trust_python, teachers=teachers, **columns,
+    )  # fmt: skip

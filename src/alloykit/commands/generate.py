@@ -7,7 +7,7 @@ from pathlib import Path
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.recipe.models import GenerateRecipe
 from alloykit.recipe.typed import GenerationDict
-from alloykit.stages.arguments import Device, Labels, Teachers, from_python
+from alloykit.stages.from_arguments import Device, Labels, Teachers, from_python
 from alloykit.stages.generated_texts import generate_recipe
 from alloykit.teachers.trust import python_trusted
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from alloykit.errors import AlloyError
-from alloykit.files import is_stream, write_output
+from alloykit.files import write_output
 from alloykit.planning.first_recipe import first_recipe
-from alloykit.run_folder.output_folder import check_file
+from alloykit.run_folder.output_folder import check_new_file
 
 
 def init(
@@ -22,12 +20,6 @@ def init(
 
     Returns `output`. AlloyError for a file that is there already, and for wrong teachers, texts and methods.
     """
-    check_file(output)
-    if os.path.lexists(output) and not is_stream(output) and not overwrite:
-        raise AlloyError(
-            expected="a new file as `--output`",
-            got=f"'{output}', which exists",
-            hint="Choose another name, or replace it with `--overwrite`.",
-        )
+    check_new_file(output, overwrite=overwrite)
     write_output(output, first_recipe(teachers, texts, method))
     return output

@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe
-from alloykit.stages.arguments import (
+from alloykit.stages.from_arguments import (
     Device,
     Generation,
     Inference,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, cast
@@ -11,8 +9,7 @@ from typing import Any, TextIO, cast
 from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
-from alloykit.run_folder.file_names import EXPORT
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of, onnx_folder
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor, check_strings
 
@@ -38,14 +35,13 @@ def predict(
     with onnxruntime. AlloyError.
     """
     folder, origin = folder_of(run), texts
-    model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
         check_strings(origin)
     classifier: Predictor | OnnxPredictor
     if onnx:
-        classifier = OnnxPredictor.load(folder / EXPORT if model_folder != folder else folder)
+        classifier = OnnxPredictor.load(onnx_folder(folder))
     else:
-        classifier = Predictor.load(model_folder, trust_remote_code=trust_remote_code)
+        classifier = Predictor.load(classifier_folder(folder), trust_remote_code=trust_remote_code)
     if estimated_accuracy and not classifier.estimated_accuracy:
         raise AlloyError(
             expected="a student with an estimated accuracy",
@@ -88,8 +84,3 @@ def predict(
         if all_probabilities:
             answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
         yield answer
-
-
-def write_lines(answers: Iterator[dict[str, Any]], out: TextIO) -> None:
-    for answer in answers:
-        out.write(json.dumps(answer, ensure_ascii=False) + "\n")

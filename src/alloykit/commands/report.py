@@ -9,7 +9,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import write_output
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import check_file
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.run_folder import RunFolder, folder_of, require_run_folder
 from alloykit.stages.write_report import answers_of, write_report
 
 
@@ -27,12 +27,7 @@ def _report(runs: Sequence[RunFolder], output: str | Path | None) -> Path:
     if not runs:
         raise AlloyError(expected="a run folder, or several", got="an empty list")
     for run in runs:
-        if not (run.folder / "recipe.yaml").exists():
-            raise AlloyError(
-                expected="a run folder",
-                got=f"'{run.folder}'" + ("" if run.folder.exists() else ", which does not exist"),
-                hint="Name the `output` of a recipe that has been run.",
-            )
+        require_run_folder(run.folder)
     if output is not None:
         check_file(Path(output))
     if len(runs) == 1:

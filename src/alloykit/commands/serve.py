@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from alloykit.errors import AlloyError
 from alloykit.progress import hushed, log_line
-from alloykit.run_folder.file_names import EXPORT, RECIPE
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of, is_run_folder, onnx_folder
 from alloykit.teachers.trust import python_trusted
 
 if TYPE_CHECKING:
@@ -69,21 +67,20 @@ def serve(
 
 def _classifier(folder: Path, *, onnx: bool, device: str, trust: bool, threads: int | None) -> Classifier:
     """The student of a run folder, or the classifier of a model folder. AlloyError."""
-    is_run = os.path.exists(folder / RECIPE)
     if onnx:
         from alloykit.serving.onnx_predictor import OnnxPredictor
 
-        return OnnxPredictor.load(folder / EXPORT if is_run else folder, threads=threads)
+        return OnnxPredictor.load(onnx_folder(folder), threads=threads)
     from alloykit.serving.predictor import Predictor
 
-    return Predictor.load(folder / "student" if is_run else folder, device=device, trust_remote_code=trust)
+    return Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust)
 
 
 def _explainer(
     folder: Path, *, cache: str | Path | None, teachers: bool, trust: bool
 ) -> tuple[TextExplainer | None, str]:
     """What explains the targets, or None and the reason. AlloyError if `teachers` were asked for."""
-    if not os.path.exists(folder / RECIPE):
+    if not is_run_folder(folder):
         if teachers:
             raise AlloyError(
                 expected="a run folder, for --teachers",

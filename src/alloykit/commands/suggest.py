@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import csv
 import io
-import os
 from pathlib import Path
 
-from alloykit.errors import AlloyError
-from alloykit.files import is_stream, write_output
+from alloykit.files import write_output
 from alloykit.finished_runs.suggest_texts import Suggestion, suggest_texts
-from alloykit.run_folder.output_folder import check_file
+from alloykit.run_folder.output_folder import check_new_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
@@ -31,13 +29,7 @@ def suggest(
     """
     path = None if output is None else Path(output)
     if path is not None:
-        check_file(path)
-        if os.path.lexists(path) and not is_stream(path) and not overwrite:
-            raise AlloyError(
-                expected="a new file as `--output`",
-                got=f"'{path}', which exists and may have labels in it",
-                hint="Choose another name, or replace it with `--overwrite`.",
-            )
+        check_new_file(path, overwrite=overwrite, loses=" and may have labels in it")
     found = suggest_texts(RunFolder(folder_of(run)), n, cache=cache, trust_remote_code=trust_remote_code)
     if path is not None:
         write_output(path, _as_csv(found))

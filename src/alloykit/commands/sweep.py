@@ -7,7 +7,7 @@ from pathlib import Path
 from alloykit.errors import AlloyError
 from alloykit.names import shown
 from alloykit.recipe.models import Recipe
-from alloykit.stages.arguments import (
+from alloykit.stages.from_arguments import (
     Device,
     Engine,
     Generation,

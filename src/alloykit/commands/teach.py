@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from alloykit.recipe.models import TeachRecipe
-from alloykit.stages.arguments import Device, Student, TextsLike, Training, from_python
+from alloykit.stages.from_arguments import Device, Student, TextsLike, Training, from_python
 from alloykit.teaching.teach_recipes import teach_recipe
 
 

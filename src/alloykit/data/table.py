@@ -49,6 +49,11 @@ class Texts:
     def is_pair(self) -> bool:
         return "text_pair" in self.table.column_names
 
+    @property
+    def text_columns(self) -> list[str]:
+        """text, and text_pair for pairs."""
+        return ["text", "text_pair"] if self.is_pair else ["text"]
+
     def ids(self) -> np.ndarray[Any, Any]:
         """The id of each text as bytes, [n, 16] uint8."""
         ids = np.empty((len(self), 16), dtype=np.uint8)

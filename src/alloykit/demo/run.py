@@ -49,9 +49,8 @@ def demo(output: Path) -> Run:
     values = recipe_values(output, texts_file, test_file)
     recipe = parse(values, Recipe)
     output.mkdir(parents=True, exist_ok=True)
-    write_atomic(
-        output / RECIPE_FILE, yaml.safe_dump(values, sort_keys=False)
-    )  # first, because it marks the folder as the demo's
+    # First, because this file marks the folder as the demo's.
+    write_atomic(output / RECIPE_FILE, yaml.safe_dump(values, sort_keys=False))
     print_markup(
         f"\n[bold]1. Three teams, three classifiers.[/] Each of a shop's three teams has fine-tuned a classifier of customer\n"
         f"messages, but only for its own topics: {', '.join(f'{t} knows {len(labels[t])}' for t in TEAMS)}.\n"

@@ -1,4 +1,4 @@
-"""The probabilities of every classifier on the test texts. They are stored, so that further figures need no model."""
+"""Every classifier's probabilities of the test texts. They are stored, so that further figures need no model."""
 
 from __future__ import annotations
 
@@ -46,8 +46,8 @@ class Answers:
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
         """Accuracy, macro-F1 and accuracy per teacher's labels, of every classifier.
 
-        The routing also has `right_teacher`, the share of texts for which the teacher with the largest weight knows the true label, and
-        `right_teacher_balanced`, its mean over the teachers, each over the texts whose label it knows.
+        The routing also has `correct_teacher`, the share of texts for which the teacher with the largest weight knows the true label, and
+        `correct_teacher_balanced`, its mean over the teachers, each over the texts whose label it knows.
         """
         found = {
             way: score(probabilities.argmax(-1), self.labels, space, teachers)
@@ -55,9 +55,9 @@ class Answers:
         }
         if ROUTING in found and self.teacher_weights is not None:
             right = space.has_label()[self.teacher_weights.argmax(-1), self.labels]
-            found[ROUTING]["right_teacher"] = float(right.double().mean())
+            found[ROUTING]["correct_teacher"] = float(right.double().mean())
             each = [right[known] for known in space.has_label()[:, self.labels] if bool(known.any())]
-            found[ROUTING]["right_teacher_balanced"] = float(torch.stack([e.double().mean() for e in each]).mean())
+            found[ROUTING]["correct_teacher_balanced"] = float(torch.stack([e.double().mean() for e in each]).mean())
         return found
 
     def save(self, path: Path, ids: list[str]) -> None:
@@ -115,7 +115,10 @@ class Answers:
 def of_teachers(
     source: Source, labels: Tensor, method: Method | None, context: Context, teachers: list[str]
 ) -> Answers:
-    """Every teacher alone, their ensemble and, for a method with a single target, its routing."""
+    """The answers of every teacher alone, of their ensemble and, for a method with a single target, of its routing.
+
+    source: the teachers' outputs for n texts. labels: [n] int64, the true ones. method: None leaves out the routing. teachers: their names.
+    """
     ways: dict[str, Method] = {
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }

@@ -20,11 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special, stats
 
-from alloykit.evaluation.significance import ALPHA, holm
+from alloykit.evaluation.significance import ALPHA, holm, wilson
 
 Counts = NDArray[np.int64]
-STABLE, CHANGED = 0.1, 0.25
-FINE, DECILES, SHOWN = 1000, 10, 20
+STABLE, CHANGED = 0.1, 0.25  # of the index
+FINE = 1000  # bins in which values are counted
+DECILES = 10  # bins of the index
+SHOWN = 20  # bins of the histograms in the report
 
 
 @dataclass
@@ -44,11 +46,13 @@ class AnswerCounts:
 
     @classmethod
     def empty(cls, labels: int, low: float, high: float) -> AnswerCounts:
+        """Counts of no texts. labels: how many there are. low, high: the range of the energies."""
         shares, confidence, energy = (np.zeros(n, dtype=np.int64) for n in (labels, FINE, FINE))
         return cls(shares, confidence, energy, low, high)
 
     @property
     def texts(self) -> int:
+        """How many texts were added."""
         return int(self.labels.sum())
 
     def add(self, labels: Counts, confidence: NDArray[Any], energy: NDArray[Any], foreign: int | None = None) -> None:
@@ -61,8 +65,11 @@ class AnswerCounts:
 
 
 def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, Any]:
-    """The comparison as JSON-like values: `labels`, `confidence`, `energy`, `foreign` (None without that score), `psi` (see `largest_psi`)
-    and `changed`, the labels whose share differs significantly, the largest difference first."""
+    """The comparison as JSON-like values. names: those of the labels.
+
+    `labels`, `confidence`, `energy`: each with its index (`psi`) and `chance`. `foreign`: None without that score. `psi`: see `largest_psi`.
+    `changed`: the labels whose share differs significantly, the largest difference first.
+    """
     labels = _label_shares(pool.labels, new.labels, names)
     found: dict[str, Any] = {
         "texts": {"pool": pool.texts, "new": new.texts},
@@ -97,7 +104,7 @@ def _chance(pool: Counts, new: Counts) -> float:
 
 
 def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
-    """The largest difference of the cumulative shares over the same fine bins, and its asymptotic two-sided p."""
+    """The largest difference of the cumulative shares, and its asymptotic two-sided p. pool, new: counts over the same fine bins."""
     n, m = int(pool.sum()), int(new.sum())
     distance = float(np.abs(pool.cumsum() / n - new.cumsum() / m).max())
     return distance, float(special.kolmogorov(math.sqrt(n * m / (n + m)) * distance))
@@ -116,17 +123,12 @@ def _share(a: int, n: int, b: int, m: int) -> dict[str, Any]:
     p = float(stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue)
     return {
         "pool": a / n,
-        "pool_interval": _wilson(a, n),
+        "pool_interval": wilson(a, n),
         "new": b / m,
-        "new_interval": _wilson(b, m),
+        "new_interval": wilson(b, m),
         "difference": b / m - a / n,
         "p": p,
     }
-
-
-def _wilson(a: int, n: int) -> tuple[float, float]:
-    low, high = stats.binomtest(a, n).proportion_ci(method="wilson")
-    return float(low), float(high)
 
 
 def _distribution(pool: Counts, new: Counts, low: float, high: float) -> dict[str, Any]:

@@ -9,14 +9,14 @@ from typing import Any
 import torch
 from torch import Tensor
 
-SATURATED = 0.999
+SATURATED = 0.999  # a maximum probability above it
 FEW_PASSES_DIFFER = 1e-6  # mean variance of a probability over the passes
-UNKNOWN_TOKENS = 0.05
-TRUNCATED = 0.5
+UNKNOWN_TOKENS = 0.05  # share of the tokens
+TRUNCATED = 0.5  # share of the texts
 PIECES_PER_CHARACTER = 0.6  # of scripts whose words have many characters
 PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
 WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-ONE_LABEL = 0.95
+ONE_LABEL = 0.95  # share of the texts
 READ_OF = {"head": "the beginning", "tail": "the end", "head_tail": "beginning and end"}
 
 
@@ -78,7 +78,7 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
     for name, t in teachers.items():
         if t.get("unanswered"):
             found.append(
-                f"teacher '{name}' has no answer to {t['unanswered']:.1%} of the texts: the other teachers teach these, and a text that nobody "
+                f"teacher '{name}' has no answer to {100 * t['unanswered']:.1f} % of the texts: the other teachers teach these, and a text that nobody "
                 "answers is left out of the training."
             )
         if t["saturated_texts"] > 0.99:

@@ -20,8 +20,8 @@ def changes_on_test(
     """Two students on the same labelled texts. old, new: their answers by name, [n]. truth: the true labels. labels: all that the new one
     knows; known: those that the old one knew. A label that the old one did not know is wrong for it.
 
-    `overall` and `labels` (per label with texts: texts, old, new, precision_old, precision_new, change): old and new are the accuracy on the
-    label's texts, difference, low and high that of new − old with its 95 % interval, p McNemar's, exact, over all labels after Holm.
+    `overall`, and `labels` for each label with texts: `texts`; `old` and `new`, the accuracy on the label's texts; `difference`, new − old,
+    with its 95 % interval `low` to `high`; `p` of McNemar's exact test; in `labels` also `p_holm`, corrected over all labels, the precisions, and `change`.
     `regressed`, `improved`: labels whose difference is significant, the largest first.
     """
     a, b, y = (np.asarray(values, dtype=object) for values in (old, new, truth))

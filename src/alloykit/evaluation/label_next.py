@@ -23,10 +23,10 @@ from torch import Tensor
 
 from alloykit.stats.entropy import entropy
 
-UPPER = 0.5  # share of a label's texts, those with the largest u, that are grouped
-PER_GROUP = 10  # but at least so many for every text to choose
+UPPER = 0.5  # share of a label's texts that are grouped: those with the largest u
+PER_GROUP = 10  # texts to group for each text to choose, at least
 SMALL_MARGIN = 0.5  # below it, a text's reason names the two likeliest labels
-FAR = 0.2  # a divergence from which student and target disagree, also if they name the same label
+FAR = 0.2  # above this divergence student and target disagree, also if they give the same label
 
 
 @dataclass(frozen=True)

@@ -17,9 +17,8 @@ from alloykit.labels import LabelSpace
 from alloykit.stats.temperature import tempered
 
 BINS = 20
-ORACLE = (
-    "oracle routing"  # each text is labelled by the teachers that know its true label: the upper bound of any routing
-)
+# Each text is labelled by the teachers that know its true label. No routing can be better.
+ORACLE = "oracle routing"
 
 
 def assess(
@@ -30,7 +29,7 @@ def assess(
     reference: Tensor | None = None,
     temperature: float | None = None,
 ) -> dict[str, Any]:
-    """The `evaluation` of metrics.json.
+    """The `evaluation` of metrics.json (run_folder/metrics.py: Evaluation). teachers: their names.
 
     reference: [n, C], the probabilities of a model trained on all labels; without it those of the teachers that know the true label.
     temperature: the student's, as fitted without labels; its effect on the student's ECE is reported.

@@ -17,7 +17,7 @@ SMALLEST_P = 1e-100  # p is not followed below this
 
 
 def mcnemar(a: Right, b: Right) -> float:
-    """Exact two-sided McNemar test on one test set. a, b: [n], was the answer right? Returns p; 1 if they never differ."""
+    """Exact two-sided McNemar test on one test set. a, b: [n] bool, was the answer right? Returns p; 1 if they never differ."""
     only_a, only_b = int((a & ~b).sum()), int((b & ~a).sum())
     if only_a + only_b == 0:
         return 1.0
@@ -85,7 +85,11 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
 
 def against(right: Mapping[str, Right], ours: str) -> dict[str, dict[str, Any]]:
-    """`ours` against every other classifier on one test set, each of one training: difference with its interval, McNemar's p, and both p after Holm."""
+    """`ours` against every other classifier on one test set, each trained once.
+
+    right: classifier → [n] bool, was the answer right? By the others' names: `paired_interval`, McNemar's p (`mcnemar_p`), and both p after
+    Holm's correction (`p_holm`, `mcnemar_p_holm`).
+    """
     others = [name for name in right if name != ours]
     found = {
         name: paired_interval(right[ours], right[name]) | {"mcnemar_p": mcnemar(right[ours], right[name])}
@@ -98,6 +102,11 @@ def against(right: Mapping[str, Right], ours: str) -> dict[str, dict[str, Any]]:
 
 
 def interval(right: Right) -> tuple[float, float]:
-    """Wilson's 95 % interval of an accuracy. right: [n]."""
-    low, high = stats.binomtest(int(right.sum()), len(right)).proportion_ci(method="wilson")
+    """Wilson's 95 % interval of an accuracy. right: [n] bool, n ≥ 1."""
+    return wilson(int(right.sum()), len(right))
+
+
+def wilson(count: int, n: int) -> tuple[float, float]:
+    """Wilson's 95 % interval of the share count / n, n ≥ 1."""
+    low, high = stats.binomtest(count, n).proportion_ci(method="wilson")
     return float(low), float(high)

@@ -12,7 +12,7 @@ from alloykit.methods.protocol import Supervision
 from alloykit.stats.temperature import fit_temperature, tempered
 
 BINS = 20
-LEAST = 20
+LEAST = 20  # least certain texts that are listed
 
 
 def pool_confidence(

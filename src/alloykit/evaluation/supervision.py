@@ -14,7 +14,7 @@ from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source, chunks
 from alloykit.stats.entropy import confidence
 
-SURE = 0.9
+SURE = 0.9  # the maximum probability from which a teacher is sure of a text
 BINS = 20
 
 
@@ -59,14 +59,14 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
 
     `sure_teachers`: of how many texts no teacher, exactly one, or several are sure (maximum probability ≥ 0.9); with
     disjoint labels several sure teachers contradict each other. `shared`: per pair of teachers with common labels, of the
-    texts whose top label either finds among the common ones, the share on which both give the same. `confidence`: per
+    texts on which one of them gives a common label, the share on which both give the same. `confidence`: per
     teacher a histogram of c = 1 − u / log C_i over [0, 1].
     """
     n = len(teachers)
-    answers = _Answers.of(source, n)
-    sure = (answers.top >= SURE).sum(-1)
-    c = answers.confidence
-    tops = torch.stack([space.index(i)[answers.label[:, i]] for i in range(n)], -1)
+    outputs = _Outputs.of(source, n)
+    sure = (outputs.top >= SURE).sum(-1)
+    c = outputs.confidence
+    tops = torch.stack([space.index(i)[outputs.label[:, i]] for i in range(n)], -1)
     knows = space.has_label()
     shared = []
     for a in range(n):
@@ -90,9 +90,9 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
 
 def disagreement_warnings(source: Source, space: LabelSpace, teachers: list[str]) -> list[str]:
     """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
-    answers, found = _Answers.of(source, len(teachers)), list[str]()
-    tops = [space.index(i)[answers.label[:, i]] for i in range(len(teachers))]
-    sure = [answers.top[:, i] >= SURE for i in range(len(teachers))]
+    outputs, found = _Outputs.of(source, len(teachers)), list[str]()
+    tops = [space.index(i)[outputs.label[:, i]] for i in range(len(teachers))]
+    sure = [outputs.top[:, i] >= SURE for i in range(len(teachers))]
     for label, owners in space.shared().items():
         c = space.position(label)
         for n, a in enumerate(owners):
@@ -115,8 +115,8 @@ def effective_sample_size(v: Tensor) -> float:
 
 
 @dataclass(frozen=True)
-class _Answers:
-    """The teachers' answers to a sample, read in one pass. `top`: [n, N] largest probability of the plain pass. `label`: [n, N] int64, its
+class _Outputs:
+    """The teachers' outputs for a sample, read in one pass. `top`: [n, N] largest probability of the plain pass. `label`: [n, N] int64, its
     position among the teacher's own labels. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
 
     top: Tensor
@@ -124,7 +124,7 @@ class _Answers:
     confidence: Tensor
 
     @classmethod
-    def of(cls, source: Source, n: int) -> _Answers:
+    def of(cls, source: Source, n: int) -> _Outputs:
         top, label, sure = [], [], []
         for rows in chunks(source):
             top.append(torch.stack([t.probabilities().max(-1).values for t in rows.teachers[:n]], -1))

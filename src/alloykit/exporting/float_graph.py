@@ -47,9 +47,8 @@ def float_graph(predictor: Predictor) -> bytes:
     try:
         predictor.model.set_attn_implementation("eager")  # gives fewer nodes than torch's own attention
         with warnings.catch_warnings(), torch.no_grad(), predictor.lean:
-            warnings.simplefilter(
-                "ignore"
-            )  # warnings about values that the trace fixes; the answers are compared afterwards
+            # The warnings are about values that the trace fixes. The answers are compared afterwards.
+            warnings.simplefilter("ignore")
             torch.onnx.export(
                 wrapped, tuple(batch.values()), graph, input_names=names, output_names=["logits"], dynamic_axes=axes,
                 opset_version=OPSET, dynamo=False,

@@ -12,19 +12,17 @@ import torch
 
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
-from alloykit.finished_runs.finished_run import fitted_state, refuse_code
+from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code
 from alloykit.knowledge.online.encoder_states import TextEncoder, WithTextStates
-from alloykit.knowledge.store.artifacts import refuse, what_differs
 from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import load_teacher, sweep
 from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source
-from alloykit.run_folder.file_names import CACHE, INPUTS, RECIPE
+from alloykit.run_folder.file_names import CACHE, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
-from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare_for_texts_to_come, stored
-from alloykit.stages.texts import salt_of
+from alloykit.stages.recipe_texts import salt_of
 
 Origin = Literal["stored", "computed"]
 
@@ -69,11 +67,7 @@ class TextExplainer:
         if not self.prepared.method.needs.teachers:
             raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'")
         self.context = replace(self.prepared.context, state=fitted_state(run.folder))
-        refuse(
-            what_differs(run.folder / INPUTS, {"teachers": teachers_of(self.prepared)}),
-            expected=f"the teachers that {run.folder} was made with",
-            hint="Put them back.",
-        )
+        refuse_changed_teachers(run.folder, self.prepared)
         self.is_pair = getattr(recipe.texts, "text_pair", None) is not None
         self.store = self.prepared.store(cache or run.folder / CACHE)
         self.pool = RowIndex(list(self.store.shards().values()))

@@ -28,23 +28,21 @@ from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, pad
 from alloykit.progress import hushed, library_bars_off, log_line
 from alloykit.recipe.models import Recipe
-from alloykit.run_folder.file_names import EXPORT, RECIPE
+from alloykit.run_folder.file_names import EXPORT
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.read import recipe_of
+from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat, OnnxPredictor
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, origin_of, read, salted
+from alloykit.stages.recipe_texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
 SAME = 0.999  # share of texts on which the float32 graph must give the student's label
 SAME_INT8 = 0.99
-KEPT_IN_FLOAT = (
-    0.125,
-    0.25,
-    0.5,
-)  # shares of the tensors whose products stay in float32; the first share that reaches CALIBRATED_SAME is used
+# Shares of the tensors whose products stay in float32. The first share that reaches CALIBRATED_SAME is used.
+KEPT_IN_FLOAT = (0.125, 0.25, 0.5)
 CALIBRATED_SAME = 0.995  # on the calibration texts, where agreement is a little higher than on other texts
 RANKED = 128  # texts with which the tensors are ranked
 
@@ -75,10 +73,9 @@ def export_student(
     """
     for name in ("onnx", "onnxruntime"):
         onnx_package(name)
-    is_run = (folder / RECIPE).exists()
     target = output or folder / EXPORT
     refuse_others(target, RECORD)
-    model_folder = folder / "student" if is_run else folder
+    model_folder = classifier_folder(folder)
     predictor = Predictor.load(model_folder, device="cpu")
     if predictor.long_texts != "head":
         raise AlloyError(
@@ -87,7 +84,7 @@ def export_student(
             hint="Use the student in PyTorch, or train one with `training: {long_texts: head}`.",
         )
     config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
-    recipe = recipe_of(folder) if is_run else None
+    recipe = recipe_of(folder) if is_run_folder(folder) else None
     sample = _sample(recipe, predictor.labels, texts, text=text, text_pair=text_pair)
     build = target.with_name(f".{target.name}.tmp")
     with locked(build):

@@ -1,4 +1,4 @@
-"""What the commands that use a finished run check first: that it is finished, that its fit can be read, and that no strange code runs."""
+"""What commands check before they use a finished run: it is finished, its fit can be read, its teachers are the same, and no strange code runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,11 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store.artifacts import read_tensors
+from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
 from alloykit.recipe.models import Recipe
-from alloykit.run_folder.file_names import STATE
+from alloykit.run_folder.file_names import INPUTS, STATE
+from alloykit.stages.inputs import teachers_of
+from alloykit.stages.prepare import Prepared
 
 
 def fitted_state(folder: Path) -> dict[str, Tensor]:
@@ -29,6 +31,15 @@ def fitted_state(folder: Path) -> dict[str, Tensor]:
     return found[1]
 
 
+def refuse_changed_teachers(folder: Path, prepared: Prepared, *, hint: str = "Put them back.") -> None:
+    """AlloyError if the teachers are not those that the run was made with."""
+    refuse(
+        what_differs(folder / INPUTS, {"teachers": teachers_of(prepared)}),
+        expected=f"the teachers that {folder} was made with",
+        hint=hint,
+    )
+
+
 def unfinished_run(folder: Path) -> AlloyError:
     """The error for a run that was stopped early."""
     return AlloyError(
@@ -39,7 +50,7 @@ def unfinished_run(folder: Path) -> AlloyError:
 
 
 def refuse_code(recipe: Recipe, path: Path) -> None:
-    """AlloyError if a model of the run has its own code."""
+    """AlloyError if a model of the run has code of its own. path: the recipe, for the message."""
     trusted = [
         f"`teachers.{i}` ('{spec.source}')"
         for i, spec in enumerate(recipe.teachers)

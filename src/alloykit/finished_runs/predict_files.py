@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +17,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
 from alloykit.models.location import model_identity
 from alloykit.progress import log_line
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of
 from alloykit.serving.predictor import Predictor
 
 ROWS = 4096  # rows that are read, answered and written at a time
@@ -62,7 +61,7 @@ def predict_files(
     Memory holds some thousand rows. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
-    model = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
+    model = classifier_folder(folder)
     columns = (text,) if text_pair is None else (text, text_pair)
     request = Request(model, columns, all_probabilities, trust_remote_code)
     if not (model / "config.json").exists():

@@ -12,9 +12,8 @@ from alloykit.finished_runs.upload_files import upload_files
 from alloykit.names import quoted
 from alloykit.progress import log_line
 from alloykit.reporting.card import IDENTIFIER, LANGUAGE
-from alloykit.run_folder.file_names import RECIPE
 from alloykit.run_folder.lock import locked
-from alloykit.run_folder.run_folder import RunFolder
+from alloykit.run_folder.run_folder import RunFolder, require_run_folder
 
 
 def push_run(
@@ -29,16 +28,11 @@ def push_run(
     with_texts: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Upload student, card and ONNX export of a run in one commit. dry_run: only list the files.
+    """Upload student, card and ONNX export of a run in one commit. The arguments and the result are those of `commands/push.py: push`.
 
-    Returns `repository`, `branch`, `files` (path and bytes of each), `bytes`, and after an upload `url`, `commit` and `created` (whether the repository is new). AlloyError if the run, a name or the hub does not allow it.
+    AlloyError if the run, a name or the hub does not allow it.
     """
-    if not (run.folder / RECIPE).is_file():
-        raise AlloyError(
-            expected="a run folder",
-            got=f"'{run.folder}'" + ("" if run.folder.exists() else ", which does not exist"),
-            hint="Name the `output` of a recipe that has been run.",
-        )
+    require_run_folder(run.folder)
     check_repository_name(repository)
     if licence is not None and not IDENTIFIER.fullmatch(licence):
         raise AlloyError(expected="a licence as the hub names it, such as apache-2.0", got=repr(licence))

@@ -12,16 +12,14 @@ from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.predictor import Predictor, check_strings
-from alloykit.stages.arguments import Teachers, teacher_entries
+from alloykit.stages.from_arguments import Engine, Teachers
 from alloykit.stages.write_report import write_report
-from alloykit.teachers.trust import python_trusted
 
 
 class Run(RunFolder):
     """A run folder: `Run("runs/tickets")`, or what `amalgamate` and `distill` return.
 
-    folder: the run folder. student: the student's folder. metrics: measurements and warnings. AlloyError for
-    anything but a path.
+    folder: the run folder. student: the student's folder. metrics: measurements and warnings. AlloyError for a folder that is not a path.
     """
 
     def __init__(self, folder: str | Path | RunFolder) -> None:
@@ -64,8 +62,11 @@ class Run(RunFolder):
         """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list.
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
-        label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
-        the first call, and again if its files have changed. AlloyError for values that are not texts, and if there is no student.
+        label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any
+        label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student.
+
+        The first call loads the student; later calls load it again only if its files have changed. AlloyError for values that are not
+        texts, and if there is no student.
         """
         if isinstance(texts, str):
             if pairs is not None and not isinstance(pairs, str):
@@ -120,17 +121,17 @@ class Run(RunFolder):
         label: str = "label",
         text_pair: str | None = None,
         cache: str | Path | None = None,
+        engine: Engine = None,
         trust_remote_code: bool = False,
         trust_python: bool = False,
         teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
-        columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
-        held = teacher_entries(teachers)  # keeps them in memory
-        with locked(self.folder), python_trusted(trust_python):
-            found = evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
-            del held
-            return found
+        columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
+        return evaluate_run_folder(
+            self, data, cache=cache, engine=engine, trust_remote_code=trust_remote_code, trust_python=trust_python,
+            teachers=teachers, **columns,
+        )  # fmt: skip
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""

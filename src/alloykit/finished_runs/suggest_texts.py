@@ -26,7 +26,7 @@ from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared, prepare
-from alloykit.stages.texts import read, salted
+from alloykit.stages.recipe_texts import read, salted
 from alloykit.training.dataset import Positions
 
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
@@ -108,9 +108,8 @@ def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> Stude
             hint="Run `alloykit amalgamate` with --overwrite.",
         )
     parts, table = [], prepared.texts.table.select(at)
-    columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
     with bar("student", len(at)) as advance:
-        for shown in table.batches(columns, BATCH):
+        for shown in table.batches(prepared.texts.text_columns, BATCH):
             parts.append(read_by_student(student, shown["text"], shown.get("text_pair"), states=True))
             advance(len(shown["text"]))
     states = [part.states for part in parts if part.states is not None]

@@ -20,7 +20,7 @@ from alloykit.methods.registry import create
 from alloykit.names import quoted
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import InMemory, Recipe
-from alloykit.run_folder.file_names import CACHE, COMPARED, LOG, RECIPE
+from alloykit.run_folder.file_names import CACHE, CHANGES, LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
@@ -28,7 +28,7 @@ from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.distillation import check_teachers
 from alloykit.stages.evaluate_student import probabilities_of
 from alloykit.stages.prepare import teachers_and_labels
-from alloykit.stages.texts import origin_of, read, salted
+from alloykit.stages.recipe_texts import origin_of, read, salted
 
 ASKED = 5_000  # texts of the pool that both students answer, where there are no test texts
 CHANGES_PAGE = "changes.html"
@@ -79,7 +79,7 @@ def update_run(
         return new, {}
     with locked(new.folder), logged_to(new.folder / LOG, RECIPE):
         found = compare_students(run, new)
-        write_json(new.folder / COMPARED, found)
+        write_json(new.folder / CHANGES, found)
         write_changes(run, new, found)
     return new, found
 

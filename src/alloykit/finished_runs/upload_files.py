@@ -16,12 +16,11 @@ from alloykit.escape import last_part
 from alloykit.files import file_errors, is_left_over
 from alloykit.recipe.models import Recipe
 from alloykit.reporting import page
-from alloykit.run_folder.file_names import CACHE, LOG
+from alloykit.run_folder.file_names import CACHE, EXPORT, GENERATED, LOG
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.student_card import student_card
 
 CARD = "README.md"
-ONNX = Path("export") / "onnx"  # where `alloykit export` writes
 OUTPUTS, TEXTS = "outputs", "texts"  # folders of the repository
 _ABSOLUTE = re.compile(r"(/|~[\w.-]*/|[A-Za-z]:[\\/]|\\\\)\S")
 _LABELS = ("id2label", "label2id")
@@ -67,7 +66,7 @@ def upload_files(
     )
     found = {CARD: Upload(CARD, card.encode())}
     with file_errors(run.folder):
-        sources = [("", run.student), ("onnx/", run.folder / ONNX)]
+        sources = [("", run.student), ("onnx/", run.folder / EXPORT)]
         for prefix, folder in sources:
             for path in _files(folder):
                 name = prefix + path.relative_to(folder).as_posix().removeprefix(prefix or "/")
@@ -103,7 +102,7 @@ def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
     """The files of the pool, as the user named them, and the generated texts."""
     places = [recipe.texts, *(recipe.texts.more or ())] if isinstance(recipe.texts, TextsOptions) else []
     sources = [Path(place.path).expanduser() for place in places if place.path is not None]
-    sources += [run.folder / "generated"] if (run.folder / "generated").is_dir() else []
+    sources += [run.folder / GENERATED] if (run.folder / GENERATED).is_dir() else []
     if not sources or not all(source.exists() for source in sources):
         raise AlloyError(
             expected="the files of the run's texts, for --with-texts",
@@ -120,11 +119,8 @@ def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
 
 def _clean_json(path: Path) -> Path | bytes:
     """A JSON file, or, if it names absolute paths, its content with their last parts only."""
-    if path.name in (
-        "tokenizer.json",
-        "vocab.json",
-    ):  # a vocabulary is no place of paths, and may have a word like /home
-        return path
+    if path.name in ("tokenizer.json", "vocab.json"):
+        return path  # a vocabulary has no paths, but may have a word like /home
     try:
         before = json.loads(path.read_text(encoding="utf-8"))
     except (ValueError, RecursionError) as error:

@@ -22,8 +22,8 @@ from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import StudentReading, read_by_student
-from alloykit.stages.texts import origin_of, read
-from alloykit.training.dataset import split_held_out
+from alloykit.stages.recipe_texts import origin_of, read
+from alloykit.training.pool_sample import pool_sample
 
 ASKED = 5_000  # texts of the pool that the student answers
 ENOUGH = 200  # held-out texts from which confidence and energy are taken from them alone
@@ -85,7 +85,7 @@ def _pool_answers(run: RunFolder, student: Predictor) -> PoolAnswers:
 
 
 def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
-    recipe, options = run.recipe, run.recipe.training
+    recipe = run.recipe
     try:
         texts = read(origin_of(recipe))
     except AlloyError as error:
@@ -93,12 +93,7 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
             expected=f"the pool of {run.folder}, to compare with: {error.expected}", got=error.got,
             hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
         ) from error  # fmt: skip
-    held_out = np.arange(0)
-    if options.select == "unlabelled":
-        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
-    rest = np.delete(np.arange(len(texts)), held_out)
-    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
-    asked = np.sort(np.concatenate([held_out, more]))
+    asked, new = pool_sample(len(texts), recipe.training, ASKED)
     chosen = Texts(texts.table.select(asked), {}, 0, len(asked))
     readings = list(_readings(student, chosen, "student on the pool"))
     energy = np.concatenate([reading.energy.numpy() for reading in readings])
@@ -106,7 +101,6 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
     low, high = float(energy.min()) - room / 2, float(energy.max()) + room / 2
     everything = AnswerCounts.empty(len(student.labels), low, high)
     unseen = AnswerCounts.empty(len(student.labels), low, high)
-    new = np.isin(asked, held_out)
     for n, reading in enumerate(readings):
         _add(everything, reading)
         _add(unseen, reading, new[n * BATCH : (n + 1) * BATCH])
@@ -114,9 +108,8 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
 
 
 def _readings(student: Predictor, texts: Texts, what: str) -> Iterator[StudentReading]:
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
     with bar(what, len(texts)) as advance:
-        for shown in texts.table.batches(columns, BATCH):
+        for shown in texts.table.batches(texts.text_columns, BATCH):
             yield read_by_student(student, shown["text"], shown.get("text_pair"))
             advance(len(shown["text"]))
 

@@ -19,9 +19,7 @@ if TYPE_CHECKING:
 class Hooks:
     """Hooks beyond the shallow end. Training calls them at fixed points, in the order of this file."""
 
-    default_inner: ClassVar[str | None] = (
-        None  # the method wraps another one, named in `of`; this one if `of` is missing
-    )
+    default_inner: ClassVar[str | None] = None  # for a method that wraps the one named in `of`: that of a missing `of`
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
     one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
     target_reads_labels: ClassVar[bool] = False  # the target depends on the true label

@@ -31,6 +31,5 @@ class PseudoLabel(Wrapping):
         return Supervision(targets, weights, inner.teacher_weights)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
-        return {
-            "ce": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits)
-        }  # KL from a one-hot target is cross-entropy
+        # KL from a one-hot target is the cross-entropy.
+        return {"ce": inputs.target.weights * kl(inputs.target.targets, inputs.student.logits)}

@@ -23,9 +23,8 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from alloykit.models.dropout import dropout_active
 
-STREAMS = (
-    4  # independent streams of bytes, so that several threads can draw; fixed, so that masks depend on no thread count
-)
+# Independent streams of bytes, so that several threads can draw. The number is fixed, so that masks do not depend on the number of threads.
+STREAMS = 4
 PARALLEL = 1 << 18  # bytes; from this size on several threads are faster
 SCORES = 1 << 19  # attention weights at a time: 2 MB, which fit into a core's cache
 

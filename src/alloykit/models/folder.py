@@ -43,8 +43,10 @@ def loadable_files(folder: Path) -> list[Path]:
 
 @contextmanager
 def staged(folder: Path, model: str) -> Iterator[Path]:
-    """A temporary copy of a model folder with only the files and keys that may be read. AlloyError for a folder that is not a
-    model, is damaged, or needs other weights than safetensors. model: as the user named it, for messages."""
+    """A temporary copy of a model folder with only the files and keys that may be read. model: as the user named it, for messages.
+
+    AlloyError for a folder that is not a model, is damaged, or needs other weights than safetensors.
+    """
     files = _checked_files(folder, model)
     config = checked_config(folder, model)
     with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
@@ -147,17 +149,21 @@ def check_weights(folder: Path, model: str) -> None:
             ) from error
 
 
+def is_inside(file: Path, folder: Path) -> bool:
+    """Whether a file, after all links, is in a folder. In the hub's cache files are links into the folder "blobs" beside it."""
+    root = folder.resolve()
+    places = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
+    return any(file.resolve().is_relative_to(place) for place in places)
+
+
 def _checked_files(folder: Path, model: str) -> list[Path]:
     """The files that may be read. AlloyError for a file that is not a plain file of this folder, and for an adapter."""
-    root = folder.resolve()
-    # In the hub's cache, files are links into the folder "blobs" beside it.
-    inside = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
     found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
     for file in found:
         if not file.is_file():
             got = "a broken link" if file.is_symlink() else "something else"
             raise AlloyError(expected=f"a file {file.name} in '{model}'", got=got, hint="Copy the whole folder again.")
-        if not any(file.resolve().is_relative_to(place) for place in inside):
+        if not is_inside(file, folder):
             raise AlloyError(
                 expected=f"a file {file.name} in '{model}'",
                 got="a link to a file outside that folder",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import logging
+import math
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -123,9 +124,8 @@ def _loading_errors(location: ModelLocation, copies: list[str]) -> Iterator[None
     except AlloyError:
         raise
     except BaseException as error:
-        panicked = (
-            type(error).__name__ == "PanicException"
-        )  # raised by the Rust code of tokenizers; not a Python Exception
+        # Raised by the Rust code of tokenizers; it is not a Python Exception.
+        panicked = type(error).__name__ == "PanicException"
         if not isinstance(error, Exception) and not panicked:
             raise
         problem = loading_error(error, location)
@@ -261,7 +261,7 @@ def _check_size(head: str, config: Any, location: ModelLocation) -> None:
     stored = 0
     for file in location.folder.glob("*.safetensors"):
         with safetensors.safe_open(file, framework="pt") as tensors:
-            stored += sum(_count(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+            stored += sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
     model = _meta_model(head, config, location)
     needed = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
     if needed > 2 * stored + SLACK:
@@ -282,13 +282,6 @@ def _auto_class(head: str) -> Any:
     import transformers
 
     return getattr(transformers, f"AutoModelFor{head}" if head else "AutoModel")
-
-
-def _count(shape: list[int]) -> int:
-    product = 1
-    for size in shape:
-        product *= size
-    return product
 
 
 @torch.no_grad()

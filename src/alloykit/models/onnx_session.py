@@ -26,16 +26,15 @@ def onnx_package(name: str) -> Any:
 def onnx_session(
     graph: Path | bytes, threads: int | None = None, hint: str = "Export the student again with `alloykit export`."
 ) -> Any:
-    """An onnxruntime session of a graph. threads: default torch's number. hint: what the user can do about a damaged or missing file,
-    which is an AlloyError."""
+    """An onnxruntime session of a graph. threads: default torch's number. AlloyError for a damaged or missing file.
+
+    hint: what the user can do about such a file."""
     runtime = onnx_package("onnxruntime")
     options = runtime.SessionOptions()
     options.intra_op_num_threads = threads or torch.get_num_threads()
     options.inter_op_num_threads = 1
     options.log_severity_level = 4  # its warnings are about graphs that it could make faster
-    options.add_session_config_entry(
-        "session.intra_op.allow_spinning", "0"
-    )  # waiting threads leave the cores to others
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # waiting threads leave the cores free
     try:
         return runtime.InferenceSession(
             graph if isinstance(graph, bytes) else str(graph), options, providers=["CPUExecutionProvider"]

@@ -33,9 +33,8 @@ GIVES = {
     "docs": "`make docs`",
     "dev": "the tests",
 }
-_EXTRA = re.compile(
-    r"(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]"
-)  # of a line of the package's requirements
+# A line of the package's requirements that belongs to an extra.
+_EXTRA = re.compile(r"(?P<package>[\w.-]+).*extra == ['\"](?P<extra>[\w-]+)['\"]")
 TRACKERS = ("tensorboard", "trackio", "mlflow", "wandb")
 
 

@@ -18,7 +18,7 @@ from alloykit.precision import native_bfloat16
 from alloykit.progress import duration, log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.run_folder.run_folder import check_run_folder
-from alloykit.stages.texts import origin_of, read, wants_labels
+from alloykit.stages.recipe_texts import origin_of, read, wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
@@ -101,8 +101,7 @@ def _texts(recipe: Recipe) -> Iterator[Finding]:
         yield Finding.of_error("texts", error)
         return
     yield _texts_found(texts)
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
-    rows = texts.table.take(list(range(min(FIRST, len(texts)))), columns)
+    rows = texts.table.take(list(range(min(FIRST, len(texts)))), texts.text_columns)
     for i, text in enumerate(rows["text"]):
         pair = (rows.get("text_pair") or [None] * FIRST)[i]
         shown = " | ".join(_cut(part) for part in (text, pair) if part is not None)

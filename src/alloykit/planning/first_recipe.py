@@ -24,7 +24,7 @@ from alloykit.models.location import BUNDLED
 from alloykit.names import is_anonymous, quoted
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
 from alloykit.stages.prepare import prepare, teachers_and_labels
-from alloykit.stages.texts import wants_labels
+from alloykit.stages.recipe_texts import wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec
 from alloykit.teachers.protocol import TeacherInfo
 from alloykit.teachers.unique_names import unique_names

@@ -123,9 +123,8 @@ def probe_text_encoder(prepared: Prepared, encoder: ModelSpec) -> float:
 
 def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:
     texts = prepared.texts
-    columns = ["text", "text_pair"] if texts.is_pair else ["text"]
     positions = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0))[:TEXTS]
-    return texts.table.take(positions.sort().values.numpy(), columns)
+    return texts.table.take(positions.sort().values.numpy(), texts.text_columns)
 
 
 def _padded_tokens(rows: Sequence[int], lengths: Lengths) -> int:

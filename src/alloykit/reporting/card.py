@@ -32,11 +32,6 @@ class Stated:
     languages: tuple[str, ...] = ()
 
 
-def licence(model: str) -> str:
-    """The licence that the teacher's own model card states, in its folder or on the hub; "unknown" if it states none."""
-    return stated_by(model).licence
-
-
 def stated_by(model: str) -> Stated:
     """Licence and languages that the teacher's own model card states, in its folder or on the hub."""
     readme = card_of(model)

@@ -10,13 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
 from alloykit.models.location import BUNDLED, BUNDLED_ON_HUB, is_hub_id
 from alloykit.progress import duration
 from alloykit.reporting.figures import percent
+from alloykit.reporting.html_environment import html_environment
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.sections import page_sections
 from alloykit.reporting.verdict import points_of
@@ -69,15 +70,8 @@ def p_value(p: float) -> str:
 
 
 def template_environment() -> Environment:
-    """The templates' environment: everything is escaped, invisible characters are written out, an unknown name is an error."""
-    made = Environment(
-        loader=PackageLoader("alloykit.reporting"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: visible(value, lines=True) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    """The templates of the pages about runs, with their filters and their style sheet."""
+    made = html_environment("alloykit.reporting")
     style = files("alloykit.reporting").joinpath("templates/style.css").read_text(encoding="utf-8")
     made.globals |= {"style": Markup(style), "version": version("alloykit")}
     made.filters |= {"percent": percent, "points": points_of, "duration": duration, "p_value": p_value}

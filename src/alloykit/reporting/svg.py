@@ -58,9 +58,8 @@ def inline(figure: Figure, name: str, title: str) -> str:
     text = text[text.index("<svg") :]
     text = re.sub(r"<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r"<!--.*?-->\n?", "", text, flags=re.DOTALL)
-    text = re.sub(
-        r"<[^>]*>", lambda tag: _restyled(tag[0], name), text
-    )  # only tags: the text between them may hold users' names
+    # Only tags: the text between them may hold users' names.
+    text = re.sub(r"<[^>]*>", lambda tag: _restyled(tag[0], name), text)
     width = float(re.search(r'width="([\d.]+)pt"', text)[1])  # type: ignore[index]
     head = f'<svg role="img" aria-labelledby="{name}-title" style="max-width: {width * 4 / 3:.0f}px" '
     text = re.sub(r'^<svg ([^>]*?)width="[\d.]+pt" height="[\d.]+pt"', lambda m: head + m[1], text)

@@ -185,8 +185,8 @@ def _routing(found: Mapping[str, Any]) -> list[str]:
         f"Routing loses {f'{100 * lost:.1f} points' if lost > NEGLIGIBLE else 'almost nothing'}: oracle routing, which asks only "
         f"teachers that know the true label, has an accuracy of {percent(scores['oracle routing']['accuracy'])}."
     )
-    if "right_teacher" in scores["routing"]:
-        share = percent(scores["routing"]["right_teacher"], 0)
+    if "correct_teacher" in scores["routing"]:
+        share = percent(scores["routing"]["correct_teacher"], 0)
         line += f" The teacher with the largest weight knows the true label of {share} of the texts."
     return [line]
 

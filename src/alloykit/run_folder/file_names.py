@@ -1,12 +1,21 @@
-"""The names of the files in a run folder."""
+"""The names of the files and folders in a run folder."""
 
 from __future__ import annotations
 
-METRICS, TRAINING, ENVIRONMENT, INPUTS = "metrics.json", "training.json", "environment.json", "inputs.json"
-RECIPE, STATE, ANSWERS, REPORT = "recipe.yaml", "state.safetensors", "answers.safetensors", "report.html"
-SUMMARY, LOG = "generation.json", "run.log"
-EXPORT = "export/onnx"  # the folder of the ONNX export
-POOL_ANSWERS = "pool-answers.json"  # what the student answers to the pool, as counts
-COMPARED = "changes.json"  # an updated run and the earlier one
-START = "start"  # a student that was passed from Python's memory, before its training
-CACHE = "cache"  # the folder of the teachers' outputs
+RECIPE = "recipe.yaml"  # with every default written out
+INPUTS = "inputs.json"  # what the fit and the student were made of
+ENVIRONMENT = "environment.json"  # versions and machine
+LOG = "run.log"  # every printed line, with its time
+CACHE = "cache"  # folder: the teachers' outputs
+GENERATED = "generated"  # folder: texts of the `generation:` block
+SUMMARY = "generation.json"  # beside generated texts: what is known of them
+START = "start"  # folder: a student that was passed from Python's memory, before its training
+STATE = "state.safetensors"  # the state of the method's fit
+TRAINING = "training.json"  # losses, checks, the selected step
+STUDENT = "student"  # folder: the classifier
+METRICS = "metrics.json"  # measurements and warnings
+ANSWERS = "answers.safetensors"  # every classifier's answers to the test texts
+REPORT = "report.html"
+CHANGES = "changes.json"  # of an update: the earlier student and the new one
+POOL_ANSWERS = "pool-answers.json"  # the student's answers to the pool, as counts
+EXPORT = "export/onnx"  # folder: the student as ONNX

@@ -1,5 +1,4 @@
-"""metrics.json: what a run measured. Each type is a dictionary with the keys of the file. Other keys are kept, because methods and later
-versions add keys; the code must not rely on them. `null` in JSON is None."""
+"""metrics.json: what a run measured. Each type is a dictionary with the keys of the file; `null` in JSON is None."""
 
 from __future__ import annotations
 
@@ -7,16 +6,16 @@ from collections.abc import Mapping
 from typing import Annotated, Any, NotRequired
 
 from pydantic import Field
-from typing_extensions import TypedDict
 
 from alloykit.names import short
 from alloykit.run_folder.records import Generated
 from alloykit.run_folder.values import (
-    OPEN,
+    AtLeastOne,
     Count,
     Histogram,
     Name,
     Number,
+    OpenDict,
     OptionalNumber,
     Reported,
     Seconds,
@@ -25,27 +24,26 @@ from alloykit.run_folder.values import (
     check_names,
 )
 
+PositiveNumber = Annotated[float, Field(gt=0, le=1e12)]
 
-class MethodSpec(TypedDict):
+
+class MethodSpec(OpenDict):
     """The method by name, with its options."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     name: str
     mode: NotRequired[str]
 
 
-class PoolTexts(TypedDict):
+class PoolTexts(OpenDict):
     """Number of texts of the pool that are used. Other keys count the rows that were left out, by reason."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     used: Count
     duplicates: NotRequired[Count]
 
 
-class Health(TypedDict):
+class Health(OpenDict):
     """One teacher on the pool (evaluation/health.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     max_probability: Share
     excess: Number
     pass_variance: OptionalNumber
@@ -54,54 +52,57 @@ class Health(TypedDict):
     truncated_texts: NotRequired[Share]
 
 
-class SureTeachers(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class SureTeachers(OpenDict):
+    """Number of texts of which no teacher is sure, exactly one, and several."""
+
     none: Count
     one: Count
     several: Count
 
 
-class Agreement(TypedDict):
+class Agreement(OpenDict):
     """How often the teachers agree on the pool (evaluation/supervision.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     sure_teachers: SureTeachers
     confidence: Annotated[dict[str, Histogram], Field(min_length=1)]
 
 
-class Weights(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
-    up_to: Annotated[float, Field(gt=0, le=1e12)]
+class Weights(OpenDict):
+    """The weights of the texts in training, as a histogram from 0 to `up_to`."""
+
+    up_to: PositiveNumber
     counts: Histogram
 
 
-class LabelSupervision(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class LabelSupervision(OpenDict):
+    """The texts whose target has its largest value at one label. teacher_share: how much of the target comes from each teacher."""
+
     texts: Count
     effective_sample_size: Number
     teacher_share: dict[str, Share] | None
 
 
-class SupervisionSummary(TypedDict):
+class SupervisionSummary(OpenDict):
     """The method's supervision of the pool (evaluation/supervision.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
-    texts: Annotated[int, Field(ge=1, le=10**15)]
+    texts: AtLeastOne
     effective_sample_size: Number
     weights: Weights
     labels: dict[str, LabelSupervision]
 
 
-class LeastCertain(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class LeastCertain(OpenDict):
+    """A text of which the student is least certain, with its most probable labels. text: only if the recipe allows it (`show_texts`)."""
+
     row: Count
     labels: dict[str, Share]
     text: NotRequired[str]
     text_pair: NotRequired[str | None]
 
 
-class UnusualText(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class UnusualText(OpenDict):
+    """A text that is unlike the rest of the pool. none_of_these: the share of the pool that is less unusual."""
+
     row: Count
     label: Name
     none_of_these: Share
@@ -109,22 +110,20 @@ class UnusualText(TypedDict):
     text_pair: NotRequired[str | None]
 
 
-class NoneOfTheseView(TypedDict):
+class NoneOfTheseView(OpenDict):
     """With how many texts of the pool new ones are compared, and its most unusual texts (stats/none_of_these.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     threshold: Share
     texts: Count
     unseen: bool
     most_unusual: list[UnusualText]
 
 
-class StudentView(TypedDict):
+class StudentView(OpenDict):
     """The student on the pool (evaluation/student_confidence.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     texts: Count
-    temperature: Annotated[float, Field(gt=0, le=1e12)] | None
+    temperature: PositiveNumber | None
     unseen_texts: NotRequired[Count]
     same_as_supervision: NotRequired[Share | None]
     confidence: Histogram
@@ -132,33 +131,37 @@ class StudentView(TypedDict):
     none_of_these: NotRequired[NoneOfTheseView]
 
 
-class ModelSize(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class ModelSize(OpenDict):
+    """The size of a model, and its speed on this machine."""
+
     parameters: Count
     layers: Count
     width: Count
     texts_per_second: Number
 
 
-class TimeSpent(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class TimeSpent(OpenDict):
+    """Seconds. sweep: by teacher."""
+
     sweep: NotRequired[dict[str, Seconds]]
     training: NotRequired[Seconds | None]
 
 
-class Score(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class Score(OpenDict):
+    """The scores of one classifier. groups: the accuracy on the texts of each teacher's labels. interval: of the accuracy, 95 %.
+    correct_teacher: only of the routing, the share of texts for which the teacher with the largest weight knows the label.
+    """
+
     accuracy: Share
     macro_f1: Share
     groups: dict[str, Share | None]
     interval: NotRequired[Annotated[list[Share], Field(min_length=2, max_length=2)]]
-    right_teacher: NotRequired[Share]
+    correct_teacher: NotRequired[Share]
 
 
-class Comparison(TypedDict):
+class Comparison(OpenDict):
     """The comparison of two classifiers (evaluation/significance.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     difference: Number
     low: Number
     high: Number
@@ -166,47 +169,51 @@ class Comparison(TypedDict):
     mcnemar_p_holm: Share
 
 
-class ReliabilityBin(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class ReliabilityBin(OpenDict):
+    """The texts whose confidence is between low and high."""
+
     low: Share
     high: Share
-    texts: Annotated[int, Field(ge=1, le=10**15)]
+    texts: AtLeastOne
     confidence: Share
     accuracy: Share
 
 
-class Reliability(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class Reliability(OpenDict):
+    """Whether confidence and accuracy agree (evaluation/reliability.py). overconfidence: mean confidence minus accuracy."""
+
     ece: Share
     overconfidence: Number
     bins: Annotated[list[ReliabilityBin], Field(min_length=1)]
 
 
-class RightAndWrong(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class RightAndWrong(OpenDict):
+    """Histograms of the teachers' confidence: of those that know the text's label, and of those that do not."""
+
     right: Histogram
     wrong: Histogram
 
 
-class Routed(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class Routed(OpenDict):
+    """The test texts of one true label. right: the share that goes to a teacher that knows the label. to: the share for each teacher."""
+
     right: Share
     to: dict[str, Share]
 
 
-class ReferenceDistance(TypedDict):
-    __pydantic_config__ = OPEN  # type: ignore[misc]
+class ReferenceDistance(OpenDict):
+    """How far the targets are from the reference (evaluation/reference_distance.py)."""
+
     mean: dict[str, float]
     routing_clear: NotRequired[float | None]
     routing_unclear: NotRequired[float | None]
     clear_texts: NotRequired[Count]
 
 
-class Evaluation(TypedDict):
+class Evaluation(OpenDict):
     """Results on the labelled test texts (evaluation/labelled.py). confusion: [C, C], true labels by predicted labels."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
-    texts: Annotated[int, Field(ge=1, le=10**15)]
+    texts: AtLeastOne
     scores: dict[str, Score]
     judged: str
     confusion: list[list[Count]]
@@ -217,19 +224,17 @@ class Evaluation(TypedDict):
     reference: NotRequired[ReferenceDistance]
 
 
-class EstimatedAccuracyRecord(TypedDict):
+class EstimatedAccuracyRecord(OpenDict):
     """The method's own estimate of the accuracy of its targets (methods/inputs.py: EstimatedAccuracy)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     overall: Share
     labels: dict[str, Share | None]
     labelled_texts: Count
 
 
-class Metrics(TypedDict):
+class Metrics(OpenDict):
     """metrics.json: measurements and warnings."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     method: MethodSpec
     learns_from_labels: NotRequired[bool]
     labels: Annotated[list[Name], Field(min_length=1)]

@@ -1,4 +1,4 @@
-"""Check the output folder, refuse other files in it, and remove alloykit's own files."""
+"""Check the places that commands write to: refuse other people's files, and remove only alloykit's own."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from alloykit.errors import AlloyError
-from alloykit.files import is_left_over, os_error
+from alloykit.files import is_left_over, is_stream, os_error
 
 LOCK_FILES = ".alloykit."  # prefix of the files of a lock (lock.py)
 INSTEAD = "remove it yourself, or choose another `output`"
@@ -34,6 +34,17 @@ def check_file(path: Path) -> None:
             expected="a file to write to",
             got=f"the folder '{path}'",
             hint="Give the name of a file in it as `--output`.",
+        )
+
+
+def check_new_file(path: Path, *, overwrite: bool, loses: str = "") -> None:
+    """AlloyError if the path is a folder, or a file that exists and is not to be replaced. loses: what the file may hold, for the message."""
+    check_file(path)
+    if os.path.lexists(path) and not is_stream(path) and not overwrite:
+        raise AlloyError(
+            expected="a new file as `--output`",
+            got=f"'{path}', which exists{loses}",
+            hint="Choose another name, or replace it with `--overwrite`.",
         )
 
 

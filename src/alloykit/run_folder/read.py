@@ -1,5 +1,4 @@
-"""Read the files of a run folder. Each is checked when it is read: the reader gets what `metrics.py` and `records.py` describe, or an
-AlloyError."""
+"""Read the JSON files of a run folder. Each is checked: it has what `metrics.py` or `records.py` describes, or there is an AlloyError."""
 
 from __future__ import annotations
 
@@ -16,33 +15,36 @@ from alloykit.run_folder.file_names import ENVIRONMENT, METRICS, RECIPE, SUMMARY
 from alloykit.run_folder.metrics import Metrics, check_parts
 from alloykit.run_folder.records import EnvironmentRecord, GenerationSummary, TrainingRecord, check_history
 
-_AGAIN = "Delete it and run the recipe again with the same `output`: finished parts are kept."
+Content = TypeVar("Content")
+
+_RUN_AGAIN = "Delete it and run the recipe again with the same `output`: finished parts are kept."
+_DELETE = "Delete it: only the report reads it."
 _KINDS: dict[str, tuple[TypeAdapter[Any], str]] = {
-    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(check_parts)]), _AGAIN),
-    TRAINING: (TypeAdapter(Annotated[TrainingRecord, AfterValidator(check_history)]), "Delete it: only the report reads it."),
-    ENVIRONMENT: (TypeAdapter(EnvironmentRecord), _AGAIN),
-    SUMMARY: (TypeAdapter(GenerationSummary), "Delete it: only the report reads it."),
-}  # fmt: skip
+    METRICS: (TypeAdapter(Annotated[Metrics, AfterValidator(check_parts)]), _RUN_AGAIN),
+    TRAINING: (TypeAdapter(Annotated[TrainingRecord, AfterValidator(check_history)]), _DELETE),
+    ENVIRONMENT: (TypeAdapter(EnvironmentRecord), _RUN_AGAIN),
+    SUMMARY: (TypeAdapter(GenerationSummary), _DELETE),
+}
 _MAX_BYTES = 2**30  # the largest real metrics.json, with thousands of labels, has a tenth of it
 
 
 def read_metrics(folder: Path) -> Metrics | None:
-    """A run's metrics.json; None if it is not there (yet). AlloyError."""
+    """A run's metrics.json; None if it is not there (yet). AlloyError for a damaged file."""
     return cast("Metrics | None", _read(folder / METRICS))
 
 
 def read_training(folder: Path) -> TrainingRecord | None:
-    """A run's training.json; None if there was no training (yet). AlloyError."""
+    """A run's training.json; None if there was no training (yet). AlloyError for a damaged file."""
     return cast("TrainingRecord | None", _read(folder / TRAINING))
 
 
 def read_environment(folder: Path) -> EnvironmentRecord | None:
-    """A run's environment.json; None if it is not there. AlloyError."""
+    """A run's environment.json; None if it is not there. AlloyError for a damaged file."""
     return cast("EnvironmentRecord | None", _read(folder / ENVIRONMENT))
 
 
 def read_summary(folder: Path) -> GenerationSummary | None:
-    """generation.json of a folder of generated texts; None if it is not there. AlloyError."""
+    """generation.json of a folder of generated texts; None if it is not there. AlloyError for a damaged file."""
     return cast("GenerationSummary | None", _read(folder / SUMMARY))
 
 
@@ -56,12 +58,11 @@ def _read(path: Path) -> Any:
     return read_checked(path, kind, hint)
 
 
-Content = TypeVar("Content")
-
-
 def read_checked(path: Path, kind: TypeAdapter[Content], hint: str) -> Content | None:
-    """The content of a JSON file, checked against `kind`; None if there is no such file. The AlloyError names the file, the keys and what
-    was expected there."""
+    """The content of a JSON file, checked against `kind`; None if there is no such file.
+
+    hint: what to do about a damaged file. The AlloyError names the file, up to five keys, and what was expected there.
+    """
     if not path.exists():
         return None
     try:

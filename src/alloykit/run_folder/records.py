@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import NotRequired
 
-from typing_extensions import TypedDict
-
 from alloykit.names import short
-from alloykit.run_folder.values import OPEN, Count, Number, OptionalNumber, Reported, Seconds, Share
+from alloykit.run_folder.values import Count, Number, OpenDict, OptionalNumber, Reported, Seconds, Share
 
 
-class Generated(TypedDict):
+class Generated(OpenDict):
     """The texts that were generated for one teacher (generation/quality.py)."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     texts: Count
     control: Share | None
     confidence: Share | None
@@ -23,10 +20,9 @@ class Generated(TypedDict):
     control_by_label: dict[str, Share | None]
 
 
-class Entry(TypedDict):
-    """One entry of the training's history. Methods may add numbers."""
+class Entry(OpenDict):
+    """One entry of the training's history: losses, or the result of a check. Methods may add numbers."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     step: Count
     phase: str
     loss: NotRequired[float]
@@ -34,10 +30,9 @@ class Entry(TypedDict):
     eval_standard_error: NotRequired[float]
 
 
-class TrainingRecord(TypedDict):
+class TrainingRecord(OpenDict):
     """training.json: losses, checks, the selected step."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     steps: Count
     selected_step: Count
     seconds: Seconds
@@ -45,10 +40,9 @@ class TrainingRecord(TypedDict):
     report: NotRequired[Reported]
 
 
-class EnvironmentRecord(TypedDict):
+class EnvironmentRecord(OpenDict):
     """environment.json: versions and machine."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     python: str
     packages: dict[str, str]
     platform: str
@@ -57,16 +51,16 @@ class EnvironmentRecord(TypedDict):
     gpu: str | None
 
 
-class GenerationSummary(TypedDict):
+class GenerationSummary(OpenDict):
     """generation.json beside generated texts."""
 
-    __pydantic_config__ = OPEN  # type: ignore[misc]
     texts: Count
     seconds: Seconds
     teachers: dict[str, Generated]
 
 
 def check_history(training: TrainingRecord) -> TrainingRecord:
+    """ValueError for an entry of the history without a standard error or with a value that is no number."""
     for entry in training["history"]:
         if "eval_criterion" in entry and "eval_standard_error" not in entry:
             raise ValueError(f"history: no eval_standard_error at step {entry['step']}")

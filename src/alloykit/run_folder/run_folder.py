@@ -18,12 +18,15 @@ from alloykit.run_folder.file_names import (
     ANSWERS,
     CACHE,
     ENVIRONMENT,
+    EXPORT,
+    GENERATED,
     INPUTS,
     METRICS,
     RECIPE,
     REPORT,
     START,
     STATE,
+    STUDENT,
     TRAINING,
 )
 from alloykit.run_folder.metrics import Metrics
@@ -65,7 +68,7 @@ class RunFolder:
     @property
     def student(self) -> Path:
         """The student's folder, which `transformers` can load."""
-        return self.folder / "student"
+        return self.folder / STUDENT
 
     @property
     def report_page(self) -> Path:
@@ -89,7 +92,7 @@ class RunFolder:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe with every default written out. AlloyError for a damaged file."""
+        """The recipe with every default written out. AlloyError for a missing or damaged file."""
         return recipe_of(self.folder)
 
     def check(self) -> None:
@@ -115,7 +118,32 @@ def folder_of(run: str | Path | RunFolder) -> Path:
     )
 
 
-STARTS_ANEW = ("student", "training")
+def is_run_folder(folder: Path) -> bool:
+    """Whether a run has begun to write its files there. False also for a name that no path can have."""
+    return os.path.exists(folder / RECIPE)
+
+
+def require_run_folder(folder: Path) -> None:
+    """AlloyError for anything but a run folder."""
+    if not is_run_folder(folder):
+        raise AlloyError(
+            expected="a run folder",
+            got=f"'{folder}'" + ("" if folder.exists() else ", which does not exist"),
+            hint="Name the `output` of a recipe that has been run.",
+        )
+
+
+def classifier_folder(folder: Path) -> Path:
+    """The student's folder of a run folder; any other folder is that of a classifier itself."""
+    return folder / STUDENT if is_run_folder(folder) else folder
+
+
+def onnx_folder(folder: Path) -> Path:
+    """The folder of a run's ONNX export; any other folder is that of an ONNX classifier itself."""
+    return folder / EXPORT if is_run_folder(folder) else folder
+
+
+STARTS_ANEW = (STUDENT, "training")
 TENSORBOARD = "tensorboard"  # the folder that training/tracker.py names
 RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
@@ -140,7 +168,7 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
 def check_run_folder(folder: Path) -> None:
     """AlloyError for an output folder with files that do not belong to a run."""
-    refuse_others(folder, RECIPE, (CACHE, START, "generated"))
+    refuse_others(folder, RECIPE, (CACHE, START, GENERATED))
 
 
 def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:

@@ -14,7 +14,8 @@ from alloykit.serving.predictor import Predictor
 
 @dataclass(frozen=True)
 class Asked:
-    """One text of a request. `pair`: its second text. `truncate`: whether a text that is too long may be cut. `raw`: logits instead of probabilities."""
+    """One text of a request. `pair`: its second text. `truncate`: a text that is too long may be cut. `raw`: answer with logits instead of
+    probabilities."""
 
     text: str
     pair: str | None = None

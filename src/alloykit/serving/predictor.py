@@ -38,8 +38,8 @@ class Predictor:
     def __init__(
         self, model: Any, tokenizer: Any, max_length: int | None = None, folder: str | Path | None = None
     ) -> None:
-        """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder. folder:
-        where the model is from."""
+        """model: a classifier of transformers, on the device that computes. max_length: tokens per text; if not given, the limit in the
+        model's folder. folder: that folder; None for a model in memory."""
         self.model, self.tokenizer, self.folder = model.eval(), tokenizer, folder
         self.lean = LeanLastLayer(model)
         self.max_length = usable_length(model, tokenizer, max_length)
@@ -57,7 +57,7 @@ class Predictor:
         *,
         trust_remote_code: bool = False,
     ) -> Predictor:
-        """The classifier in a model folder. AlloyError if there is none."""
+        """The classifier in a model folder. device: auto, cpu, cuda or mps. AlloyError if there is none."""
         folder = Path(folder)
         if not os.path.exists(folder / "config.json"):
             raise AlloyError(
@@ -90,7 +90,8 @@ class Predictor:
         """softmax(logits / T), [n, C] float32 on the CPU, in the order of the texts. T: the temperature that was fitted for the
         student; 1 for other classifiers, and if `calibrated` is False. It changes no label.
 
-        pairs: the second text of each text, None for a text without one. name: in messages. progress: show a bar. AlloyError for values that are not texts.
+        pairs: the second text of each text, None for a text without one. name: of the texts' reader, for messages. progress: show a bar.
+        AlloyError for values that are not texts.
         """
         return self._read(texts, pairs, name, self._softmax(calibrated), progress=progress)
 
@@ -150,7 +151,8 @@ class Predictor:
         of_states: Callable[[Tensor], Tensor] | None = None,
         progress: bool = True,
     ) -> Tensor:
-        """[n, C + more] float32 on the CPU: finish(logits), and `more` numbers that `of_states` computes on the CPU from what the head reads, [B, d].
+        """[n, C + more] float32 on the CPU: finish(logits), then `more` numbers that `of_states` computes on the CPU from what the head reads, [B, d].
+
         With `long_texts: mean`, logits are those of the mean probabilities, and states are averaged over a text's chunks."""
         check_texts_and_pairs(texts, pairs)
         encodings = encode_long(self.tokenizer, texts, pairs, self.max_length, self.long_texts)

@@ -1,4 +1,4 @@
-"""More than the labels of some texts: the student's probabilities, their energies, and the states that it reads them by."""
+"""What the student computes for some texts besides their labels: energies, states, and whether they are foreign."""
 
 from __future__ import annotations
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -24,7 +23,7 @@ from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
 from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
-from alloykit.training.dataset import split_held_out
+from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
 
 LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share is then at most ±0.7 points
@@ -88,14 +87,9 @@ def student_view(
     and what `predict --none-of-these` needs. The student reads the texts once for all of it.
 
     If the method gives no target, the comparison with it is missing, and there is a warning."""
-    texts, options = prepared.texts, prepared.recipe.training
-    held_out = np.arange(0)
-    if options.select == "unlabelled":
-        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
-    rest = np.delete(np.arange(len(texts), dtype=np.int32), held_out)
-    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
-    asked = np.sort(np.concatenate([held_out, more])).tolist()
-    unseen = set(held_out.tolist())
+    texts = prepared.texts
+    positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
+    asked, new = positions.tolist(), torch.from_numpy(unseen)
     classifier = prepared.predictor(folder)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
@@ -106,7 +100,6 @@ def student_view(
         supervision = attempt(
             method, "its targets of the pool", lambda: supervised(method, known, context, len(asked)), warnings
         )
-    new = torch.tensor([i in unseen for i in asked])
     rows = list(table["source_row"])
     names = prepared.space.names
     view = attempt(

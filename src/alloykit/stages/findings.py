@@ -17,9 +17,9 @@ from alloykit.serving.none_of_these_file import save_none_of_these
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
+from alloykit.stages.model_sizes import model_sizes
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.sizes import sizes
-from alloykit.stages.texts import generated
+from alloykit.stages.recipe_texts import generated_folder
 from alloykit.stages.train_student import TrainedStudent
 
 
@@ -50,7 +50,7 @@ class Findings:
         """Results of the fit, and of teachers and method on the pool."""
         self.metrics["fit"] = fitted.report
         self.warnings += fitted.report["warnings"]
-        if prepared.generated is not None and (summary := read_summary(generated(prepared.recipe))) is not None:
+        if prepared.generated is not None and (summary := read_summary(generated_folder(prepared.recipe))) is not None:
             self.metrics["generated"] = summary["teachers"]
         if (estimated := prepared.method.estimated_accuracy(fitted.context)) is not None:
             self.metrics["estimated_accuracy"] = {
@@ -84,7 +84,7 @@ class Findings:
             estimated = (self.metrics.get("estimated_accuracy") or {}).get("labels")
             save_in_config(student.folder, {TEMPERATURE: view["temperature"], ESTIMATED: estimated})
             save_none_of_these(student.folder, unusual)
-            self.metrics["models"] = sizes(prepared, run)
+            self.metrics["models"] = model_sizes(prepared, run)
         self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
         self.warnings += self.metrics["learning"].pop("warnings")
         self._print()

@@ -26,7 +26,7 @@ from alloykit.run_folder.file_names import LOG, SUMMARY
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
-from alloykit.stages.texts import GENERATED
+from alloykit.stages.recipe_texts import TEXTS_FILE
 from alloykit.teachers.mc_dropout import key
 from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
 
@@ -93,16 +93,15 @@ def _write_texts(
                 hint="Leave it out of the recipe that generates texts.",
             )
     _check_made(folder, made_of)
-    target = folder / GENERATED
+    target = folder / TEXTS_FILE
     if target.exists():
         log_line(f"{target} is finished already")
         return target
     begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
     kept: list[dict[str, Any]] = []
     reads = 0
-    for info, names in zip(
-        infos, space.teachers, strict=True
-    ):  # one teacher at a time; it does not read the texts of others
+    # One teacher at a time: it does not read the texts of others.
+    for info, names in zip(infos, space.teachers, strict=True):
         teacher = info.load(Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH))
         place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
         _check_made(place, _identity_of(teacher))

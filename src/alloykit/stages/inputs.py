@@ -11,7 +11,7 @@ from alloykit.stages.prepare import Prepared
 
 
 def teachers_of(prepared: Prepared) -> dict[str, Any]:
-    """Teacher's name → what identifies its answers."""
+    """Teacher's name → what identifies the teacher."""
     return {info.name: info.identity() for info in prepared.infos}
 
 

@@ -28,7 +28,7 @@ from alloykit.precision import choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, origin_of, read, salt_of, salted, wants_labels
+from alloykit.stages.recipe_texts import label_positions, origin_of, read, salt_of, salted, wants_labels
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
 from alloykit.training.dataset import held_out_size
@@ -147,16 +147,10 @@ class Prepared:
         )
 
 
-TOKENS_PER_BATCH = {
-    "cpu": 4096,
-    "mps": 16_384,
-    "cuda": 65_536,
-}  # large enough to use the device, small enough for its memory
-SHARD_ROWS_BY_DEVICE = {
-    "cpu": 1024,
-    "mps": 4096,
-    "cuda": 8192,
-}  # a batch has texts of one shard; a killed process loses one shard's chunk of passes
+# Large enough to use the device, small enough for its memory.
+TOKENS_PER_BATCH = {"cpu": 4096, "mps": 16_384, "cuda": 65_536}
+# A batch has texts of one shard. A killed process loses one shard's chunk of passes.
+SHARD_ROWS_BY_DEVICE = {"cpu": 1024, "mps": 4096, "cuda": 8192}
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) -> Prepared:

@@ -14,7 +14,7 @@ from alloykit.run_folder.run_folder import check_run
 from alloykit.stages.generated_texts import write_texts
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
-from alloykit.stages.texts import GENERATED, generated
+from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from alloykit.training.continued_student import check_earlier_student
 
 
@@ -46,7 +46,7 @@ def prepare_run(
 
 def texts_are_missing(recipe: Recipe) -> bool:
     """Whether texts must still be generated for this recipe."""
-    return _generates(recipe) and not (generated(recipe) / GENERATED).exists()
+    return _generates(recipe) and not (generated_folder(recipe) / TEXTS_FILE).exists()
 
 
 def _generates(recipe: Recipe) -> bool:
@@ -57,10 +57,10 @@ def _generated_texts(recipe: Recipe, device: str) -> Texts | None:
     """The texts of the `generation:` block, written now if they are missing; None for a recipe that uses none."""
     if recipe.generation is None or not _generates(recipe):
         return None
-    path = generated(recipe) / GENERATED
+    path = generated_folder(recipe) / TEXTS_FILE
     if is_first():  # another process of the command reads what process 0 has written
         path = write_texts(
-            recipe.teachers, recipe.labels, recipe.generation, generated(recipe),
+            recipe.teachers, recipe.labels, recipe.generation, generated_folder(recipe),
             device=device, max_length=recipe.training.max_length,
         )  # fmt: skip
     return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)

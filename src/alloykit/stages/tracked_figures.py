@@ -26,8 +26,8 @@ def tracked_figures(metrics: Mapping[str, Any]) -> dict[str, float]:
         found[f"{place}/accuracy"], found[f"{place}/macro_f1"] = score["accuracy"], score["macro_f1"]
         if "interval" in score:
             found[f"{place}/accuracy_low"], found[f"{place}/accuracy_high"] = score["interval"]
-        if "right_teacher" in score:
-            found[f"{place}/right_teacher"] = score["right_teacher"]
+        if "correct_teacher" in score:
+            found[f"{place}/correct_teacher"] = score["correct_teacher"]
     for way, curve in evaluation.get("reliability", {}).items():
         found[f"test_{way.replace(', ', '_').replace(' ', '_')}/ece"] = curve["ece"]
     return {key: float(value) for key, value in found.items()}

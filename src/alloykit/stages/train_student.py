@@ -21,6 +21,7 @@ from alloykit.models.long_texts import set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, log_line
+from alloykit.run_folder.file_names import TRAINING
 from alloykit.run_folder.records import TrainingRecord
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.fit import Fitted
@@ -124,7 +125,7 @@ def train_student(
         return
     log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
     write_json(
-        run.folder / "training.json",
+        run.folder / TRAINING,
         {
             "steps": fitted.steps,
             "selected_step": fitted.selected_step,

@@ -22,7 +22,7 @@ class AnswerJournal:
     """One line of JSON for each finished request: how many requests were sent since the last line, and the answers by key.
 
     Every process appends to a file of its own and reads those of all earlier ones. A line that a kill has cut off does not count. A key is
-    an id of a text, so the files hold no texts. Memory: about 150 bytes for each answer and 8 for each label. Its methods may be called from several threads.
+    an id of a text, so the files hold no texts. Memory: about 150 bytes for each answer and 8 for each label. Several threads may use it.
     """
 
     def __init__(self, folder: str | None, identity: str, teacher: str, allowed: int | None) -> None:

@@ -63,9 +63,8 @@ class ChatService:
         """The probabilities of one text, or None. UnreadableAnswer."""
         (read,) = texts
         if self._with_logprobs:
-            choice = _choices(post(self._body(read, {"temperature": 0, "logprobs": True, "top_logprobs": TOP_TOKENS})))[
-                0
-            ]
+            asked = {"temperature": 0, "logprobs": True, "top_logprobs": TOP_TOKENS}
+            choice = _choices(post(self._body(read, asked)))[0]
             tokens = _tokens(choice)
             if tokens:
                 return [self._of_tokens(tokens, _text(choice))]
@@ -115,10 +114,8 @@ class ChatService:
             named = dict[str, float]()
             for other in token.get("top_logprobs") or [token]:
                 label = self._by_option.get(str(other["token"]).strip(_AROUND).lower())
-                if label is not None:
-                    named[label] = named.get(label, 0.0) + math.exp(
-                        min(0.0, float(other["logprob"]))
-                    )  # "A" and " A" are one label
+                if label is not None:  # "A" and " A" are one label: their probabilities are added
+                    named[label] = named.get(label, 0.0) + math.exp(min(0.0, float(other["logprob"])))
             return spread_probabilities(named, self._labels) if named else None
         label = self._label(text)  # an answer of several tokens: its probability is their product
         if label is None:
@@ -133,9 +130,9 @@ class ChatService:
 
     def _label(self, text: str) -> str | None:
         """The label that an answer names: `B`, `B. login`, `(b)`, `login`."""
-        said = _THOUGHTS.sub("", text).strip(_AROUND).lower()
-        label = self._by_option.get(said) or self._by_name.get(said)
-        if label is None and (match := re.match(r"(\w+)[\s.:)\]–-]+(.+)", said, re.DOTALL)):
+        answered = _THOUGHTS.sub("", text).strip(_AROUND).lower()
+        label = self._by_option.get(answered) or self._by_name.get(answered)
+        if label is None and (match := re.match(r"(\w+)[\s.:)\]–-]+(.+)", answered, re.DOTALL)):
             first, rest = self._by_option.get(match[1]), self._by_name.get(match[2].strip(_AROUND))
             label = first if first is not None and first == rest else None
         if label is None:

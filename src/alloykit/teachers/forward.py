@@ -29,9 +29,8 @@ def plain_and_pooled(
     """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
     [n, C_i] float32 and [layers, n, d_i] float16."""
     classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
-    lean = (
-        nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
-    )  # which has no states of the last layer
+    # The lean last layer has no states.
+    lean = nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
 
     def run(batch: dict[str, Tensor]) -> Tensor:
         with lean:

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -14,12 +12,12 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec, PathText
 from alloykit.errors import AlloyError
-from alloykit.files import digest
+from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
-from alloykit.models.folder import loadable_files
+from alloykit.models.folder import is_inside, loadable_files
 from alloykit.models.forward import Advance, Budget, forward_texts
 from alloykit.models.loading import load_config, load_skeleton, load_tokenizer
-from alloykit.models.onnx_file import is_inside, onnx_files
+from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.names import quoted
@@ -110,8 +108,7 @@ class OnnxInfo(TeacherInfo):
 
     def identity(self) -> str:
         others = [p for p in loadable_files(self.spec.folder) if p.suffix != ".safetensors" and p not in self.files]
-        return digest([_sha256(p, p.stat().st_mtime_ns, p.stat().st_size) for p in self.files]
-                      + [[p.name, _sha256(p, p.stat().st_mtime_ns, p.stat().st_size)] for p in others])  # fmt: skip
+        return digest([*map(known_sha256, self.files), *([p.name, known_sha256(p)] for p in others)])
 
     def load(self, reading: Reading) -> OnnxTeacher:
         return OnnxTeacher(self, reading)
@@ -166,8 +163,9 @@ class OnnxTeacher(Answerer):
         return Outputs(found[0])
 
     def run(self, batch: dict[str, Tensor]) -> Tensor:
-        """The graph's logits for a padded batch of int64 [B, L] tensors, [B, C] float32. Only its own inputs are fed; token types that the
-        tokenizer does not give are 0."""
+        """The graph's logits for a padded batch of int64 [B, L] tensors: [B, C] float32.
+
+        Only the inputs that the graph has are fed. Token types that the tokenizer does not give are 0."""
         ids = batch["input_ids"]
         given = {
             k: (batch[k] if k in batch else torch.zeros_like(ids)).to(kind).numpy() for k, kind in self.inputs.items()
@@ -182,9 +180,3 @@ class OnnxTeacher(Answerer):
                 got=f"'{str(error).strip()[:300]}'",
                 hint="Export the model with dynamic axes for the batch and the length.",
             ) from error
-
-
-@lru_cache(maxsize=1024)
-def _sha256(path: Path, changed: int, size: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

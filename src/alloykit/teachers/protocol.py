@@ -16,7 +16,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
@@ -72,7 +71,7 @@ class TeacherSpec(Block):
 
 @dataclass(frozen=True)
 class Reading:
-    """How a teacher reads texts. A kind of teacher ignores what does not concern it.
+    """How a teacher reads texts. A kind of teacher ignores the settings that it does not have.
 
     `folder`: where it may keep files of its own between runs, such as answers that must not be asked for twice; None in a remote
     store. `salt`: of the ids of texts in such files. `sampler`: of Monte-Carlo passes, in place of the teacher's own (teachers/mc_dropout.py).
@@ -91,7 +90,7 @@ class Reading:
 
 @dataclass(frozen=True)
 class TeacherInfo(ABC):
-    """What is known of a teacher without loading it. `labels`: in the order of its answers."""
+    """What is known of a teacher without loading it. `labels`: in the order of its outputs."""
 
     name: str
     spec: TeacherSpec
@@ -141,12 +140,12 @@ class TeacherInfo(ABC):
         return self
 
     def estimate(self, texts: int) -> dict[str, float]:
-        """What the answers to so many texts would take, of a costly teacher: numbers for `plan`."""
+        """What the answers to so many texts would cost, for a costly teacher: numbers for `plan`."""
         return {}
 
     @abstractmethod
     def identity(self) -> str:
-        """What identifies its answers: the SHA-256 of its files, or of what the user declares. Loads nothing."""
+        """What identifies the teacher: the SHA-256 of its files, or of what the user declares. Loads nothing."""
 
     @abstractmethod
     def load(self, reading: Reading) -> Answerer:
@@ -155,7 +154,7 @@ class TeacherInfo(ABC):
 
 @dataclass(frozen=True)
 class Outputs:
-    """A teacher's answers to n texts.
+    """A teacher's outputs for n texts.
 
     `logits`: [n, C_i] float32: logits, or log-probabilities where it gives no logits. A text without an answer has NaN in its whole row
     (`Gives.every_text` is False then). `pooled`: [layers, n, d_i] float16, the mean of the token states per layer that was asked for.
@@ -172,7 +171,7 @@ class Answerer(ABC):
 
     @property
     def made_of(self) -> dict[str, Any]:
-        """What its answers depend on, for the store: the store refuses to mix answers of which one value differs."""
+        """What its outputs depend on. The store refuses to mix outputs of which one of these values differs."""
         return {"identity": self.info.identity(), "classes": len(self.info.labels)}
 
     def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Sequence[Any]:
@@ -181,10 +180,10 @@ class Answerer(ABC):
 
     @abstractmethod
     def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
-        """The answers to prepared texts. `layers`: those whose pooled states are wanted (only of a teacher that gives states)."""
+        """The outputs for prepared texts. `layers`: those whose pooled states are wanted (only of a teacher that gives states)."""
 
     def probe(self, texts: Sequence[str]) -> Outputs:
-        """The answers to the probe texts."""
+        """The outputs for the probe texts."""
         return self.answer(self.prepare(texts), lambda n: None)
 
     def sample(self, prepared: Sequence[Any], passes: int, seed: int, advance: Advance) -> Tensor:
@@ -198,7 +197,7 @@ class Answerer(ABC):
 
     @property
     def about(self) -> dict[str, Any]:
-        """Numbers for the receipt of each file of the store: how the answers were computed."""
+        """Numbers for the receipt of each file of the store: how the outputs were computed."""
         return {}
 
 
@@ -210,8 +209,3 @@ def probabilities_as_logits(probabilities: Tensor) -> Tensor:
     p = probabilities.double()
     p = (p / p.sum(-1, keepdim=True)).clamp(min=FLOOR)
     return (p / p.sum(-1, keepdim=True)).log().float()
-
-
-def no_answer(n: int, labels: int) -> Tensor:
-    """The rows of n texts without an answer, [n, labels] float32."""
-    return torch.full((n, labels), torch.nan)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from pydantic import Field
 
 from alloykit.blocks import PathText
 from alloykit.errors import AlloyError
-from alloykit.files import digest
+from alloykit.files import digest, file_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.names import quoted, rename
 from alloykit.teachers.function import FunctionInfo
@@ -43,9 +42,7 @@ class SklearnSpec(TeacherSpec):
         path = Path(self.sklearn).expanduser()
         model = _loaded(path, self.trusted, name)
         labels = rename(classes_of(model, name), self.labels or {}, name)
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        return SklearnInfo(name, self, labels, model.predict_proba, digest([content, labels]))
+        return SklearnInfo(name, self, labels, model.predict_proba, digest([file_sha256(path), labels]))
 
 
 @dataclass(frozen=True)

@@ -32,9 +32,7 @@ class ScoreService:
     def ask(self, texts: Sequence[Read], post: Post) -> list[list[float] | None]:
         """The probabilities of each text, or None. UnreadableAnswer."""
         text, pair = texts[0]
-        inputs = [
-            [part for part in read if part is not None] for read in texts
-        ]  # [[text], …] or [[text, second text], …]
+        inputs = [[part for part in read if part is not None] for read in texts]  # [[text], …] or [[text, second], …]
         given = [text if pair is None else [text, pair] for text, pair in texts]
         reply = post(fill(self._request, {"texts": given, "inputs": inputs, "text": text, "text_pair": pair or ""}))
         found = {key: value_at(steps, reply) for key, steps in self._paths.items()}

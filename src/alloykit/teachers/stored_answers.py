@@ -1,6 +1,6 @@
-"""Answers in a file as a teacher: last month's predictions, or what a language model said.
+"""Answers in a file as a teacher: last month's predictions, or those of a language model.
 
-A row of the file is joined to a text by the text itself, or by its number. Three forms, of which the rest of the mass is spread evenly:
+A row of the file is joined to a text by the text itself, or by its number. It has one of three forms:
 
     a column for every label                probabilities, or logits
     a label and its confidence p            p(label) = p, and (1 − p) / (C − 1) for each other label
@@ -10,12 +10,10 @@ A row of the file is joined to a text by the text itself, or by its number. Thre
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -27,7 +25,7 @@ from alloykit.blocks import PathText
 from alloykit.data import Texts, text_id
 from alloykit.data.answer_files import answer_columns, answer_files, answer_rows
 from alloykit.errors import AlloyError
-from alloykit.files import digest
+from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
@@ -112,7 +110,7 @@ class AnswersSpec(TeacherSpec):
 
 @dataclass(frozen=True)
 class AnswersInfo(TeacherInfo):
-    """`texts`: the recipe's, for answers by row."""
+    """`texts`: those of the recipe, for answers that are joined by row."""
 
     spec: AnswersSpec
     texts: Texts | None = None
@@ -126,7 +124,7 @@ class AnswersInfo(TeacherInfo):
 
     def identity(self) -> str:
         settings = self.spec.model_dump(mode="json", exclude={"name", "answers"})
-        return digest([settings, self.labels, [_sha256(p, p.stat().st_mtime_ns, p.stat().st_size) for p in self.files]])
+        return digest([settings, self.labels, [known_sha256(path) for path in self.files]])
 
     @property
     def files(self) -> list[Path]:
@@ -281,9 +279,3 @@ def _number(cell: Any, where: str) -> float:
 
 def _empty(cell: Any) -> bool:
     return cell is None or cell == "" or (isinstance(cell, float) and math.isnan(cell))
-
-
-@lru_cache(maxsize=64)
-def _sha256(path: Path, changed: int, size: int) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

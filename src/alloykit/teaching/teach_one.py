@@ -21,14 +21,14 @@ from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, read
+from alloykit.stages.recipe_texts import label_positions
 from alloykit.teaching.teaching_folder import (
     check_folder,
     check_texts,
     install,
+    labelled_texts,
     name_of,
     record,
-    restrict,
     with_training,
 )
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
@@ -41,10 +41,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
     from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
-    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
-    validation = None
-    if recipe.validation is not None:
-        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    texts, validation = labelled_texts(recipe, data)
     check_texts(folder, texts, validation)
     recipe = with_training(recipe, texts, [recipe.model])
     check_folder(folder, recipe, [recipe.model])

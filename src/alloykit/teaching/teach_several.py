@@ -20,14 +20,14 @@ from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
 from alloykit.recipe.models import TogetherRecipe
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.texts import label_positions, read
+from alloykit.stages.recipe_texts import label_positions
 from alloykit.teaching.teaching_folder import (
     check_folder,
     check_texts,
     install,
+    labelled_texts,
     name_of,
     record,
-    restrict,
     with_training,
 )
 from alloykit.training.co_finetuning import CoFinetunedEncoders, CoFinetuning, CoFinetuningCollator
@@ -42,10 +42,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
-    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
-    validation = None
-    if recipe.validation is not None:
-        validation = restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
+    texts, validation = labelled_texts(recipe, data)
     check_texts(folder, texts, validation)
     recipe = with_training(recipe, texts, recipe.models)
     check_folder(folder, recipe, recipe.models)

@@ -18,6 +18,7 @@ from alloykit.recipe.models import TeachRecipe, TogetherRecipe, dump
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.run_folder import unresolved_settings
 from alloykit.stages.prepare import encoder_shape
+from alloykit.stages.recipe_texts import read
 from alloykit.stages.train_student import save_classifier
 from alloykit.training.dataset import held_out_size
 from alloykit.training.schedule import required, with_defaults
@@ -25,6 +26,15 @@ from alloykit.training.training_options import StudentSpec
 
 MADE, MADE_OF = "teach.yaml", "made_of.json"
 Teaching = TypeVar("Teaching", TeachRecipe, TogetherRecipe)
+
+
+def labelled_texts(recipe: Teaching, data: Texts | None) -> tuple[Texts, Texts | None]:
+    """The training texts and the validation texts, if there are any, with the recipe's labels only. data: the training texts, if they are
+    in memory. AlloyError."""
+    texts = restrict(data if data is not None else read(recipe.data, want_labels=True), recipe.labels)
+    if recipe.validation is None:
+        return texts, None
+    return texts, restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
 
 
 def with_training(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec]) -> Teaching:

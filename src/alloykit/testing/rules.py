@@ -178,9 +178,8 @@ def order_of_teachers(subject: Subject) -> None:
             _close(after.weights, before.weights, f"{kind} labels: weights", 1e-4, 1e-6)
             if before.teacher_weights is not None and after.teacher_weights is not None:
                 _close(after.teacher_weights, before.teacher_weights[:, list(ORDER)], f"{kind} labels: teacher_weights")
-        if method.phases() and not list(
-            method.modules(context).parameters()
-        ):  # random parameters depend on the order of the teachers
+        # Random parameters depend on the order of the teachers.
+        if method.phases() and not list(method.modules(context).parameters()):
             logits = student_logits(rows, context)
             with torch.no_grad():
                 first = _total(losses(method, rows, context, logits, training=False))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from alloykit.files import write_json
+from alloykit.files import file_sha256, write_json
 from alloykit.progress import log_line
 
 COMPLETE_FILE = "alloykit_complete.json"  # written last: a checkpoint without this file is incomplete
@@ -61,10 +60,4 @@ def _is_complete(checkpoint: Path, step: int) -> bool:
 
 def _files(checkpoint: Path) -> dict[str, str]:
     files = (path for path in sorted(checkpoint.rglob("*")) if path.is_file() and path.name != COMPLETE_FILE)
-    return {path.relative_to(checkpoint).as_posix(): sha256(path) for path in files}
-
-
-def sha256(path: Path) -> str:
-    """SHA-256 of a file's content, in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+    return {path.relative_to(checkpoint).as_posix(): file_sha256(path) for path in files}

@@ -88,7 +88,7 @@ class CoFinetuningCollator(Collator):
         super().__init__(tokenizers[0], source)
         self.long_texts = in_training(long_texts)
         self.others, self.texts = list(zip(tokenizers[1:], lengths[1:], strict=True)), texts
-        self.columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+        self.columns = texts.text_columns
 
     def __call__(self, features: Sequence[dict[str, Any]]) -> dict[str, Any]:
         texts = self.texts.table.take([f["row"] for f in features], self.columns)

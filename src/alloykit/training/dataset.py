@@ -71,7 +71,7 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_t
     lengths, done = np.zeros(n + 1, dtype=np.int64), 0
     with bar("tokens of the student", n if n > 50_000 else 0) as advance:
         for table in (texts, *more):
-            for batch in table.table.batches(["text", "text_pair"] if table.is_pair else ["text"]):
+            for batch in table.table.batches(table.text_columns):
                 encoded = encode_long(
                     tokenizer, batch["text"], batch.get("text_pair"), max_length, in_training(long_texts)
                 )

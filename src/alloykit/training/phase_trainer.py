@@ -43,9 +43,8 @@ class PhaseTrainer(Trainer):
     ) -> None:
         """labelled: checks measure accuracy instead of the method's loss."""
         self.validation = validation
-        self.model_accepts_loss_kwargs = (
-            True  # compute_loss below already divides: the Trainer must not divide by the accumulation steps
-        )
+        # `compute_loss` below divides already: the Trainer must not divide by the accumulation steps.
+        self.model_accepts_loss_kwargs = True
         self.learns_after_steps = type(method).after_step is not Method.after_step
         self.check_collator, self.labelled = check_collator, labelled
 
@@ -76,9 +75,8 @@ class PhaseTrainer(Trainer):
         counted = inputs.pop("counted", len(inputs["row"]))
         outputs = model(**inputs)
         loss = outputs["loss"]
-        if (
-            num_items_in_batch is not None
-        ):  # the mean over all texts of the step, on all devices (DDP averages over them)
+        if num_items_in_batch is not None:
+            # The mean over all texts of the step, on all devices: DDP averages over them.
             loss = loss * counted * self.accelerator.num_processes / num_items_in_batch
         if model.training and self.learns_after_steps:
             self._batches.append(inputs)
@@ -87,11 +85,8 @@ class PhaseTrainer(Trainer):
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
         try:
             super()._save_checkpoint(*args, **kwargs)
-        except (
-            OSError,
-            SafetensorError,
-            RuntimeError,
-        ) as error:  # torch's writer raises RuntimeError, whatever the reason
+        # Torch's writer raises RuntimeError, whatever the reason.
+        except (OSError, SafetensorError, RuntimeError) as error:
             if is_out_of_memory(error):
                 raise
             raise os_error(error, str(self.args.output_dir), what="checkpoints") from error
@@ -176,9 +171,8 @@ class TrainingProgress(TrainerCallback):
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         self.trainer.after_step()
         self.advance(1)
-        if (
-            control.should_save
-        ):  # a logged mean must not include steps before the checkpoint: a resumed run does not have them
+        if control.should_save:
+            # A logged mean must not include steps before the checkpoint: a resumed run does not have them.
             control.should_log = True
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:

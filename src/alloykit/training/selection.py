@@ -13,8 +13,7 @@ from torch import nn
 from transformers import TrainerCallback
 
 from alloykit import processes
-from alloykit.files import replace_atomic, write_json
-from alloykit.training.checkpoints import sha256
+from alloykit.files import file_sha256, replace_atomic, write_json
 
 
 @dataclass(frozen=True)
@@ -65,7 +64,7 @@ class Selection(TrainerCallback):
             listed = _CHECKS.validate_json((self.folder / "checks.json").read_bytes(), strict=True) if step else []
             self.checks = [check for check in listed if check.step <= step]
             needed = [c for c in self._reachable() if self._file(c).exists() or not listed[-1].step > step]
-            intact = all(sha256(self._file(check)) == check.sha256 for check in needed)
+            intact = all(file_sha256(self._file(check)) == check.sha256 for check in needed)
         except (OSError, ValidationError):
             intact = step == 0 or self.rule == "last"
         if processes.is_first():
@@ -80,7 +79,7 @@ class Selection(TrainerCallback):
         if state.is_world_process_zero:
             tensors = {k: v.contiguous() for k, v in model.state_dict().items()}
             replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
-            check = replace(check, sha256=sha256(self._file(check)))
+            check = replace(check, sha256=file_sha256(self._file(check)))
         self.checks.append(check)
         if state.is_world_process_zero:
             write_json(self.folder / "checks.json", [asdict(c) for c in self.checks])

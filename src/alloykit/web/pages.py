@@ -8,9 +8,9 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment
 
-from alloykit.escape import visible
+from alloykit.reporting.html_environment import html_environment
 from alloykit.web.serve_options import ServeOptions
 
 
@@ -61,14 +61,6 @@ def _fields(about: dict[str, Any], schemas: dict[str, Any]) -> list[dict[str, st
 
 @functools.cache
 def _environment() -> Environment:
-    """Everything is escaped, invisible characters are written out, an unknown name is an error."""
-    made = Environment(
-        loader=PackageLoader("alloykit.web"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        finalize=lambda value: visible(value, lines=True) if type(value) is str else value,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
+    made = html_environment("alloykit.web")
     made.globals["version"] = version("alloykit")
     return made

@@ -83,10 +83,9 @@ class TextEncoder:
     def states(self, texts: Texts) -> Iterator[Tensor]:
         """[·, d] float16, some texts after another, in their order."""
         encoder, pooling = self.encoder, self.pooling
-        columns = ["text", "text_pair"] if texts.is_pair else ["text"]
         budget = Budget(self.tokens_per_batch)
         with bar(f"states of the texts by {self.name}", len(texts)) as advance:
-            for shown in texts.table.batches(columns):
+            for shown in texts.table.batches(texts.text_columns):
                 encodings = encode(self.tokenizer, shown["text"], shown.get("text_pair"), self.length)
                 states = forward_texts(
                     lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None],

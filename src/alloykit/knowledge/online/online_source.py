@@ -42,7 +42,7 @@ class OnlineSource:
     ) -> None:
         self.stored, self.names, self.teachers, self.layers = stored, list(names), dict(teachers), dict(layers)
         self.texts, self.tokenizer, self.max_length, self.scores = texts, tokenizer, max_length, scores
-        self._columns = ["text", "text_pair"] if texts.is_pair else ["text"]
+        self._columns = texts.text_columns
         self.token_state_cache = TokenStateCache()
 
     def __len__(self) -> int:

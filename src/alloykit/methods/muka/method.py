@@ -43,12 +43,7 @@ class Muka(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         c, p = self.confidences(rows, context), self.target_probabilities(rows)
-        w = self.teacher_weights(c)
-        if (
-            answered := rows.answered()
-        ) is not None:  # a teacher without an answer has no weight and contradicts nobody (ours)
-            some = answered | ~answered.any(-1, keepdim=True)
-            w, c = self.teacher_weights(c.masked_fill(~some, -torch.inf)), c * answered
+        w, c = self.weights_of_answers(c, rows)
         parts = [w[:, i, None] * context.space.scatter(i, p_i.double()) for i, p_i in enumerate(p)]
         targets = torch.stack(parts).sum(0)  # Eq. 11: T(x) = Σ_i w_i Pad_i(p_i)
         v = normalised(self.text_weights(c, p, context), targets, context, self.options.normalise)
@@ -89,6 +84,14 @@ class Muka(Method):
         return {"kl": target.weights * divergence}
 
     # Ours
+
+    def weights_of_answers(self, c: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
+        """w and c, [B, N] float64 each. A teacher without an answer to a text has no weight, and its c is 0: it contradicts no other."""
+        answered = rows.answered()
+        if answered is None:
+            return self.teacher_weights(c), c
+        some = answered | ~answered.any(-1, keepdim=True)
+        return self.teacher_weights(c.masked_fill(~some, -torch.inf)), c * answered
 
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         """The early ones, for density."""

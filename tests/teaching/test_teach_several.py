@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tiny
 import torch
-from labelled import LABELS, TRAINING, arguments, table
+from labelled_texts import LABELS, TRAINING, arguments, table
 from transformers import AutoModelForSequenceClassification
 
 import alloykit

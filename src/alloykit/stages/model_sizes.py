@@ -18,14 +18,13 @@ from alloykit.teachers.protocol import Reading
 TEXTS, BATCH, ROUNDS = 32, 16, 2
 
 
-def sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
+def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     """By name, the student last, of models of transformers: parameters, layers, width, and texts per second.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """
     at = torch.randperm(len(prepared.texts), generator=torch.Generator().manual_seed(0))[:TEXTS].sort().values
-    columns = ["text", "text_pair"] if prepared.texts.is_pair else ["text"]
-    shown = prepared.texts.table.take(at.numpy(), columns)
+    shown = prepared.texts.table.take(at.numpy(), prepared.texts.text_columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
     models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []
     reading = Reading(max_length=length, long_texts=prepared.recipe.inference.long_texts, device=device)

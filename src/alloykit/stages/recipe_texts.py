@@ -16,15 +16,16 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Method
 from alloykit.names import quoted
 from alloykit.recipe.models import InMemory, Recipe
+from alloykit.run_folder.file_names import GENERATED
 
-GENERATED = "texts.parquet"
+TEXTS_FILE = "texts.parquet"  # the generated texts, in their folder
 
 
 def origin_of(recipe: Recipe) -> TextsOptions | InMemory:
     """The origin of the recipe's texts. AlloyError for texts that are not generated yet."""
     if not isinstance(recipe.texts, str):
         return recipe.texts
-    path = generated(recipe) / GENERATED
+    path = generated_folder(recipe) / TEXTS_FILE
     if not path.exists():
         raise AlloyError(
             expected="the texts that `texts: generate` stands for",
@@ -34,13 +35,13 @@ def origin_of(recipe: Recipe) -> TextsOptions | InMemory:
     return TextsOptions(path=str(path), label="label")
 
 
-def generated(recipe: Recipe) -> Path:
+def generated_folder(recipe: Recipe) -> Path:
     """The folder of the texts that a recipe generates."""
-    return Path(recipe.output) / "generated"
+    return Path(recipe.output) / GENERATED
 
 
 def read(origin: TextsOptions | InMemory, *, want_labels: bool = False) -> Texts:
-    """Texts that a recipe names."""
+    """Texts that a recipe names. AlloyError for texts that were in memory."""
     if isinstance(origin, InMemory):
         raise AlloyError(
             expected="a recipe whose texts are in a file",
@@ -82,5 +83,6 @@ def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMe
 
 
 def salt_of(origin: Any) -> str:
+    """The salt of the ids of these texts; empty without `salt_env`."""
     name = getattr(origin, "salt_env", None)
     return os.environ.get(name, "") if name else ""

@@ -1,0 +1,22 @@
+"""Which texts of the pool the student is asked about."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from alloykit.training.dataset import Positions, split_held_out
+from alloykit.training.training_options import TrainingOptions
+
+
+def pool_sample(n: int, options: TrainingOptions, size: int) -> tuple[Positions, Positions]:
+    """Texts of a pool of n, for what is measured with the student: all held-out texts, filled up to `size` with random others.
+
+    Returns their positions, ascending, and whether the student did not learn from each: [m] int64 and [m] bool. The same texts each time.
+    """
+    held_out = np.arange(0)
+    if options.select == "unlabelled":
+        _, held_out = split_held_out(n, options.held_out, options.seed)
+    rest = np.delete(np.arange(n), held_out)
+    more = np.random.default_rng(1).choice(rest, min(len(rest), size - len(held_out)), replace=False)
+    positions = np.sort(np.concatenate([held_out, more]))
+    return positions, np.isin(positions, held_out)
