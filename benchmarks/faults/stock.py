@@ -187,7 +187,7 @@ def source_digest() -> str:
     return found.hexdigest()[:12]
 
 
-VOLATILE = ("seconds", "this call", "per_second", "runtime", "environment")
+VOLATILE = ("seconds", "this call", "per_second", "runtime", "environment", "times_as_fast")
 
 
 def results(run: Path) -> dict[str, str]:
@@ -199,7 +199,7 @@ def results(run: Path) -> dict[str, str]:
             continue
         if path.suffix == ".safetensors":
             found[name] = _digest(_ordered(path.read_bytes()))
-        elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml"):
+        elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml", ".onnx") and "/own/" not in name:
             found[name] = _digest(path.read_bytes())
         elif path.suffix == ".json" and not name.startswith("cache/"):
             found[name] = _digest(json.dumps(_steady(json.loads(path.read_text())), sort_keys=True).encode())
