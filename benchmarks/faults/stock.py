@@ -122,11 +122,17 @@ class Stock:
             write_recipe(folder, SCENARIOS[name].recipe)
 
     def reference(self, name: str) -> Reference:
-        """An undisturbed run of a scenario."""
+        """An undisturbed run of a scenario, or of a command in later.py."""
         folder = self.folder / "runs" / name.replace(" ", "-")
         with self.lock:
             if not (folder / "made.json").exists():
-                self._run(name, folder)
+                if name in SCENARIOS:
+                    self._run(name, folder)
+                else:
+                    from benchmarks.faults.later import make_later
+
+                    shutil.rmtree(folder, ignore_errors=True)
+                    make_later(self, name, folder)
         made = json.loads((folder / "made.json").read_text())
         return Reference(folder / "run", made["seconds"], made["changes"])
 
