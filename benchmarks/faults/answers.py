@@ -33,7 +33,12 @@ FORMS: list[dict[str, Any]] = [
     {"by": "row", "labels": list(LABELS)}, {"by": "row", "label": "label", "confidence": "p"}, {"text_pair": "pair"}, {"labels": ["track", "nowhere"]},
     {"label": "text", "certainty": 0.9}, {"top": "text"},
 ]  # fmt: skip
-COMMANDS = ((["sweep", "recipe.yaml"], 55), (["plan", "recipe.yaml"], 15), (["doctor", "recipe.yaml"], 10), (["amalgamate", "recipe.yaml"], 20))
+COMMANDS = (
+    (["sweep", "recipe.yaml"], 55),
+    (["plan", "recipe.yaml"], 15),
+    (["doctor", "recipe.yaml"], 10),
+    (["amalgamate", "recipe.yaml"], 20),
+)
 
 
 def _rows(folder: Path, draw: random.Random, form: dict[str, Any]) -> list[dict[str, Any]]:
@@ -108,7 +113,10 @@ def _as_text(value: Any) -> str:
 
 
 def _values(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str, str]:
-    name, rows = draw.choice(("a.csv", "a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.jsonl", "a.parquet")), _rows(folder, draw, form)
+    name, rows = (
+        draw.choice(("a.csv", "a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.jsonl", "a.parquet")),
+        _rows(folder, draw, form),
+    )
     how = _odd(rows, draw)
     if not rows:
         rows = [{"text": "x"}]
@@ -146,25 +154,49 @@ def _columns(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[s
     try:
         pq.write_table(table, folder / "a.parquet")
     except pa.ArrowException:  # a type that Parquet lacks
-        pq.write_table(table.drop_columns([key]) if len(set(names)) == len(names) else pa.table({"text": ["x"]}), folder / "a.parquet")
+        pq.write_table(
+            table.drop_columns([key]) if len(set(names)) == len(names) else pa.table({"text": ["x"]}),
+            folder / "a.parquet",
+        )
         how += ", left out"
     return "a.parquet", f"{key}: {how}"
 
 
 def _huge(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str, str]:
     """Little on the disk, or one cell of it, much in memory."""
-    how = draw.choice(("cell", "parquet bomb", "list bomb", "gzip bomb", "labels", "columns", "deep cell", "rows", "long label", "long top"))
+    how = draw.choice(
+        (
+            "cell",
+            "parquet bomb",
+            "list bomb",
+            "gzip bomb",
+            "labels",
+            "columns",
+            "deep cell",
+            "rows",
+            "long label",
+            "long top",
+        )
+    )
     rows = _rows(folder, draw, form)
     key = next(k for k in reversed(rows[0]))
     if how == "cell":
         rows[3][key] = "x" * draw.choice((2, 20)) * MEGABYTE
     elif how == "parquet bomb":
         big = "x" * (200 * MEGABYTE)
-        pq.write_table(pa.table({**{k: [r[k] for r in rows[:3]] for k in rows[0] if k != key}, key: ["a", big, "b"]}), folder / "a.parquet", compression="zstd")
+        pq.write_table(
+            pa.table({**{k: [r[k] for r in rows[:3]] for k in rows[0] if k != key}, key: ["a", big, "b"]}),
+            folder / "a.parquet",
+            compression="zstd",
+        )
         return "a.parquet", how
     elif how == "list bomb":
         cell = pa.array([[0.0] * (30 * MEGABYTE), [0.1], [0.2]], pa.list_(pa.float64()))
-        pq.write_table(pa.table({**{k: [r[k] for r in rows[:3]] for k in rows[0] if k != key}, key: cell}), folder / "a.parquet", compression="zstd")
+        pq.write_table(
+            pa.table({**{k: [r[k] for r in rows[:3]] for k in rows[0] if k != key}, key: cell}),
+            folder / "a.parquet",
+            compression="zstd",
+        )
         return "a.parquet", how
     elif how == "gzip bomb":
         with gzip.open(folder / "a.csv.gz", "wb") as file:
@@ -174,7 +206,10 @@ def _huge(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str,
         return "a.csv.gz", how
     elif how == "labels":
         for n in range(12_000):
-            rows.append({"text": f"text {n}"} | {k: f"label-{n}" if k == "label" else 0.5 for k in rows[0] if k not in ("text", "top")})
+            rows.append(
+                {"text": f"text {n}"}
+                | {k: f"label-{n}" if k == "label" else 0.5 for k in rows[0] if k not in ("text", "top")}
+            )
             if "top" in form:
                 rows[-1]["top"] = {f"label-{n}": -0.1}
     elif how == "columns":
@@ -200,7 +235,9 @@ def _huge(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str,
 def _encoded(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str, str]:
     how = draw.choice(("utf-16", "utf-16-le", "utf-32", "latin-1", "utf-8-sig", "cp500", "utf-7"))
     name = draw.choice(("a.csv", "a.jsonl"))
-    rows = [row | {"text": f"{row['text']} é"} if n % 3 == 0 else row for n, row in enumerate(_rows(folder, draw, form))]
+    rows = [
+        row | {"text": f"{row['text']} é"} if n % 3 == 0 else row for n, row in enumerate(_rows(folder, draw, form))
+    ]
     _write(folder / name, rows)
     text = (folder / name).read_text(encoding="utf-8")
     if name == "a.jsonl":
@@ -211,11 +248,15 @@ def _encoded(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[s
 
 def _folders(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[str, str]:
     """Folders, several files of other columns, odd names."""
-    how = draw.choice(("two files", "other columns", "empty", "a folder in it", "a pipe in it", "a link out", "an odd name"))
+    how = draw.choice(
+        ("two files", "other columns", "empty", "a folder in it", "a pipe in it", "a link out", "an odd name")
+    )
     (folder / "a").mkdir()
     rows = _rows(folder, draw, form)
     if how == "an odd name":
-        name = draw.choice(("a[1].csv", "a*.csv", "-a.csv", "a\n.csv", "\x1b[31m.csv", "a#.csv", "é.csv", "a.CSV", "a.dat"))
+        name = draw.choice(
+            ("a[1].csv", "a*.csv", "-a.csv", "a\n.csv", "\x1b[31m.csv", "a#.csv", "é.csv", "a.CSV", "a.dat")
+        )
         _write(folder / name, rows)
         return name, how
     if how != "empty":
@@ -229,7 +270,14 @@ def _folders(folder: Path, draw: random.Random, form: dict[str, Any]) -> tuple[s
 
 
 Maker = Callable[[Path, random.Random, dict[str, Any]], tuple[str, str]]
-MAKERS: list[tuple[Maker, int]] = [(_values, 40), (_damaged, 20), (_columns, 12), (_huge, 12), (_encoded, 8), (_folders, 8)]
+MAKERS: list[tuple[Maker, int]] = [
+    (_values, 40),
+    (_damaged, 20),
+    (_columns, 12),
+    (_huge, 12),
+    (_encoded, 8),
+    (_folders, 8),
+]
 
 
 def make(case: Case) -> None:

@@ -12,8 +12,8 @@ import safetensors.torch
 import torch
 
 from benchmarks.faults.cases import Case, Kind
-from benchmarks.faults.mutate import VALUES, spoil_bytes, spoil_file, spoil_json, spoil_place, spoil_value
 from benchmarks.faults.later import LATER, keep_result, later_steps, prepare
+from benchmarks.faults.mutate import VALUES, spoil_bytes, spoil_file, spoil_json, spoil_place, spoil_value
 from benchmarks.faults.steps import step
 
 ODD = [
@@ -133,7 +133,24 @@ def _spoilt_line(line: str, case: Case) -> tuple[str, str]:
         return "{", "cut"
     if draw.random() < 0.4 and value.get("answers"):
         key = draw.choice(sorted(value["answers"]))
-        new = draw.choice([[0.5], [0.5, 0.5, 0.5], [float("nan"), 1.0], [float("inf"), 0.0], [-1.0, 2.0], [0.0, 0.0], [10**400, 0], ["x", "y"], [], {}, "ab", 0.5, [[1], [2]], None])
+        new = draw.choice(
+            [
+                [0.5],
+                [0.5, 0.5, 0.5],
+                [float("nan"), 1.0],
+                [float("inf"), 0.0],
+                [-1.0, 2.0],
+                [0.0, 0.0],
+                [10**400, 0],
+                ["x", "y"],
+                [],
+                {},
+                "ab",
+                0.5,
+                [[1], [2]],
+                None,
+            ]
+        )
         value["answers"][key] = new
         return json.dumps(value), f"an answer is {str(new)[:20]}"
     value, about = spoil_value(value, draw, VALUES | {"1e400": float("inf"), "10**400": 10**400})
@@ -149,7 +166,22 @@ def _tensors(case: Case, path: Path) -> str:
         return spoil_bytes(path, draw)
     name = draw.choice(sorted(tensors))
     value = tensors[name]
-    how = draw.choice(("renamed", "missing", "fewer rows", "more", "flat", "integers", "NaN", "infinity", "scalar", "empty", "giant", "negative"))
+    how = draw.choice(
+        (
+            "renamed",
+            "missing",
+            "fewer rows",
+            "more",
+            "flat",
+            "integers",
+            "NaN",
+            "infinity",
+            "scalar",
+            "empty",
+            "giant",
+            "negative",
+        )
+    )
     made: dict[str, Any] = {
         "fewer rows": lambda: value[: len(value) // 2].clone() if value.dim() else value, "more": lambda: torch.stack([value, value]), "flat": lambda: value.flatten().clone(),
         "integers": lambda: value.to(torch.int64), "NaN": lambda: torch.full_like(value, float("nan")) if value.is_floating_point() else value - value - 1,

@@ -22,7 +22,12 @@ from benchmarks.faults.others import GRAPH, PIPELINE, put_others
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import MELT
 
-COMMANDS = ((["sweep", "recipe.yaml"], 60), (["plan", "recipe.yaml"], 15), (["plan", "recipe.yaml", "--no-probe"], 10), (["doctor", "recipe.yaml"], 15))
+COMMANDS = (
+    (["sweep", "recipe.yaml"], 60),
+    (["plan", "recipe.yaml"], 15),
+    (["plan", "recipe.yaml", "--no-probe"], 10),
+    (["doctor", "recipe.yaml"], 15),
+)
 WHERE = [
     "../secret", "/etc/passwd", "/dev/zero", "/dev/stdin", "weights.bin", "a\0b", "", ".", "..", "x" * 5000, "a\nb", "link", "pipe", "loop/x", "~/x", "\x1b[31m",
     "onnx/../../billing/model.safetensors", "model.onnx", "file:///etc/passwd", "C:\\x", "*_ORT_MEM_ADDR_*",
@@ -42,7 +47,11 @@ def _external(graph: Path, model: Any, draw: random.Random) -> str:
     tensor.ClearField("raw_data")
     tensor.ClearField("float_data")
     tensor.data_location = TensorProto.EXTERNAL
-    for key, value in (("location", where), ("offset", str(draw.choice([0, *BIG]))), ("length", str(draw.choice([16, *BIG])))):
+    for key, value in (
+        ("location", where),
+        ("offset", str(draw.choice([0, *BIG]))),
+        ("length", str(draw.choice([16, *BIG]))),
+    ):
         if key == "location" or draw.random() < 0.5:
             tensor.external_data.add(key=key, value=value)
     folder = graph.parent
@@ -56,9 +65,13 @@ def _external(graph: Path, model: Any, draw: random.Random) -> str:
 
 def _operators(graph: Path, model: Any, draw: random.Random) -> str:
     node = draw.choice(list(model.graph.node))
-    how = draw.choice(("domain", "operator", "removed", "input", "attribute", "inside an If", "function", "opset", "PyOp"))
+    how = draw.choice(
+        ("domain", "operator", "removed", "input", "attribute", "inside an If", "function", "opset", "PyOp")
+    )
     if how == "domain":
-        node.domain = draw.choice(("own.operators", "ai.onnx.contrib", "com.microsoft", "com.microsoft.nchwc", "x" * 10_000, "\x1b[31m"))
+        node.domain = draw.choice(
+            ("own.operators", "ai.onnx.contrib", "com.microsoft", "com.microsoft.nchwc", "x" * 10_000, "\x1b[31m")
+        )
     elif how == "operator":
         node.op_type = draw.choice(("Nothing", "MatMul", "Softmax", "Loop", "", "Gather", "Reshape"))
     elif how == "removed":
@@ -66,16 +79,25 @@ def _operators(graph: Path, model: Any, draw: random.Random) -> str:
     elif how == "input" and node.input:
         node.input[0] = draw.choice(("nowhere", "", node.output[0], "input_ids"))
     elif how == "attribute":
-        node.attribute.append(helper.make_attribute(draw.choice(("axis", "to", "value", "x")), draw.choice([10**9, "x", [1, 2], -7])))
+        node.attribute.append(
+            helper.make_attribute(draw.choice(("axis", "to", "value", "x")), draw.choice([10**9, "x", [1, 2], -7]))
+        )
     elif how == "inside an If":
-        inner = helper.make_graph([helper.make_node("Run", [], ["y"], domain="own.operators")], "g", [], [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])])
+        inner = helper.make_graph(
+            [helper.make_node("Run", [], ["y"], domain="own.operators")],
+            "g",
+            [],
+            [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1])],
+        )
         yes = helper.make_node("Constant", [], ["yes"], value=helper.make_tensor("v", TensorProto.BOOL, [], [True]))
         model.graph.node.insert(0, yes)
         model.graph.node.append(helper.make_node("If", ["yes"], ["z"], then_branch=inner, else_branch=inner))
     elif how == "function":
         name = draw.choice(("f", node.op_type))
         inner_node = helper.make_node(name if draw.random() < 0.5 else "Run", ["a"], ["b"], domain="own")
-        model.functions.append(helper.make_function("own", name, ["a"], ["b"], [inner_node], [helper.make_opsetid("", 17)]))
+        model.functions.append(
+            helper.make_function("own", name, ["a"], ["b"], [inner_node], [helper.make_opsetid("", 17)])
+        )
         node.domain, node.op_type = "own", name
         model.opset_import.append(helper.make_opsetid("own", 1))
     elif how == "opset":
@@ -94,26 +116,36 @@ def _shapes(graph: Path, model: Any, draw: random.Random) -> str:
     if how == "input name":
         model.graph.input[0].name = draw.choice(("tokens", "", "position_ids", "input_ids\n"))
     elif how == "input type":
-        model.graph.input[0].type.tensor_type.elem_type = draw.choice((TensorProto.FLOAT, TensorProto.STRING, TensorProto.BOOL, TensorProto.INT32, 99, 0))
+        model.graph.input[0].type.tensor_type.elem_type = draw.choice(
+            (TensorProto.FLOAT, TensorProto.STRING, TensorProto.BOOL, TensorProto.INT32, 99, 0)
+        )
     elif how in ("fixed shape", "giant shape"):
         shape = model.graph.input[draw.randrange(len(model.graph.input))].type.tensor_type.shape
         for dim in shape.dim:
             dim.dim_value = draw.choice((1, 2, 7)) if how == "fixed shape" else draw.choice(BIG)
     elif how == "one more input":
-        model.graph.input.append(helper.make_tensor_value_info(draw.choice(("position_ids", "past", "token_type_ids", "input_ids")), TensorProto.INT64, [None, None]))
+        model.graph.input.append(
+            helper.make_tensor_value_info(
+                draw.choice(("position_ids", "past", "token_type_ids", "input_ids")), TensorProto.INT64, [None, None]
+            )
+        )
     elif how == "output name":
         model.graph.output[0].name = draw.choice(("scores", "", "input_ids"))
     elif how == "no output":
         del model.graph.output[:]
     elif how == "output type":
-        model.graph.output[0].type.tensor_type.elem_type = draw.choice((TensorProto.INT64, TensorProto.STRING, TensorProto.FLOAT16))
+        model.graph.output[0].type.tensor_type.elem_type = draw.choice(
+            (TensorProto.INT64, TensorProto.STRING, TensorProto.FLOAT16)
+        )
     elif how == "initializer":
         tensor = draw.choice(list(model.graph.initializer))
         dims = [draw.choice([*BIG, 3]) for _ in tensor.dims]
         del tensor.dims[:]
         tensor.dims.extend(dims)
     elif how == "sequence":
-        model.graph.output[0].type.CopyFrom(helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [1])))
+        model.graph.output[0].type.CopyFrom(
+            helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, [1]))
+        )
     else:
         model.graph.output.extend([helper.make_tensor_value_info(f"o{n}", TensorProto.FLOAT, [1]) for n in range(3)])
     _save(model, graph)
@@ -130,33 +162,80 @@ def _whole(graph: Path, model: Any, draw: random.Random) -> str:
     def constant(name: str, type_: int, dims: list[int], values: list[Any]) -> Any:
         return helper.make_node("Constant", [], [name], value=helper.make_tensor(name, type_, dims, values))
 
-    nodes += [helper.make_node("Cast", ["input_ids"], ["f"], to=TensorProto.FLOAT), helper.make_node("ReduceMean", ["f"], ["m"], axes=[1], keepdims=1)]
+    nodes += [
+        helper.make_node("Cast", ["input_ids"], ["f"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["f"], ["m"], axes=[1], keepdims=1),
+    ]
     two = [helper.make_node("Concat", ["m", "m"], ["logits"], axis=1)]
     if how in ("giant", "giant later"):
-        nodes += [constant("n", TensorProto.INT64, [2], [draw.choice((10**5, 10**6, 2**31)), 10**6]), helper.make_node("ConstantOfShape", ["n"], ["g"])]
+        nodes += [
+            constant("n", TensorProto.INT64, [2], [draw.choice((10**5, 10**6, 2**31)), 10**6]),
+            helper.make_node("ConstantOfShape", ["n"], ["g"]),
+        ]
         if how == "giant later":  # only for more than the two texts that are tried
-            nodes[-1:] = [helper.make_node("Shape", ["input_ids"], ["s"]), helper.make_node("Mul", ["s", "n"], ["sn"]), helper.make_node("ConstantOfShape", ["sn"], ["g"])]
-        nodes += [helper.make_node("ReduceMax", ["g"], ["gm"], keepdims=0), helper.make_node("Add", ["m", "gm"], ["mm"]), helper.make_node("Concat", ["mm", "mm"], ["logits"], axis=1)]
+            nodes[-1:] = [
+                helper.make_node("Shape", ["input_ids"], ["s"]),
+                helper.make_node("Mul", ["s", "n"], ["sn"]),
+                helper.make_node("ConstantOfShape", ["sn"], ["g"]),
+            ]
+        nodes += [
+            helper.make_node("ReduceMax", ["g"], ["gm"], keepdims=0),
+            helper.make_node("Add", ["m", "gm"], ["mm"]),
+            helper.make_node("Concat", ["mm", "mm"], ["logits"], axis=1),
+        ]
     elif how in ("endless loop", "long loop"):
-        value = [helper.make_tensor_value_info(n, t, []) for n, t in (("i", TensorProto.INT64), ("c", TensorProto.BOOL), ("x", TensorProto.FLOAT))]
-        outs = [helper.make_tensor_value_info(n, t, []) for n, t in (("co", TensorProto.BOOL), ("xo", TensorProto.FLOAT))]
-        body = helper.make_graph([helper.make_node("Identity", ["c"], ["co"]), helper.make_node("Sin", ["x"], ["xo"])], "body", value, outs)
+        value = [
+            helper.make_tensor_value_info(n, t, [])
+            for n, t in (("i", TensorProto.INT64), ("c", TensorProto.BOOL), ("x", TensorProto.FLOAT))
+        ]
+        outs = [
+            helper.make_tensor_value_info(n, t, []) for n, t in (("co", TensorProto.BOOL), ("xo", TensorProto.FLOAT))
+        ]
+        body = helper.make_graph(
+            [helper.make_node("Identity", ["c"], ["co"]), helper.make_node("Sin", ["x"], ["xo"])], "body", value, outs
+        )
         turns = 2**62 if how == "endless loop" else 3_000_000
-        nodes += [constant("n", TensorProto.INT64, [], [turns]), constant("yes", TensorProto.BOOL, [], [True]), helper.make_node("ReduceMean", ["f"], ["a"], keepdims=0)]
-        nodes += [helper.make_node("Loop", ["n", "yes", "a"], ["r"], body=body), helper.make_node("Add", ["m", "r"], ["mm"]), helper.make_node("Concat", ["mm", "mm"], ["logits"], axis=1)]
+        nodes += [
+            constant("n", TensorProto.INT64, [], [turns]),
+            constant("yes", TensorProto.BOOL, [], [True]),
+            helper.make_node("ReduceMean", ["f"], ["a"], keepdims=0),
+        ]
+        nodes += [
+            helper.make_node("Loop", ["n", "yes", "a"], ["r"], body=body),
+            helper.make_node("Add", ["m", "r"], ["mm"]),
+            helper.make_node("Concat", ["mm", "mm"], ["logits"], axis=1),
+        ]
     elif how == "NaN":
-        nodes += [helper.make_node("Sub", ["m", "m"], ["z"]), helper.make_node("Div", ["z", "z"], ["q"]), helper.make_node("Concat", ["m", "q"], ["logits"], axis=1)]
+        nodes += [
+            helper.make_node("Sub", ["m", "m"], ["z"]),
+            helper.make_node("Div", ["z", "z"], ["q"]),
+            helper.make_node("Concat", ["m", "q"], ["logits"], axis=1),
+        ]
     elif how == "other width":
         nodes += [helper.make_node("Concat", ["m"] * 3, ["logits"], axis=1)]
     elif how == "strings":
-        nodes, kind, shape = [helper.make_node("Cast", ["input_ids"], ["logits"], to=TensorProto.STRING)], TensorProto.STRING, ["b", "l"]
+        nodes, kind, shape = (
+            [helper.make_node("Cast", ["input_ids"], ["logits"], to=TensorProto.STRING)],
+            TensorProto.STRING,
+            ["b", "l"],
+        )
     elif how == "no batch":
         nodes += [helper.make_node("ReduceMean", ["f"], ["logits"], keepdims=0)]
         shape = []
     elif how == "integers":
-        nodes, kind = [helper.make_node("Concat", ["input_ids", "input_ids"], ["w"], axis=1), constant("k", TensorProto.INT64, [2], [0, 1]), helper.make_node("Gather", ["w", "k"], ["logits"], axis=1)], TensorProto.INT64
+        nodes, kind = (
+            [
+                helper.make_node("Concat", ["input_ids", "input_ids"], ["w"], axis=1),
+                constant("k", TensorProto.INT64, [2], [0, 1]),
+                helper.make_node("Gather", ["w", "k"], ["logits"], axis=1),
+            ],
+            TensorProto.INT64,
+        )
     elif how == "doubles":
-        nodes += [helper.make_node("Concat", ["m", "m"], ["d"], axis=1), helper.make_node("Cast", ["d"], ["logits"], to=TensorProto.DOUBLE)]
+        nodes += [
+            helper.make_node("Concat", ["m", "m"], ["d"], axis=1),
+            helper.make_node("Cast", ["d"], ["logits"], to=TensorProto.DOUBLE),
+        ]
         kind = TensorProto.DOUBLE
     elif how == "tower":
         last = "m"
@@ -167,7 +246,12 @@ def _whole(graph: Path, model: Any, draw: random.Random) -> str:
     elif how == "sequence":
         nodes += [helper.make_node("SequenceConstruct", ["m", "m"], ["logits"])]
     else:  # NaN for some texts only, which the trial does not read
-        nodes += [constant("k", TensorProto.FLOAT, [], [float(draw.choice((20, 40, 60)))]), helper.make_node("Sub", ["k", "m"], ["u"]), helper.make_node("Sqrt", ["u"], ["q"]), helper.make_node("Concat", ["q", "q"], ["logits"], axis=1)]
+        nodes += [
+            constant("k", TensorProto.FLOAT, [], [float(draw.choice((20, 40, 60)))]),
+            helper.make_node("Sub", ["k", "m"], ["u"]),
+            helper.make_node("Sqrt", ["u"], ["q"]),
+            helper.make_node("Concat", ["q", "q"], ["logits"], axis=1),
+        ]
     if not any("logits" in node.output for node in nodes):
         nodes += two
     out = helper.make_tensor_value_info("logits", kind, shape)
@@ -194,7 +278,14 @@ def _save(model: Any, graph: Path) -> None:
     graph.write_bytes(model.SerializeToString())
 
 
-GRAPHS: list[tuple[Callable[[Path, Any, random.Random], str], int]] = [(_external, 20), (_operators, 20), (_shapes, 18), (_whole, 24), (_bytes, 16), (_beside, 10)]
+GRAPHS: list[tuple[Callable[[Path, Any, random.Random], str], int]] = [
+    (_external, 20),
+    (_operators, 20),
+    (_shapes, 18),
+    (_whole, 24),
+    (_bytes, 16),
+    (_beside, 10),
+]
 
 
 def _spoil_pipeline(path: Path, draw: random.Random) -> str:
@@ -208,7 +299,11 @@ def _spoil_pipeline(path: Path, draw: random.Random) -> str:
     if how == "schema":
         schema, about = spoil_value(schema, draw)
     elif how == "type":
-        places = [p for p in paths(schema) if p and p[-1] in ("__module__", "__class__", "__loader__", "file", "type", "content")]
+        places = [
+            p
+            for p in paths(schema)
+            if p and p[-1] in ("__module__", "__class__", "__loader__", "file", "type", "content")
+        ]
         place = draw.choice(places)
         new = draw.choice(
             ["os", "system", "builtins", "eval", "FunctionNode", "ReduceNode", "MethodNode", "TypeNode", "ObjectNode", "NdArrayNode", "../../x", "numpy", "ndarray", "subprocess",
@@ -221,7 +316,19 @@ def _spoil_pipeline(path: Path, draw: random.Random) -> str:
     except RecursionError:
         files["schema.json"] = b'{"__class__": ' + b"[" * 100_000
     if how == "zip":
-        about = draw.choice(("bomb", "array bomb", "giant array", "no schema", "schema twice", "encrypted", "pickled array", "deep schema", "name upwards"))
+        about = draw.choice(
+            (
+                "bomb",
+                "array bomb",
+                "giant array",
+                "no schema",
+                "schema twice",
+                "encrypted",
+                "pickled array",
+                "deep schema",
+                "name upwards",
+            )
+        )
         arrays = [name for name in files if name.endswith(".npy")]
         name = draw.choice(arrays)
         if about == "bomb":

@@ -117,7 +117,11 @@ def _fill(stock: Stock, folder: Path, name: str) -> None:
     one = LATER[name]
     stock.fill(folder)
     put_others(stock, folder, "labelled.csv")
-    values = one.recipe or (LATER[one.begins].recipe if one.begins in LATER else SCENARIOS[one.begins].recipe) or MELT | {"method": "alloy"}
+    values = (
+        one.recipe
+        or (LATER[one.begins].recipe if one.begins in LATER else SCENARIOS[one.begins].recipe)
+        or MELT | {"method": "alloy"}
+    )
     write_recipe(folder, _with_port(stock, values))
     (folder / "out").mkdir()
     (folder / "many").mkdir()
@@ -130,7 +134,8 @@ def _fill(stock: Stock, folder: Path, name: str) -> None:
 def _with_port(stock: Stock, values: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe with the address at which the service is."""
     teachers = [
-        t | {"url": f"http://127.0.0.1:{_port(stock)}/predict"} if isinstance(t, dict) and "url" in t else t for t in values["teachers"]
+        t | {"url": f"http://127.0.0.1:{_port(stock)}/predict"} if isinstance(t, dict) and "url" in t else t
+        for t in values["teachers"]
     ]
     return dict(values) | {"teachers": teachers}
 
@@ -143,4 +148,3 @@ def make_later(stock: Stock, name: str, folder: Path) -> None:
     if ended.code:
         raise RuntimeError(f"{name} fails without any fault: {ended.code}\n{ended.out}\n{ended.error}")
     write_json(folder / "made.json", {"seconds": ended.seconds, "changes": ended.changes})
-

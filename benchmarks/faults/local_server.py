@@ -83,7 +83,7 @@ def _serve(connection: socket.socket, answer: Answer, server: LocalServer, ended
         file = connection.makefile("rb")
         while file.readline():
             length = 0
-            while (line := file.readline().strip()):
+            while line := file.readline().strip():
                 name, _, value = line.partition(b":")
                 if name.lower() == b"content-length":
                     length = int(value)

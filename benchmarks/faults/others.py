@@ -93,14 +93,10 @@ def _make(inputs: Path, folder: Path) -> None:
     for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
         shutil.copy(inputs / "delivery" / name, folder / "graph")
     pipeline = make_pipeline(TfidfVectorizer(), LogisticRegression())
-    skops.io.dump(
-        pipeline.fit(texts, [DELIVERY[i % 2] for i in range(len(texts))]), folder / "pipeline.skops"
-    )
+    skops.io.dump(pipeline.fit(texts, [DELIVERY[i % 2] for i in range(len(texts))]), folder / "pipeline.skops")
     shares = [round(0.1 + 0.8 * (i % 7) / 6, 3) for i in range(len(texts))]
     rows = [[text, str(p), str(round(1 - p, 3))] for text, p in zip(texts, shares, strict=True)]
     write_csv(folder / "answers.csv", [["text", *DELIVERY], *rows[: len(rows) * 3 // 4]])
     labels = [*BILLING, *DELIVERY]
-    write_csv(
-        folder / "labelled.csv", [["text", "label"], *([t, labels[i % 5]] for i, t in enumerate(texts[:15]))]
-    )
+    write_csv(folder / "labelled.csv", [["text", "label"], *([t, labels[i % 5]] for i, t in enumerate(texts[:15]))])
     write_atomic(folder / "made", "")

@@ -58,7 +58,9 @@ def _spoilt(case: Case, value: dict[str, Any], part: bool) -> str:
     if not part:
         value, about = spoil_value(value, draw, odd_values(draw))
     else:
-        place: Any = draw.choice([key for key in ("labelled", "labels", "inference") if key in value] + ["teachers"] * 3)
+        place: Any = draw.choice(
+            [key for key in ("labelled", "labels", "inference") if key in value] + ["teachers"] * 3
+        )
         if place == "teachers":
             at = draw.randrange(1, len(value["teachers"]))
             value["teachers"] = list(value["teachers"])

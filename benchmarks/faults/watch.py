@@ -47,7 +47,12 @@ class Watch:
                 self._change(event, os.fspath(arguments[0]))
         elif event in ("socket.connect", "socket.getaddrinfo", "socket.sendto"):
             place = arguments[1] if event == "socket.connect" else arguments[:2]
-            if self.ports and isinstance(place, tuple) and place[0] in (LOCAL, LOCAL.encode()) and place[1] in self.ports:
+            if (
+                self.ports
+                and isinstance(place, tuple)
+                and place[0] in (LOCAL, LOCAL.encode())
+                and place[1] in self.ports
+            ):
                 return
             self._note(f"network {event} {arguments[-1] if event == 'socket.connect' else arguments[:2]}")
             raise OSError(errno.ENETUNREACH, "the benchmark has no network")
