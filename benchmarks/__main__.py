@@ -92,9 +92,18 @@ TABLES = {
         "stores": "damaged stores of teachers' outputs",
         "data": "damaged, huge and unusual files of texts",
         "streams": "closed and full output, unusual arguments",
+        "teachers": "damaged recipes with teachers of other kinds",
+        "answers": "damaged files of stored answers",
+        "graphs": "damaged and hostile ONNX graphs and scikit-learn files",
+        "services": "services that answer rubbish, slowly, or with too much",
+        "finished": "damaged runs and folders, read by the commands after a run",
+        "requests": "damaged and slow requests to the server",
         "pairs": "two commands on the same folders at the same time",
         "disks": "full disks and failing writes",
         "kills": "runs that are killed at any write or any time, and started again",
+        "later_pairs": "two commands after a run at the same time",
+        "later_disks": "full disks and failing writes during the commands after a run",
+        "later_kills": "kills of the commands after a run, and of runs with other teachers",
     },
 }
 WITHOUT_DATA = ("scale", "speed", "significance", "serve", "faults")  # some or all of their tables read no data sets

@@ -53,7 +53,7 @@ class Case:
         found = self.stock.worker.run(*steps)
         for one, outcome in zip(steps, found, strict=True):
             asked = (-9, -one.fault.get("signal", 9)) if {"kill_at", "kill_after"} & one.fault.keys() else ()
-            told = one.error == "file" and one.out != "closed"
+            told = one.error == "file" and one.out != "closed" and not (one.argv[:1] == ["doctor"] and outcome.out)
             self.faults += judge(outcome, (*ends, *asked), network=network, told=told)
         self.outcomes += found
         if (self.folder / CANARY).exists():
@@ -75,7 +75,8 @@ def judge(outcome: Outcome, ends: Iterable[int] = ENDS, *, network: bool = False
     elif outcome.code not in ends:
         found.append(("exit code", f"{outcome.code}: {_last(outcome.error)}"))
     elif outcome.code == 2 and told:
-        message = outcome.error[max(outcome.error.rfind("error: "), outcome.error.rfind("Usage: "), 0) :]
+        begins = [found.start() for found in re.finditer(r"^(error: |Usage: )", outcome.error, re.MULTILINE)]
+        message = outcome.error[begins[-1] if begins else 0 :]
         if not message.startswith(("error: expected ", "Usage: ")):
             found.append(("no message", _last(outcome.error)))
         if len(message) > LONGEST_MESSAGE:

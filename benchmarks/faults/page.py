@@ -13,8 +13,10 @@ from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import measured, ran
 from benchmarks.harness.summary import rows
 
-KINDS = ("recipes", "models", "hostile", "runs", "stores", "data", "streams", "pairs", "disks", "kills")
-FUZZ = KINDS[:7]
+FUZZ = (
+    "recipes", "teachers", "models", "hostile", "graphs", "runs", "finished", "stores", "data", "answers", "services", "requests", "streams",
+)  # fmt: skip
+KINDS = (*FUZZ, "pairs", "later_pairs", "disks", "later_disks", "kills", "later_kills")
 COLUMNS: dict[str, tuple[str, ...]] = {
     "tracebacks": ("traceback", "exit code", "no message", "long message", "broken case"),
     "hangs": ("hang",),

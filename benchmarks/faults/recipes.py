@@ -35,6 +35,10 @@ LONG_WORK = {
     "batch_size",
     "accumulate",
     "tokens_per_batch",
+    "parallel",
+    "retries",
+    "backoff",
+    "timeout",
 }
 """Keys of which a large value is a wish that takes long and not a mistake: 10**30 is refused, 3,000 are made."""
 
@@ -63,22 +67,22 @@ def make(case: Case) -> None:
     path, recipe = case.folder / "recipe.yaml", copy.deepcopy(dict(SCENARIOS[name].recipe))
     how = draw.choices(("value", "piece", "bytes", "place", "key"), (50, 28, 10, 2, 10))[0]
     if how == "value":
-        value, case.about = spoil_value(recipe, draw, _values(draw))
-        path.write_text(_yaml(value, draw), "utf-8", "surrogatepass")
+        value, case.about = spoil_value(recipe, draw, odd_values(draw))
+        path.write_text(as_yaml(value, draw), "utf-8", "surrogatepass")
     elif how == "piece":
-        case.about = _with_piece(case, recipe)
+        case.about = with_piece(case, recipe)
     elif how == "key":
-        case.about = _with_key(case, recipe)
+        case.about = with_key(case, recipe)
     else:
         case.about = (spoil_bytes if how == "bytes" else spoil_place)(path, draw)
     argv = COMMANDS[name]
-    if argv[0] in ("sweep", "amalgamate", "distill", "teach", "generate") and _takes_long(path):
+    if argv[0] in ("sweep", "amalgamate", "distill", "teach", "generate") and takes_long(path):
         argv = ["plan", "recipe.yaml", "--no-probe"]
     case.about = f"{' '.join(argv)}, {name}: {case.about}"
     case.run(step(case.folder, *argv), network=True)  # a name that is no path here may be asked for on the hub
 
 
-def _yaml(value: Any, draw: random.Random) -> str:
+def as_yaml(value: Any, draw: random.Random) -> str:
     """As YAML, or as JSON where the nesting is too deep for the library that writes YAML."""
     try:
         return yaml.safe_dump(value, sort_keys=False, allow_unicode=draw.random() < 0.3)
@@ -86,7 +90,7 @@ def _yaml(value: Any, draw: random.Random) -> str:
         return json.dumps(value, default=str)
 
 
-def _values(draw: random.Random) -> dict[str, Any]:
+def odd_values(draw: random.Random) -> dict[str, Any]:
     import datetime
 
     return VALUES | {
@@ -99,7 +103,7 @@ def _values(draw: random.Random) -> dict[str, Any]:
     }
 
 
-def _with_piece(case: Case, recipe: dict[str, Any]) -> str:
+def with_piece(case: Case, recipe: dict[str, Any]) -> str:
     """A piece of strange YAML in place of a value."""
     piece = case.draw.choice(PIECES)
     mark = "MARKED-PLACE"
@@ -114,7 +118,7 @@ def _with_piece(case: Case, recipe: dict[str, Any]) -> str:
     return f"{'.'.join(map(str, place))}: {piece[:40]!r}"
 
 
-def _with_key(case: Case, recipe: dict[str, Any]) -> str:
+def with_key(case: Case, recipe: dict[str, Any]) -> str:
     """One more key somewhere: unknown, doubled, of another type."""
     draw = case.draw
     value = copy.deepcopy(recipe)
@@ -139,7 +143,7 @@ def _at(value: Any, place: tuple[Any, ...]) -> Any:
     return value
 
 
-def _takes_long(path: Any) -> bool:
+def takes_long(path: Any) -> bool:
     """Whether a valid recipe asks for much work."""
     try:
         text = path.read_text(encoding="utf-8") if path.is_file() and not path.is_symlink() else ""

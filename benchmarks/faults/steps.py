@@ -22,7 +22,8 @@ Out = Literal["file", "full", "closed", "unread", "head"]
 
 @dataclass(frozen=True)
 class Step:
-    """One call of `alloykit …` in a folder. `after`: seconds to wait before it begins, for pairs. `pictures`: draw the report's."""
+    """One call of `alloykit …` in a folder. `after`: seconds to wait before it begins, for pairs. `pictures`: draw the report's.
+    `ports`: of this machine, that it may connect to."""
 
     argv: list[str]
     folder: str
@@ -34,6 +35,7 @@ class Step:
     limit_s: float = LIMIT_S
     environment: Mapping[str, str] = field(default_factory=dict)
     pictures: bool = False
+    ports: list[int] = field(default_factory=list)
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)

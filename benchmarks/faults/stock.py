@@ -122,11 +122,17 @@ class Stock:
             write_recipe(folder, SCENARIOS[name].recipe)
 
     def reference(self, name: str) -> Reference:
-        """An undisturbed run of a scenario."""
+        """An undisturbed run of a scenario, or of a command in later.py."""
         folder = self.folder / "runs" / name.replace(" ", "-")
         with self.lock:
             if not (folder / "made.json").exists():
-                self._run(name, folder)
+                if name in SCENARIOS:
+                    self._run(name, folder)
+                else:
+                    from benchmarks.faults.later import make_later
+
+                    shutil.rmtree(folder, ignore_errors=True)
+                    make_later(self, name, folder)
         made = json.loads((folder / "made.json").read_text())
         return Reference(folder / "run", made["seconds"], made["changes"])
 
@@ -187,7 +193,7 @@ def source_digest() -> str:
     return found.hexdigest()[:12]
 
 
-VOLATILE = ("seconds", "this call", "per_second", "runtime", "environment")
+VOLATILE = ("seconds", "this call", "per_second", "runtime", "environment", "times_as_fast")
 
 
 def results(run: Path) -> dict[str, str]:
@@ -199,7 +205,7 @@ def results(run: Path) -> dict[str, str]:
             continue
         if path.suffix == ".safetensors":
             found[name] = _digest(_ordered(path.read_bytes()))
-        elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml"):
+        elif path.suffix in (".parquet", ".csv", ".jsonl", ".txt", ".yaml", ".onnx") and "/own/" not in name:
             found[name] = _digest(path.read_bytes())
         elif path.suffix == ".json" and not name.startswith("cache/"):
             found[name] = _digest(json.dumps(_steady(json.loads(path.read_text())), sort_keys=True).encode())

@@ -221,6 +221,7 @@ def _start(r: Running) -> None:
             code = _child(r, ends)
         finally:
             os._exit(code)
+    r.name("pid").write_text(str(r.pid))
     for end in ends.values():
         if end is not None:
             os.close(end)
@@ -268,10 +269,12 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
     sys.stdin = io.TextIOWrapper(open(0, "rb", closefd=False), encoding="utf-8")  # noqa: SIM115
     sys.stdout = _stream(1, ends[1], "strict")
     sys.stderr = _stream(2, ends[2], "backslashreplace")
-    watch = Watch(step.folder, str(r.name("watch")), step.fault)
+    watch = Watch(step.folder, str(r.name("watch")), step.fault, step.ports)
     _limits(watch, step)
     if ends[2] is not None:
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
+    if "HF_ENDPOINT" in step.environment:
+        _use_hub(step.environment["HF_ENDPOINT"])
     known = set(sys.modules)
     sys.argv = ["alloykit", *step.argv]
     if not step.pictures:
@@ -285,6 +288,13 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
     watch.close()
     r.name("modules").write_text(json.dumps([m for m in sys.modules if m not in known and not m.startswith("__")]))
     return code
+
+
+def _use_hub(url: str) -> None:
+    """The hub's client has read its settings when the worker imported it."""
+    from huggingface_hub import constants
+
+    constants.ENDPOINT, constants.HF_HUB_OFFLINE, constants.HF_HUB_DISABLE_XET = url, False, True
 
 
 def _draw_nothing() -> None:

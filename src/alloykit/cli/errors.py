@@ -72,8 +72,19 @@ def exit_codes() -> Iterator[None]:
             if isinstance(ended.__context__, BrokenPipeError):
                 _end(CLOSED_PIPE)
             raise
+        except MemoryError as error:
+            _end(INVALID_INPUT, f"error: {_no_memory(error)}")
         except OSError as error:  # an error that no other code turned into an AlloyError: full disks, missing rights
             _end(INVALID_INPUT, f"error: {os_error(error, error.filename or 'a file')}")
+
+
+def _no_memory(error: MemoryError) -> AlloyError:
+    """Where nothing more can be said: most places say what needs the memory."""
+    return AlloyError(
+        expected="more memory",
+        got=f"'{str(error).strip()[:200]}'" if str(error).strip() else "too little for this command",
+        hint="Free some memory, or use fewer or smaller models and texts. Finished parts are kept.",
+    )
 
 
 def _end(code: int, message: str = "") -> NoReturn:

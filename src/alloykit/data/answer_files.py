@@ -8,12 +8,23 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data.raw_tables import files_of
-from alloykit.data.readers import format_of, read_errors, read_file
+from alloykit.data.readers import format_of, parquet_rows, read_file
+from alloykit.errors import AlloyError
+from alloykit.names import unknown_name
 
 
 def answer_files(path: Path) -> list[Path]:
-    """The file, or the files of a folder in the order of their names. AlloyError if there is none."""
-    return files_of(path)
+    """The file, or the files of a folder in the order of their names. AlloyError if there is none, and for pipes and devices: the
+    files are read several times."""
+    found = files_of(path)
+    for each in found:
+        if not each.is_file():
+            raise AlloyError(
+                expected=f"a file of answers '{each}'",
+                got="a pipe or a device",
+                hint="Write its content to a file first.",
+            )
+    return found
 
 
 def answer_columns(path: Path) -> list[str]:
@@ -27,11 +38,9 @@ def answer_rows(files: Sequence[Path], columns: Sequence[str]) -> Iterator[Seque
 
 
 def _rows(path: Path, columns: list[str]) -> Iterator[Sequence[Any]]:
-    if format_of(path) != ".parquet":
-        yield from read_file(path, columns).rows
-        return
-    import pyarrow.parquet as pq
-
-    with read_errors(path), pq.ParquetFile(path) as file:
-        for batch in file.iter_batches(batch_size=1000, columns=columns):
-            yield from zip(*(batch.column(name).to_pylist() for name in columns), strict=True)
+    table, kind = read_file(path, columns), format_of(path)
+    if kind in (".csv", ".tsv", ".parquet"):  # a JSON object may lack what it has no value for
+        for name in columns:
+            if table.columns.count(name) != 1:
+                raise unknown_name(f"one column of this name in {table.where}", name, table.columns)
+    yield from parquet_rows(path, columns, nested=True) if kind == ".parquet" else table.rows

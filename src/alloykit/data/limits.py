@@ -8,6 +8,7 @@ from typing import IO, Any
 from alloykit.errors import AlloyError
 
 MAX_TEXT = 1_000_000  # characters of one text or of any other cell, about a long novel
+MAX_ENTRIES = 100_000  # of a list or a mapping in one cell
 MAX_LINE = 16 * MAX_TEXT  # characters of one line of JSON or one row of csv, with escapes and other columns
 
 
@@ -32,11 +33,17 @@ def lines_of(file: IO[str], where: str, limit: int = MAX_LINE) -> Iterator[str]:
         yield line
 
 
-def cells_of(column: Any, where: str, first: int) -> list[Any]:
+def too_many(where: str) -> AlloyError:
+    """The error for a cell with more entries than the limit."""
+    return AlloyError(expected=f"at most {MAX_ENTRIES:,} entries in each list or mapping", got=f"more in {where}")
+
+
+def cells_of(column: Any, where: str, first: int, *, nested: bool = False) -> list[Any]:
     """The values of an Arrow array or chunked array as Python values. Equal strings of a dictionary array are one object.
 
     where: the file or data set; first: the number of the first row, for messages. AlloyError for a string over the limit
-    (its length is checked in Arrow, before it is copied to Python) and for columns of lists, structs or bytes.
+    (its length is checked in Arrow, before it is copied to Python), for columns of bytes, and for columns of lists, mappings and structs
+    unless `nested`; then also for cells with too many entries.
     """
     import pyarrow as pa
 
@@ -47,10 +54,41 @@ def cells_of(column: Any, where: str, first: int) -> list[Any]:
         if isinstance(chunk, pa.DictionaryArray):
             found += _dictionary_cells(chunk, where, first + len(found))
         else:
-            if (long := _over_limit(chunk, where)) is not None:
+            if nested and pa.types.is_nested(chunk.type):
+                _check_entries(chunk, where)
+            elif (long := _over_limit(chunk, where)) is not None:
                 raise too_long("text", f"row {first + len(found) + long} of {where}")
             found += chunk.to_pylist()
     return found
+
+
+def _check_entries(chunk: Any, where: str) -> None:
+    """AlloyError for an array whose lists or mappings have too many entries or too long texts, also inside others."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = chunk.type
+    if pa.types.is_struct(kind):
+        parts = chunk.flatten()
+    elif pa.types.is_map(kind):
+        parts = [chunk.keys, chunk.items]
+        if (
+            len(chunk)
+            and max(b - a for a, b in zip(chunk.offsets.to_pylist(), chunk.offsets.to_pylist()[1:], strict=False))
+            > MAX_ENTRIES
+        ):
+            raise too_many(where)
+    elif pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        parts = [chunk.flatten()]
+        if (pc.max(pc.list_value_length(chunk)).as_py() or 0) > MAX_ENTRIES:
+            raise too_many(where)
+    else:
+        raise AlloyError(expected=f"columns of text, numbers, lists or mappings in {where}", got=f"one of type {kind}")
+    for part in parts:
+        if pa.types.is_nested(part.type):
+            _check_entries(part, where)
+        elif _over_limit(part, where) is not None:
+            raise too_long("text", where)
 
 
 def _dictionary_cells(chunk: Any, where: str, first: int) -> list[Any]:

@@ -13,7 +13,7 @@ from typing import IO, Any, NamedTuple
 
 from pydantic import TypeAdapter
 
-from alloykit.data.limits import MAX_LINE, MAX_TEXT, cells_of, lines_of, too_long
+from alloykit.data.limits import MAX_ENTRIES, MAX_LINE, MAX_TEXT, cells_of, lines_of, too_long, too_many
 from alloykit.errors import AlloyError
 from alloykit.names import short
 
@@ -43,9 +43,11 @@ def read_file(path: Path, wanted: list[str]) -> RawTable:
     if kind == ".parquet":
         import pyarrow.parquet as pq
 
+        if path.exists() and not path.is_file():  # Parquet is read from its end
+            raise AlloyError(expected=f"a Parquet file {where}", got="a folder, a pipe or a device")
         with read_errors(path):
             schema = pq.read_schema(path)
-        return RawTable(where, schema.names, _parquet_rows(path, wanted), _class_names(schema, wanted, where))
+        return RawTable(where, schema.names, parquet_rows(path, wanted), _class_names(schema, wanted, where))
     if kind in (".csv", ".tsv"):
         lines = _csv_lines(path, "\t" if kind == ".tsv" else ",")
         header = [name.strip() for name in next(lines, [])]
@@ -71,7 +73,9 @@ def all_keys(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) -
     return list(seen)
 
 
-def _parquet_rows(path: Path, wanted: list[str]) -> Iterator[Sequence[Any]]:
+def parquet_rows(path: Path, wanted: Sequence[str], *, nested: bool = False) -> Iterator[Sequence[Any]]:
+    """The cells of these columns, row after row. nested: lists, maps and structs are allowed. AlloyError for a damaged file, and for
+    cells over the limits."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -82,19 +86,22 @@ def _parquet_rows(path: Path, wanted: list[str]) -> Iterator[Sequence[Any]]:
     strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
     with read_errors(path), pq.ParquetFile(path, read_dictionary=strings) as file:
         _refuse_large_cells(file.metadata, wanted, where)
-        for batch in file.iter_batches(batch_size=1000, columns=wanted):
-            yield from zip(*(cells_of(batch.column(name), where, first) for name in wanted), strict=True)
+        for batch in file.iter_batches(batch_size=1000, columns=list(wanted)):
+            yield from zip(*(cells_of(batch.column(name), where, first, nested=nested) for name in wanted), strict=True)
             first += batch.num_rows
 
 
-def _refuse_large_cells(metadata: Any, wanted: list[str], where: str) -> None:
+def _refuse_large_cells(metadata: Any, wanted: Sequence[str], where: str) -> None:
     """AlloyError if the mean size of a column's cells is over the limit. Nothing is decompressed before."""
     for n in range(metadata.num_row_groups):
         group = metadata.row_group(n)
         for column in (group.column(k) for k in range(group.num_columns)):
-            room = (4 * MAX_TEXT + 100) * max(column.num_values, 1)  # bytes; UTF-8 takes at most 4 for a character
-            if column.path_in_schema in wanted and column.total_uncompressed_size > room:
-                raise too_long("text", f"column '{short(column.path_in_schema)}', row group {n} of {where}")
+            room = (4 * MAX_TEXT + 100) * max(group.num_rows, 1)  # bytes; UTF-8 takes at most 4 for a character
+            name = column.path_in_schema.split(".")[0] if column.path_in_schema not in wanted else column.path_in_schema
+            if name in wanted and column.total_uncompressed_size > room:
+                raise too_long("text", f"column '{short(name)}', row group {n} of {where}")
+            if name in wanted and column.num_values > MAX_ENTRIES * max(group.num_rows, 1):
+                raise too_many(f"column '{short(name)}', row group {n} of {where}")
 
 
 def _class_names(schema: Any, wanted: list[str], where: str) -> dict[str, list[str]]:
@@ -200,5 +207,15 @@ def read_errors(path: Path) -> Iterator[None]:
             got=f"the byte 0x{error.object[error.start]:02x} ({error.reason})",
             hint="Save it as UTF-8, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
         ) from error
-    except (OSError, EOFError, ValueError, zlib.error) as error:  # Arrow's errors are ValueErrors
+    except (
+        OSError,
+        EOFError,
+        ValueError,
+        OverflowError,
+        NotImplementedError,
+        LookupError,
+        TypeError,
+        zlib.error,
+    ) as error:
+        # Arrow's errors are of all these kinds; OverflowError: times that Python's types cannot hold
         raise AlloyError(expected=f"a readable file '{path}'", got=f"{type(error).__name__}: {error}") from error

@@ -74,6 +74,10 @@ def export_student(
     for name in ("onnx", "onnxruntime"):
         onnx_package(name)
     target = output or folder / EXPORT
+    if target.name in ("", ".."):
+        target = target.resolve()
+    if not target.name:
+        raise AlloyError(expected="a folder as `--output`", got=f"'{target}'", hint="For instance `--output exported`.")
     refuse_others(target, RECORD)
     model_folder = classifier_folder(folder)
     predictor = Predictor.load(model_folder, device="cpu")
@@ -88,12 +92,15 @@ def export_student(
     sample = _sample(recipe, predictor.labels, texts, text=text, text_pair=text_pair)
     build = target.with_name(f".{target.name}.tmp")
     with locked(build):
-        new = build / "new"
+        new, old = build / "new", build / "old"
+        with file_errors(target):
+            if old.is_dir() and not os.path.lexists(target):
+                os.replace(old, target)  # a kill came between the two renames of `_swap`
         shutil.rmtree(new, ignore_errors=True)
         try:
             with file_errors(target):
                 _fill(new, predictor, config, sample, int8=int8, fp16=fp16)
-                _swap(new, target, build / "old")
+                _swap(new, target, old)
         finally:
             shutil.rmtree(build, ignore_errors=True)
     return target

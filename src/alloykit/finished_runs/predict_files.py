@@ -64,6 +64,12 @@ def predict_files(
     model = classifier_folder(folder)
     columns = (text,) if text_pair is None else (text, text_pair)
     request = Request(model, columns, all_probabilities, trust_remote_code)
+    if target.resolve() == place.resolve():
+        raise AlloyError(
+            expected="another folder for the answers than that of the texts",
+            got=f"'{target}'",
+            hint="For instance `--to answers/`.",
+        )
     if not (model / "config.json").exists():
         Predictor.load(model)  # says what is missing
     made_of = {"model": model_identity(str(model), None), "columns": columns, "all": all_probabilities}
@@ -83,7 +89,12 @@ def predict_files(
 def _files(place: Path) -> list[Path]:
     with file_errors(place):
         found = sorted(place.iterdir()) if place.is_dir() else [place]
-    files = [path.resolve() for path in found if path.is_file() and format_of(path) in FORMATS and path.name[0] != "."]
+    # The last name stays, because the answers are named after it: links to files of one name in several folders are several files.
+    files = [
+        path.parent.resolve() / path.name
+        for path in found
+        if path.is_file() and format_of(path) in FORMATS and path.name[0] != "."
+    ]
     if not files:
         raise AlloyError(
             expected=f"files of texts in '{place}' ({', '.join(FORMATS)})",
@@ -101,9 +112,18 @@ def _state(path: Path) -> list[int | str]:
 def _is_done(file: TextsFile) -> bool:
     import pyarrow.parquet as pq
 
+    if not file.answers.is_file():  # a pipe would wait for a writer
+        return False
     try:
-        return bool((pq.read_schema(file.answers).metadata or {}).get(ABOUT) == file.about.encode())
-    except (OSError, ValueError):  # none, or not whole: Arrow's errors are ValueErrors
+        with file.answers.open("rb") as content:
+            return bool((pq.read_schema(content).metadata or {}).get(ABOUT) == file.about.encode())
+    except (
+        OSError,
+        ValueError,
+        LookupError,
+        TypeError,
+        NotImplementedError,
+    ):  # not whole: Arrow's errors are of these kinds
         return False
 
 
@@ -132,7 +152,7 @@ class _PredictWorker:
         if self.request.all_probabilities:
             names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
         schema, done = pa.schema(names, {ABOUT: file.about.encode()}), 0
-        with pq.ParquetWriter(part, schema) as writer:
+        with part.open("wb") as out, pq.ParquetWriter(out, schema) as writer:  # Arrow itself needs names in UTF-8
             for rows in _chunks(_checked(file.path, self.request.columns)):
                 writer.write_batch(pa.record_batch(self._answers(rows, done), schema=schema))
                 done += len(rows)

@@ -10,7 +10,7 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.models.folder import is_inside
 from alloykit.models.onnx_session import onnx_package
-from alloykit.names import quoted
+from alloykit.names import quoted, shown
 
 DOMAINS = {"", "ai.onnx", "ai.onnx.ml", "com.microsoft"}
 """The operators that onnxruntime has without a library of custom operators."""
@@ -54,6 +54,12 @@ def _checked(graph: Path, folder: Path, changed: int, size: int) -> tuple[Path, 
             expected=f"standard operators in '{graph}'",
             got=f"the custom operators {quoted(sorted(custom))}",
             hint="Libraries of custom operators are not loaded, because they can run any code. Export the model without them.",
+        )
+    if impossible := [location for location in sorted(locations) if "\0" in location or not location]:
+        raise AlloyError(
+            expected=f"names of files as the external data of '{graph}'",
+            got=shown(impossible[0]),
+            hint="Copy or export it again.",
         )
     files = [graph.parent / location for location in sorted(locations)]
     for file, location in zip(files, sorted(locations), strict=True):

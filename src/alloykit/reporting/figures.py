@@ -6,10 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 from matplotlib.ticker import MaxNLocator
 
 from alloykit.escape import visible
 from alloykit.reporting.svg import FAINT, HEAT, INK, SERIES, draw, inline
+
+CONFUSED = 60  # labels in a confusion matrix
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,14 @@ def histograms(
 
 
 def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: str) -> Figure:
-    """Rows are true labels, columns are predicted labels. The shade is the share of the row."""
+    """Rows are true labels, columns are predicted labels. The shade is the share of the row. Of more than CONFUSED labels, those with the
+    most wrong answers are shown: a page with the square of a thousand numbers is of no use, and takes minutes."""
+    if len(labels) > CONFUSED:
+        counts = np.asarray(matrix)
+        wrong = counts.sum(0) + counts.sum(1) - 2 * counts.diagonal()
+        shown = sorted(np.argsort(-wrong, kind="stable")[:CONFUSED].tolist())
+        matrix, labels = counts[np.ix_(shown, shown)].tolist(), [labels[i] for i in shown]
+        caption += f" Of {len(counts):,} labels, it shows the {CONFUSED} with the most wrong answers."
     n = len(labels)
     totals = [sum(row) or 1 for row in matrix]
 

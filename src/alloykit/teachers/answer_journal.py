@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import threading
 import uuid
@@ -25,16 +26,18 @@ class AnswerJournal:
     an id of a text, so the files hold no texts. Memory: about 150 bytes for each answer and 8 for each label. Several threads may use it.
     """
 
-    def __init__(self, folder: str | None, identity: str, teacher: str, allowed: int | None) -> None:
-        """folder: None to keep nothing. identity: of the teacher; answers of another one are not read. allowed: requests in all."""
-        self._teacher, self._allowed, self._lock = teacher, allowed, threading.Lock()
+    def __init__(self, folder: str | None, identity: str, teacher: str, allowed: int | None, *, labels: int) -> None:
+        """folder: None to keep nothing. identity: of the teacher; answers of another one are not read. allowed: requests in all.
+        labels: numbers in an answer."""
+        self._teacher, self._allowed, self._labels, self._lock = teacher, allowed, labels, threading.Lock()
         self._answers: dict[str, array[float] | None] = {}
         self.requests, self._unwritten = 0, 0
         self._path = Path(folder) / f"{identity[:16]}-{uuid.uuid4().hex[:8]}.jsonl" if folder is not None else None
         self._file: IO[bytes] | None = None
         if folder is not None:
             with file_errors(folder):
-                for path in sorted(Path(folder).glob(f"{identity[:16]}-*.jsonl")):
+                found = sorted(Path(folder).glob(f"{identity[:16]}-*.jsonl"))
+                for path in (path for path in found if path.is_file()):  # a pipe would wait for a writer
                     with path.open("rb") as file:
                         for line in file:
                             self._read(line)
@@ -81,8 +84,21 @@ class AnswerJournal:
     def _read(self, line: bytes) -> None:
         try:
             found = json.loads(line)
-            self.requests += int(found["requests"])
-            for key, answer in found["answers"].items():
-                self._answers[key] = None if answer is None else array("d", answer)
-        except (ValueError, KeyError, TypeError, AttributeError):
-            return  # a kill cut it off
+            requests, answers = int(found["requests"]), dict(found["answers"])
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+            return  # a kill cut it off, or it is damaged
+        self.requests += max(0, requests)
+        for key, answer in answers.items():
+            if answer is None:
+                self._answers[key] = None
+            elif (kept := self._probabilities(answer)) is not None:
+                self._answers[key] = kept
+
+    def _probabilities(self, answer: Any) -> array[float] | None:
+        """An answer of a file; None for a damaged one, which is asked for again."""
+        try:
+            kept = array("d", answer)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        right = len(kept) == self._labels and all(math.isfinite(p) and p >= 0 for p in kept) and sum(kept) > 0
+        return kept if right else None

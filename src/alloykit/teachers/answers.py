@@ -46,7 +46,7 @@ def probabilities_of_answer(answer: Any, labels: Sequence[str], owner: str) -> l
                 raise unknown_name(f"a label of {owner}", str(label), labels)
         answer = [answer.get(label, 0.0) for label in labels]
     try:
-        values = [float(value) for value in answer]
+        values = [number_of(value) for value in answer]
     except (TypeError, ValueError):
         raise AlloyError(
             expected=f"numbers, a label, or a dictionary of labels from {owner}", got=shown(answer)
@@ -69,9 +69,18 @@ def check_probabilities(values: Sequence[float], owner: str) -> None:
         )
 
 
+def number_of(value: Any) -> float:
+    """A value as a float. ValueError for anything but a number, also for a whole number that is too large for a float."""
+    try:
+        return float(value)
+    except (TypeError, OverflowError) as error:
+        raise ValueError(f"no number: {error}") from None
+
+
 def spread_probabilities(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:
     """Probabilities of all labels: what the named ones leave goes in equal parts to the others."""
     total, others = sum(named.values()), len(labels) - len(named)
     rest = max(0.0, 1 - total) / others if others else 0.0
     found = [named.get(label, rest) for label in labels]
-    return [value / sum(found) for value in found] if sum(found) else [1 / len(labels)] * len(labels)
+    whole = sum(found)
+    return [value / whole for value in found] if whole else [1 / len(labels)] * len(labels)

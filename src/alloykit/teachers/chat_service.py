@@ -11,7 +11,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.names import shown
-from alloykit.teachers.answers import spread_probabilities
+from alloykit.teachers.answers import number_of, spread_probabilities
 from alloykit.teachers.json_template import fill, value_at
 from alloykit.teachers.score_service import Post, Read
 from alloykit.teachers.service_client import UnreadableAnswer
@@ -26,7 +26,7 @@ Text:
 Answer with the {kind} of one category only."""
 TOP_TOKENS = 20  # the most that services give
 MAX_TOKENS = 8
-_THOUGHTS = re.compile(r"<think>.*?</think>", re.DOTALL)
+_THOUGHTS = "<think>", "</think>"
 _AROUND = string.whitespace + string.punctuation
 
 
@@ -130,7 +130,7 @@ class ChatService:
 
     def _label(self, text: str) -> str | None:
         """The label that an answer names: `B`, `B. login`, `(b)`, `login`."""
-        answered = _THOUGHTS.sub("", text).strip(_AROUND).lower()
+        answered = _without_thoughts(text).strip(_AROUND).lower()
         label = self._by_option.get(answered) or self._by_name.get(answered)
         if label is None and (match := re.match(r"(\w+)[\s.:)\]–-]+(.+)", answered, re.DOTALL)):
             first, rest = self._by_option.get(match[1]), self._by_name.get(match[2].strip(_AROUND))
@@ -154,6 +154,15 @@ def answer_options(labels: Sequence[str]) -> tuple[list[str], str]:
     raise AlloyError(expected="labels of which not all are numbers, and at most 90,000", got=f"{len(labels):,}")
 
 
+def _without_thoughts(text: str) -> str:
+    """The text without each <think>…</think>, in time that grows with its length and not with its square."""
+    (begin, end), parts, at = _THOUGHTS, list[str](), 0
+    while (first := text.find(begin, at)) >= 0 and (last := text.find(end, first)) >= 0:
+        parts.append(text[at:first])
+        at = last + len(end)
+    return "".join([*parts, text[at:]])
+
+
 def _choices(reply: Any) -> list[Any]:
     found = value_at(["choices"], reply)
     if not isinstance(found, list) or not found:
@@ -170,14 +179,14 @@ def _text(choice: Any) -> str:
 
 def _tokens(choice: Any) -> list[dict[str, Any]]:
     """The tokens of an answer with their log-probabilities; [] where the service gives none."""
-    content = (choice.get("logprobs") or {}).get("content") if isinstance(choice, Mapping) else None
+    found = choice.get("logprobs") if isinstance(choice, Mapping) else None
+    content = found.get("content") if isinstance(found, Mapping) else None
     if not content:
         return []
     try:
         for token in content:
             for entry in (token, *(token.get("top_logprobs") or [])):
-                str(entry["token"]), float(entry["logprob"])
-                if math.isnan(float(entry["logprob"])) or not isinstance(entry["token"], str):
+                if math.isnan(number_of(entry["logprob"])) or not isinstance(entry["token"], str):
                     raise ValueError
     except (TypeError, KeyError, ValueError, AttributeError):
         raise UnreadableAnswer(f"`logprobs` of {shown(content)}") from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +29,7 @@ from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, 
 GRAPHS = ("onnx/model.onnx", "model.onnx")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
 TRIAL_TEXTS = ["a", "a text to try: 1, 2, 3"]
+TRIAL_SECONDS = 60.0
 NUMBERS = {"tensor(int64)": torch.int64, "tensor(int32)": torch.int32}
 
 
@@ -135,7 +138,7 @@ class OnnxTeacher(Answerer):
         if "logits" not in outputs and len(outputs) != 1:
             raise AlloyError(expected=f"an output `logits` of the graph of {self.name}", got=quoted(outputs))
         self.output = "logits" if "logits" in outputs else outputs[0]
-        shown = self.run(pad(self.tokenizer, encode(self.tokenizer, TRIAL_TEXTS, None, self.max_length)))
+        shown = self._tried()
         if shown.shape != (len(TRIAL_TEXTS), len(info.labels)) or not bool(shown.isfinite().all()):
             raise AlloyError(
                 expected=f"{len(info.labels)} finite numbers for each text, one for each label of config.json, from {self.name}",
@@ -143,6 +146,32 @@ class OnnxTeacher(Answerer):
                 + ("" if bool(shown.isfinite().all()) else ", with NaN or infinity"),
                 hint="Check that graph and config.json belong together.",
             )
+
+    def _tried(self) -> Tensor:
+        """The logits of the trial texts. AlloyError if they need too much memory or time, as a graph with an endless loop does."""
+        options = onnx_package("onnxruntime").RunOptions()
+        options.log_severity_level = 4
+        timer = threading.Timer(TRIAL_SECONDS, setattr, (options, "terminate", True))
+        timer.daemon = True
+        timer.start()
+        try:
+            return self.run(pad(self.tokenizer, encode(self.tokenizer, TRIAL_TEXTS, None, self.max_length)), options)
+        except MemoryError as error:
+            raise AlloyError(
+                expected=f"a graph that reads two short texts in the memory of this machine, for {self.name}",
+                got=f"'{str(error).strip()[:300]}'",
+                hint="Check that the graph is a text classifier.",
+            ) from error
+        except AlloyError as error:
+            if options.terminate:
+                raise AlloyError(
+                    expected=f"a graph that reads two short texts in {TRIAL_SECONDS:g} seconds, for {self.name}",
+                    got="one that needs longer",
+                    hint="Check that the graph is a text classifier.",
+                ) from error
+            raise
+        finally:
+            timer.cancel()
 
     @property
     def made_of(self) -> dict[str, Any]:
@@ -162,16 +191,15 @@ class OnnxTeacher(Answerer):
         )  # fmt: skip
         return Outputs(found[0])
 
-    def run(self, batch: dict[str, Tensor]) -> Tensor:
-        """The graph's logits for a padded batch of int64 [B, L] tensors: [B, C] float32.
-
-        Only the inputs that the graph has are fed. Token types that the tokenizer does not give are 0."""
+    def run(self, batch: dict[str, Tensor], options: Any = None) -> Tensor:
+        """The graph's logits for a padded batch of int64 [B, L] tensors, [B, C] float32. Only its own inputs are fed; token types that the
+        tokenizer does not give are 0."""
         ids = batch["input_ids"]
         given = {
             k: (batch[k] if k in batch else torch.zeros_like(ids)).to(kind).numpy() for k, kind in self.inputs.items()
         }
         try:
-            return torch.from_numpy(self.session.run([self.output], given)[0]).float()
+            return torch.from_numpy(self.session.run([self.output], given, options)[0]).float()
         except Exception as error:  # onnxruntime raises kinds of its own
             if "allocate" in str(error).lower():
                 raise MemoryError(str(error)) from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import zipfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,11 +15,13 @@ from alloykit.blocks import PathText
 from alloykit.errors import AlloyError
 from alloykit.files import digest, file_sha256
 from alloykit.methods.inputs import Gives
-from alloykit.names import quoted, rename
+from alloykit.names import quoted, rename, shown
 from alloykit.teachers.function import FunctionInfo
 from alloykit.teachers.function_in_memory import Teacher
 from alloykit.teachers.protocol import TeacherSpec
 from alloykit.teachers.trust import require_trust
+
+MOST_UNPACKED, MOST_RATIO = 256 << 20, 20  # bytes; times the size of the file, which skops does not compress by default
 
 
 class SklearnSpec(TeacherSpec):
@@ -92,7 +96,31 @@ def classes_of(model: Any, name: str) -> tuple[str, ...]:
             got=f"a {type(model).__name__}",
             hint="A classifier without probabilities gets them from sklearn.calibration.CalibratedClassifierCV.",
         )
-    return tuple(str(label) for label in classes)
+    try:
+        return tuple(str(label) for label in classes)
+    except TypeError:
+        raise AlloyError(expected=f"a list of classes as `classes_` of teacher '{name}'", got=shown(classes)) from None
+
+
+def _check_size(path: Path, name: str) -> None:
+    """AlloyError for a file that would unpack to far more than its size. What is no zip file, skops refuses."""
+    try:
+        if not path.is_file():
+            raise OSError("no such file" if not path.exists() else "no file")
+        with zipfile.ZipFile(path) as file:
+            unpacked = sum(part.file_size for part in file.infolist())
+    except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
+        raise _no_skops_file(path, name, error) from error
+    if unpacked > MOST_UNPACKED and unpacked > MOST_RATIO * path.stat().st_size:
+        raise _no_skops_file(path, name, ValueError(f"it unpacks to {unpacked:,} bytes"))
+
+
+def _no_skops_file(path: Path, name: str, error: Exception) -> AlloyError:
+    return AlloyError(
+        expected=f"a file that skops.io.dump wrote, for teacher '{name}'",
+        got=f"'{path}' ({type(error).__name__}: {str(error)[:300]})",
+        hint="Write it again: `skops.io.dump(pipeline, 'teacher.skops')`. Pickles are not read, because they can run code.",
+    )
 
 
 def _loaded(path: Path, trusted: Sequence[str], name: str) -> Any:
@@ -104,6 +132,7 @@ def _loaded(path: Path, trusted: Sequence[str], name: str) -> Any:
             got="it is not installed",
             hint="Run: pip install 'alloykit[skops]'",
         ) from error
+    _check_size(path, name)
     try:
         unknown = [t for t in skops.io.get_untrusted_types(file=path) if t not in trusted]
         if unknown:
@@ -116,8 +145,4 @@ def _loaded(path: Path, trusted: Sequence[str], name: str) -> Any:
     except AlloyError:
         raise
     except Exception as error:  # the file is foreign, and its parts raise many kinds of errors
-        raise AlloyError(
-            expected=f"a file that skops.io.dump wrote, for teacher '{name}'",
-            got=f"'{path}' ({type(error).__name__}: {error})",
-            hint="Write it again: `skops.io.dump(pipeline, 'teacher.skops')`. Pickles are not read, because they can run code.",
-        ) from error
+        raise _no_skops_file(path, name, error) from error

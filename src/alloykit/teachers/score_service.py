@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from alloykit.names import shown
-from alloykit.teachers.answers import SUM_TOLERANCE, spread_probabilities
+from alloykit.teachers.answers import SUM_TOLERANCE, number_of, spread_probabilities
 from alloykit.teachers.json_template import fill, mentions, path_steps, value_at
 from alloykit.teachers.service_client import UnreadableAnswer
 
@@ -62,7 +62,7 @@ class ScoreService:
         if isinstance(answer, str):
             answer = {answer: 1.0 if self._values == "probabilities" else 0.0}
         if isinstance(answer, list) and answer and all(map(_is_entry, answer)):
-            answer = {entry["label"]: entry["score"] for entry in answer}
+            answer = {str(entry["label"]): entry["score"] for entry in answer}
         if isinstance(answer, list) and len(answer) == len(self._labels):
             answer = dict(zip(self._labels, answer, strict=True))
         if not isinstance(answer, Mapping):
@@ -90,6 +90,10 @@ def _is_entry(value: Any) -> bool:
 
 
 def _finite(value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    try:
+        number = math.nan if isinstance(value, bool | str) else number_of(value)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
         raise UnreadableAnswer(f"{shown(value)} where a score is expected")
-    return float(value)
+    return number

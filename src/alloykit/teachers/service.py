@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -84,6 +85,10 @@ class ServiceSpec(ServiceSettings):
             raise ValueError("give at least 2 labels")
         if self.max_cost is not None and not self.cost_per_request:
             raise ValueError("`max_cost` needs `cost_per_request`")
+        try:
+            json.dumps(self.request, allow_nan=False)
+        except (TypeError, ValueError, RecursionError) as error:  # YAML has dates and bytes, which JSON lacks
+            raise ValueError(f"`request` has a value that JSON lacks ({error}); put a date in quotes") from None
         if self.format == "openai":
             if self.model is None or isinstance(self.labels, dict):
                 raise ValueError("format openai needs `model: NAME` and a list of labels")
@@ -154,7 +159,9 @@ class ServiceTeacher(Answerer):
 
     def __init__(self, info: ServiceInfo, reading: Reading) -> None:
         self.info: ServiceInfo = info
-        self._journal = AnswerJournal(reading.folder, info.identity(), info.name, info.spec.allowed_requests)
+        self._journal = AnswerJournal(
+            reading.folder, info.identity(), info.name, info.spec.allowed_requests, labels=len(info.labels)
+        )
         self._format, self._salt = _format_of(info), reading.salt
         self._lock, self._readable, self._unreadable, self._example = Lock(), 0, 0, ""
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import email.utils
 import json
 import os
 import random
+import socket
 import threading
 import time
+import zlib
 from collections.abc import Callable
 from types import TracebackType
 from typing import Any, Self
@@ -33,6 +36,57 @@ class UnreadableAnswer(Exception):
         self.refused = refused
 
 
+class _Connection:
+    """The connection of one thread. An answer has a limit of size, and one of time, whatever comes in that time."""
+
+    def __init__(self, httpx: Any, options: dict[str, Any]) -> None:
+        self._httpx, self._lock, self._socket = httpx, threading.Lock(), None
+        self._client = httpx.Client(**options, limits=httpx.Limits(max_connections=1))
+
+    def post(self, url: str, body: Any, seconds: float) -> tuple[int, Any, bytes]:
+        """Status, headers and content."""
+        data, done, late = bytearray(), False, False
+
+        def end() -> None:  # httpx limits only the time between two parts, and a part may be one byte
+            nonlocal late
+            with self._lock:
+                late = not done
+                if late and self._socket is not None:
+                    with contextlib.suppress(OSError, ValueError):
+                        mine = socket.socket(fileno=os.dup(self._socket.fileno()))
+                        mine.shutdown(socket.SHUT_RDWR)
+                        mine.close()
+
+        timer = threading.Timer(seconds, end)
+        timer.daemon = True
+        timer.start()
+        try:
+            with self._client.stream("POST", url, json=body, extensions={"trace": self._trace}) as response:
+                for part in response.iter_raw():  # not decoded: a small answer can become a huge one
+                    data += part
+                    if len(data) > MAX_BYTES:
+                        raise UnreadableAnswer(f"more than {MAX_BYTES >> 20} MiB")
+                status, headers = response.status_code, response.headers
+        except self._httpx.HTTPError as error:
+            if late:
+                raise self._httpx.ReadTimeout("the answer takes too long") from error
+            raise
+        finally:
+            timer.cancel()
+            with self._lock:
+                done = True
+        if late:  # what was read when the connection was closed may look complete
+            raise self._httpx.ReadTimeout("the answer takes too long")
+        return status, headers, _decoded(bytes(data), headers.get("content-encoding", ""))
+
+    def _trace(self, event: str, info: Any) -> None:
+        if event == "connection.connect_tcp.complete":
+            self._socket = info["return_value"].get_extra_info("socket")
+
+    def close(self) -> None:
+        self._client.close()
+
+
 class ServiceClient:
     """Posts JSON to one address, from several threads. Use it as a context."""
 
@@ -51,13 +105,15 @@ class ServiceClient:
         if self._key:
             bearer = settings.key_header.lower() == "authorization"
             headers[settings.key_header] = f"Bearer {self._key}" if bearer else self._key
-        self._client = httpx.Client(
-            headers=headers,
-            timeout=settings.timeout,
-            follow_redirects=False,  # the key would go to another host
-            limits=httpx.Limits(max_connections=settings.parallel),
-            trust_env=urlsplit(settings.url).hostname not in _LOCAL,
-        )
+        local = urlsplit(settings.url).hostname in _LOCAL
+        self._options: dict[str, Any] = {
+            "headers": headers,
+            "timeout": settings.timeout,
+            "follow_redirects": False,  # the key would go to another host
+            "trust_env": not local,
+            "verify": httpx.create_ssl_context(),
+        }
+        self._connections, self._mine = list[_Connection](), threading.local()
         self._stop, self._turn, self._next = threading.Event(), threading.Lock(), 0.0
 
     def __enter__(self) -> Self:
@@ -66,7 +122,8 @@ class ServiceClient:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._client.close()
+        for connection in self._connections:
+            connection.close()
 
     def stop(self) -> None:
         """End all waits, so that threads end after their present request."""
@@ -83,7 +140,7 @@ class ServiceClient:
                 status, headers, data = self._send(body)
             except self._httpx.TimeoutException:
                 problem = f"nothing within {settings.timeout:g} seconds"
-            except self._httpx.HTTPError as error:
+            except (self._httpx.HTTPError, self._httpx.InvalidURL) as error:
                 problem = f"{type(error).__name__}: {self._clean(str(error))}"
             else:
                 if 200 <= status < 300:
@@ -115,15 +172,11 @@ class ServiceClient:
 
     def _send(self, body: Any) -> tuple[int, Any, bytes]:
         """Status, headers and content. The time limit holds for the whole answer, not only for each part of it."""
-        data, begun = bytearray(), time.monotonic()
-        with self._client.stream("POST", self._settings.url, json=body) as response:
-            for part in response.iter_bytes(1 << 16):
-                data += part
-                if len(data) > MAX_BYTES:
-                    raise UnreadableAnswer(f"more than {MAX_BYTES >> 20} MiB")
-                if time.monotonic() - begun > self._settings.timeout:
-                    raise self._httpx.ReadTimeout("the answer takes too long")
-            return response.status_code, response.headers, bytes(data)
+        connection: _Connection | None = getattr(self._mine, "connection", None)
+        if connection is None:
+            connection = self._mine.connection = _Connection(self._httpx, self._options)
+            self._connections.append(connection)
+        return connection.post(self._settings.url, body, self._settings.timeout)
 
     def _final(self, status: int, problem: str, location: str) -> Exception:
         """The error for a status that a retry does not change."""
@@ -175,5 +228,22 @@ def _asked_pause(value: str) -> float:
     except ValueError:
         try:
             return max(0.0, email.utils.parsedate_to_datetime(value).timestamp() - time.time())
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             return 0.0
+
+
+def _decoded(data: bytes, encodings: str) -> bytes:
+    """The content of an answer that came compressed although no compression was asked for. UnreadableAnswer if it is too much."""
+    names = [name.strip().lower() for name in encodings.split(",")]
+    wanted = [name for name in names if name not in ("", "identity")]
+    if not wanted:
+        return data
+    if wanted not in (["gzip"], ["deflate"]):
+        raise UnreadableAnswer(f"an answer compressed as '{short(encodings)}'")
+    try:
+        found = zlib.decompressobj(wbits=47).decompress(data, MAX_BYTES + 1)
+    except zlib.error as error:
+        raise UnreadableAnswer(f"an answer compressed as '{wanted[0]}' that is damaged ({error})") from None
+    if len(found) > MAX_BYTES:
+        raise UnreadableAnswer(f"more than {MAX_BYTES >> 20} MiB")
+    return found

@@ -29,11 +29,14 @@ from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
-from alloykit.teachers.answers import probabilities_of_answer, spread_probabilities
+from alloykit.teachers.answers import number_of, probabilities_of_answer, spread_probabilities
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
 
 BLOCK = 10_000  # rows that are read at a time
+NUMBERS = 2_000_000  # that are kept as Python's before they are written
+MOST_LABELS = 10_000
+LARGEST_LOGIT = 1e30
 
 
 class AnswersSpec(TeacherSpec):
@@ -89,7 +92,7 @@ class AnswersSpec(TeacherSpec):
         wanted = [*self.of_text, *([self.label] if self.label else []), *([self.top] if self.top else [])]
         wanted += [self.confidence] if self.confidence else []
         for column in wanted:
-            if column not in columns:
+            if columns.count(column) != 1:
                 raise unknown_name(f"a column of '{self.answers}' for teacher '{name}'", column, columns)
         if self.labels is not None:
             labels = clean_names(self.labels, f"teacher '{name}'")
@@ -97,7 +100,9 @@ class AnswersSpec(TeacherSpec):
             labels = tuple(sorted(_named_labels(self, files)))
         else:
             labels = clean_names([c for c in columns if c not in (self.text, self.text_pair)], f"teacher '{name}'")
-        if not (self.label or self.top) and (missing := [label for label in labels if label not in columns]):
+        if len(labels) > MOST_LABELS:
+            raise _too_many_labels(f"'{self.answers}'")
+        if not (self.label or self.top) and (missing := [label for label in labels if columns.count(label) != 1]):
             raise unknown_name(f"a column for every label of teacher '{name}' in '{self.answers}'", missing[0], columns)
         if len(labels) < 2:
             raise AlloyError(
@@ -159,7 +164,7 @@ class StoredAnswers(Answerer):
 
     def _read_by_text(self) -> None:
         for rows in self._blocks():
-            self._add([_key(*row[:n]) if isinstance(row[0], str) else None for row, n in rows], rows)
+            self._add([_key(*row[:n]) if _are_texts(row[:n]) else None for row, n in rows], rows)
 
     def _read_by_row(self, texts: Texts) -> None:
         columns = ["source_row", "text", *(["text_pair"] if texts.is_pair else [])]
@@ -202,9 +207,21 @@ class StoredAnswers(Answerer):
             if not math.isnan(answer[0]):
                 self.place[key] = len(self.place)
                 values.append(answer)
+            if len(values) * len(labels) > NUMBERS:
+                self._write(values)
+                values = []
+        self._write(values)
+
+    def _write(self, values: Sequence[Sequence[float]]) -> None:
         if values:
             tensor = torch.tensor(values, dtype=torch.float64)
-            self.values.append((tensor.float() if spec.values == "logits" else probabilities_as_logits(tensor)).numpy())
+            logits = self.info.spec.values == "logits"
+            self.values.append((tensor.float() if logits else probabilities_as_logits(tensor)).numpy())
+
+
+def _are_texts(cells: Sequence[Any]) -> bool:
+    """Whether a row has a text, and a second text or none. Other rows belong to no text."""
+    return isinstance(cells[0], str) and all(cell is None or isinstance(cell, str) for cell in cells[1:])
 
 
 def _key(text: str, pair: str | None = None) -> bytes:
@@ -225,7 +242,17 @@ def _named_labels(spec: AnswersSpec, files: Sequence[Path]) -> set[str]:
     for (cell,) in answer_rows(files, [spec.top or spec.label or ""]):
         if not _empty(cell):
             found |= set(_best(cell, f"'{spec.answers}'")) if spec.top else {str(cell).strip()}
+            if len(found) > MOST_LABELS:
+                raise _too_many_labels(f"'{spec.answers}'")
     return found
+
+
+def _too_many_labels(where: str) -> AlloyError:
+    return AlloyError(
+        expected=f"at most {MOST_LABELS:,} labels in {where}",
+        got="more",
+        hint="Check that the right columns are named as `label` or `top`. Without these, every column but the text is a label.",
+    )
 
 
 def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], where: str) -> list[float]:
@@ -233,7 +260,8 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
     if all(map(_empty, cells)) or _empty(cells[0]):
         return [math.nan] * len(labels)
     if spec.top:
-        named = {label: math.exp(min(0.0, value)) for label, value in _best(cells[0], where).items() if label in labels}
+        known = frozenset(labels)
+        named = {label: math.exp(min(0.0, value)) for label, value in _best(cells[0], where).items() if label in known}
         return spread_probabilities(named, labels)
     if spec.label:
         label = str(cells[0]).strip()
@@ -244,7 +272,11 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
         return spread_probabilities({label: sure}, labels)
     values = [_number(cell, where) for cell in cells]
-    return values if spec.values == "logits" else probabilities_of_answer(values, labels, where)
+    if spec.values == "logits":
+        if wrong := [value for value in values if abs(value) > LARGEST_LOGIT]:
+            raise AlloyError(expected=f"logits of at most {LARGEST_LOGIT:g} in {where}", got=f"{wrong[0]:g}")
+        return values
+    return probabilities_of_answer(values, labels, where)
 
 
 def _best(cell: Any, where: str) -> dict[str, float]:
@@ -255,8 +287,11 @@ def _best(cell: Any, where: str) -> dict[str, float]:
             pairs = [(k, v) for k, v in found.items() if v is not None]
         else:
             pairs = [(e["label"], e["logprob"]) if isinstance(e, Mapping) else tuple(e) for e in found]
-        return {str(label).strip(): float(value) for label, value in pairs}
-    except (TypeError, ValueError, KeyError) as error:
+        found = {str(label).strip(): number_of(value) for label, value in pairs}
+        if any(map(math.isnan, found.values())):
+            raise ValueError("not a number")
+        return found
+    except (TypeError, ValueError, KeyError, RecursionError) as error:
         raise AlloyError(
             expected=f"the best labels as {{label: log-probability}} or a list of {{label, logprob}} in {where}",
             got=shown(cell),
@@ -265,8 +300,8 @@ def _best(cell: Any, where: str) -> dict[str, float]:
 
 def _number(cell: Any, where: str) -> float:
     try:
-        value = float(cell)
-    except (TypeError, ValueError):
+        value = number_of(cell)
+    except ValueError:
         value = math.nan
     if not math.isfinite(value):
         raise AlloyError(

@@ -28,6 +28,8 @@ def listen(options: ServeOptions) -> socket.socket:
             options.host, options.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )[0]
         made = socket.socket(family, kind)
+    except UnicodeError as error:  # a name that cannot be asked for
+        raise _no_address(options, OSError(0, str(error))) from error
     except OSError as error:
         raise _no_address(options, error) from error
     try:
@@ -101,6 +103,6 @@ def _no_address(options: ServeOptions, error: OSError) -> AlloyError:
         )
     return AlloyError(
         expected="an address of this machine for --host",
-        got=f"'{options.host}' ({error.strerror or error})",
+        got=f"'{options.host[:200]}' ({error.strerror or error})",
         hint="With 127.0.0.1 only this machine can reach the server, with 0.0.0.0 other machines too.",
     )
