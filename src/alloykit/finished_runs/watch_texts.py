@@ -99,7 +99,7 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
     rest = np.delete(np.arange(len(texts)), held_out)
     more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
     asked = np.sort(np.concatenate([held_out, more]))
-    chosen = Texts(texts.table.select(asked), {}, 0, len(asked))
+    chosen = Texts(texts.table.select(asked), {}, len(asked))
     readings = list(_readings(student, chosen, "student on the pool"))
     energy = np.concatenate([reading.energy.numpy() for reading in readings])
     room = float(energy.max() - energy.min()) or 1.0
