@@ -28,7 +28,7 @@ from alloykit.stages.prepare import Prepared, prepare
 from alloykit.stages.texts import read, salted
 from alloykit.temporary.buckets import BLOCK
 from alloykit.temporary.row_index import RowIndex, id_blocks
-from alloykit.training.dataset import Positions
+from alloykit.training.all_but import Positions
 
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
 BATCH = 1_000
@@ -158,4 +158,4 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
 def _with_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, at: Positions) -> Source:
     """With the encoder's states of the texts at these positions, if the method asks for states. The run's file has those of all texts."""
     found = with_text_states(prepared, source, texts, run.folder, "texts")
-    return replace(found, states=found.states[at]) if isinstance(found, WithTextStates) else found
+    return replace(found, states=found.states[torch.from_numpy(at)]) if isinstance(found, WithTextStates) else found

@@ -23,6 +23,7 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.texts import origin_of, read
+from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import split_held_out
 
 ASKED = 5_000  # texts of the pool that the student answers
@@ -93,11 +94,10 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
             expected=f"the pool of {run.folder}, to compare with: {error.expected}", got=error.got,
             hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
         ) from error  # fmt: skip
-    held_out = np.arange(0)
+    rest, held_out = AllBut(len(texts)), np.arange(0)
     if options.select == "unlabelled":
-        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
-    rest = np.delete(np.arange(len(texts)), held_out)
-    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
+        rest, held_out = split_held_out(len(texts), options.held_out, options.seed)
+    more = rest[np.random.default_rng(1).choice(len(rest), min(len(rest), ASKED - len(held_out)), replace=False)]
     asked = np.sort(np.concatenate([held_out, more]))
     chosen = Texts(texts.table.select(asked), {}, len(asked))
     readings = list(_readings(student, chosen, "student on the pool"))

@@ -24,6 +24,7 @@ from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
 from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
+from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import split_held_out
 from alloykit.training.schedule import Schedule, required, with_defaults
 
@@ -89,11 +90,10 @@ def student_view(
 
     If the method gives no target, the comparison with it is missing, and there is a warning."""
     texts, options = prepared.texts, prepared.recipe.training
-    held_out = np.arange(0)
+    rest, held_out = AllBut(len(texts)), np.arange(0)
     if options.select == "unlabelled":
-        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
-    rest = np.delete(np.arange(len(texts), dtype=np.int32), held_out)
-    more = np.random.default_rng(1).choice(rest, min(len(rest), ASKED - len(held_out)), replace=False)
+        rest, held_out = split_held_out(len(texts), options.held_out, options.seed)
+    more = rest[np.random.default_rng(1).choice(len(rest), min(len(rest), ASKED - len(held_out)), replace=False)]
     asked = np.sort(np.concatenate([held_out, more])).tolist()
     unseen = set(held_out.tolist())
     classifier = prepared.predictor(folder)

@@ -68,7 +68,9 @@ class RowIndex:
             entries[:, :2] = np.ascontiguousarray(block).view(np.uint64).reshape(-1, 2)
             entries[:, 2] = np.arange(n, n + len(block))
             shift = 65 - self._parts.bit_length()
-            parts.add((entries[:, 0] >> shift).astype(np.int64) if shift < 64 else np.zeros(len(block), np.int64), entries)
+            parts.add(
+                (entries[:, 0] >> shift).astype(np.int64) if shift < 64 else np.zeros(len(block), np.int64), entries
+            )
             n += len(block)
         return parts, n
 
