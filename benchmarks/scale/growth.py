@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.progress import log_line
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.peak import peak
 
@@ -20,7 +21,10 @@ WORDS = 6  # per text, and a number that makes it different from the others
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    sizes = [_in_process(n, work / "growth") for n in TEXTS]
+    sizes = []
+    for n in TEXTS:
+        sizes.append(_in_process(n, work / "growth"))
+        log_line(str(sizes[-1]))
     x, y = np.log([s["texts"] for s in sizes]), np.log([s["cpu_seconds"] for s in sizes])
     return {"sizes": sizes, "slope": round(float(np.polyfit(x, y, 1)[0]), 3)}
 
