@@ -126,7 +126,7 @@ def _encoded(tokenizer: Any, table: Any, world: World) -> list[Any]:
 
 
 def _some(texts: Texts, at: np.ndarray[Any, Any]) -> Texts:
-    return Texts(texts.table.select(at.tolist()), texts.dropped, texts.duplicates, texts.total)
+    return Texts(texts.table.select(at.tolist()), texts.dropped, texts.total)
 
 
 def _answers(classifier: Predictor, texts: Texts) -> Tensor:

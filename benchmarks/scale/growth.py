@@ -12,16 +12,20 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.progress import log_line
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.peak import peak
 
-TEXTS = (30_000, 100_000, 300_000)
+TEXTS = (100_000, 300_000, 1_000_000, 3_000_000)
 WORDS = 6  # per text, and a number that makes it different from the others
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    sizes = [_in_process(n, work / "growth") for n in TEXTS]
-    x, y = np.log([s["texts"] for s in sizes]), np.log([s["seconds"] for s in sizes])
+    sizes = []
+    for n in TEXTS:
+        sizes.append(_in_process(n, work / "growth"))
+        log_line(str(sizes[-1]))
+    x, y = np.log([s["texts"] for s in sizes]), np.log([s["cpu_seconds"] for s in sizes])
     return {"sizes": sizes, "slope": round(float(np.polyfit(x, y, 1)[0]), 3)}
 
 
@@ -63,13 +67,14 @@ def one(texts: int, work: Path) -> dict[str, Any]:
     }  # fmt: skip
     recipe, before = parse(values, Recipe), peak()
     planned = plan_recipe(recipe, probe=False)["cache_bytes"]
-    begun = time.perf_counter()
+    begun, cpu = time.perf_counter(), time.process_time()
     sweep_recipe(recipe)
-    seconds = time.perf_counter() - begun
+    seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
     files = [file for file in (work / "run" / "cache").rglob("*") if file.is_file() and file.name != "run.log"]
     found = {
         "texts": texts,
         "seconds": round(seconds, 2),
+        "cpu_seconds": round(cpu, 2),
         "peak_mb": round(peak()),
         "peak_before_mb": round(before),
         "planned_bytes": planned,

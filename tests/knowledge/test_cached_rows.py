@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.cached_rows import KEY, cached_rows
 
+ALL = torch.arange(7)
 WANTED = torch.arange(35, dtype=torch.float16).reshape(7, 5)
 
 
@@ -30,12 +32,21 @@ class Compute:
 def test_rows_are_written_once_and_found_again(tmp_path: Path) -> None:
     path, compute = tmp_path / "rows.safetensors", Compute()
     for _ in range(2):
-        assert torch.equal(cached_rows(path, {"texts": "a"}, (7, 5), compute), WANTED)
+        assert torch.equal(cached_rows(path, {"texts": "a"}, (7, 5), compute)[ALL], WANTED)
     assert compute.asked == 1
     assert torch.equal(load_file(path)[KEY], WANTED), "a safetensors file that others can read"
     cached_rows(path, {"texts": "b"}, (7, 5), compute)
     assert compute.asked == 2, "made of something else"
     assert [p.name for p in tmp_path.iterdir()] == ["rows.safetensors"]
+
+
+def test_some_rows_in_any_order_also_in_another_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = cached_rows(tmp_path / "rows.safetensors", {}, (7, 5), Compute())
+    monkeypatch.setattr("alloykit.knowledge.store.cached_rows.MAPPED", 0)  # pages are given back after each reading
+    for at in ([3, 0, 3], [6], []):
+        for mine in (rows, pickle.loads(pickle.dumps(rows))):
+            assert torch.equal(mine[torch.tensor(at, dtype=torch.int64)], WANTED[at])
+    assert len(pickle.dumps(rows)) < 1000, "a path, not the rows"
 
 
 @pytest.mark.parametrize("damage", ["byte", "end", "header", "empty"])
@@ -48,7 +59,7 @@ def test_a_damaged_file_is_computed_again(tmp_path: Path, damage: str) -> None:
     elif damage == "header":
         data[12] ^= 1
     path.write_bytes({"end": data[:-4], "empty": b""}.get(damage, data))
-    assert torch.equal(cached_rows(path, {}, (7, 5), compute), WANTED)
+    assert torch.equal(cached_rows(path, {}, (7, 5), compute)[ALL], WANTED)
     assert compute.asked == 2
 
 

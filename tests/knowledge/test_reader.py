@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 from knowing import SENTENCES, direct, ids, read, shard, swept, table
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
-from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import passes_unit
 from alloykit.outputs import chunks
@@ -142,19 +138,6 @@ def test_a_smaller_k_needs_single_passes(
     assert read(store, ["billing"], SENTENCES[:5], passes=8).rows([0]).teachers[0].passes.tolist() == [8]
     with pytest.raises(AlloyError, match=r"multiple of 4.*got 6.*4 or 8"):
         read(store, ["billing"], SENTENCES[:5], passes=6).rows([0])
-
-
-@given(st.lists(st.binary(min_size=16, max_size=16), unique=True, max_size=8), st.data())
-def test_find_rows_finds_each_id_where_it_is(known: list[bytes], data: st.DataObject) -> None:
-    known += [k[:8] + bytes([k[8] ^ 255]) + k[9:] for k in known[::2]]  # some share their first half with another
-    known = list(dict.fromkeys(known))
-    near = [bytes([*k[:15], k[15] ^ 1]) for k in known]  # the same first half
-    wanted = data.draw(st.lists(st.sampled_from([*known, *near, bytes(16)]), max_size=12))
-    table_of_ids = np.frombuffer(b"".join(known), dtype=np.uint8).reshape(-1, 16)
-    expected = [known.index(w) if w in known else -1 for w in wanted]
-    cut = len(known) // 2
-    index = RowIndex([table_of_ids[:cut], table_of_ids[cut:]])
-    assert index.find([w.hex() for w in wanted]).tolist() == expected
 
 
 def test_the_table_and_the_store_agree_on_ids(store: Store) -> None:

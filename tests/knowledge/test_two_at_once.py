@@ -175,4 +175,4 @@ def test_many_threads_add_texts_to_a_store_in_memory() -> None:
     for thread in threads:
         thread.join()
     found = {bytes(row) for rows in Store("memory://two-at-once").shards().values() for row in rows}
-    assert found == {bytes(row) for row in table(SENTENCES).ids()}
+    assert found == {bytes(row) for row in table(SENTENCES).ids().between(0, 40)}

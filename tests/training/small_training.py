@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import tiny
 import torch
 from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
@@ -91,7 +92,7 @@ class Living(Pool):
     ) -> None:
         super().__init__(everything)
         g = torch.Generator().manual_seed(9)
-        self.lengths = torch.from_numpy(dataset.lengths)
+        self.lengths = torch.from_numpy(dataset.lengths[np.arange(len(dataset))])
         shape = (len(dataset), int(self.lengths.max()))
         self.states = [
             [torch.randn(*shape, t.hidden_size, generator=g) for _ in range(n)]

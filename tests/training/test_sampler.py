@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pytest
 import tiny
 import torch
 from hypothesis import given, settings
@@ -19,6 +21,21 @@ def test_every_text_comes_once_whatever_the_epoch(lengths: list[int], size: int,
     assert sorted(order) == list(range(len(lengths)))
     assert order == list(sampler)
     assert len(sampler) == len(order)
+
+
+@pytest.mark.parametrize("n", [33, 40, 101])
+def test_many_texts_are_shuffled_in_parts(n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"FEW": 32, "BLOCK": 4, "BLOCKS": 3}.items():
+        monkeypatch.setattr(f"alloykit.training.sampler.{name}", value)
+    lengths = np.random.default_rng(0).integers(1, 60, n)
+    sampler = LengthSampler(lengths, 5, 0)
+    order = list(sampler)
+    assert sorted(order) == list(range(n))
+    assert order == list(sampler)
+    first = order[:5]  # of the first three blocks
+    assert len({i // 4 for i in first}) <= 3
+    sampler.set_epoch(1)
+    assert list(sampler) != order
 
 
 def test_epochs_and_seeds_differ() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from alloykit.temporary.mapped_file import MappedFile
 
 BATCH = 1000  # rows per read
+WRITTEN = 1 << 15  # rows per write; each write costs some 2 KB of memory when the table is read
 MAX_BLOCK = 16_000_000  # characters per write; Arrow's arrays hold 2 GiB
 NEAR = 4  # rows that lie among so many times as many are picked from all of those
 
@@ -103,7 +104,7 @@ class DiskWriter:
     def add(self, row: tuple[Any, ...]) -> None:
         self.buffer.append(row)
         self.characters += sum(len(value) for value in row if isinstance(value, str))
-        if len(self.buffer) >= BATCH or self.characters >= MAX_BLOCK:
+        if len(self.buffer) >= WRITTEN or self.characters >= MAX_BLOCK:
             self._flush()
 
     def table(self) -> DiskTable:

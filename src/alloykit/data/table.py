@@ -19,6 +19,8 @@ from alloykit.data.readers import RawTable
 from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 from alloykit.names import quoted, shown
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_index import RowIndex, id_blocks
 
 SHOWN = 5  # row numbers of unusable rows that a message lists
 
@@ -29,13 +31,11 @@ class Texts:
 
     table: columns id (string, 32 hex characters), text (string), text_pair (string or null; only for pair
         tasks), label (string; only if labels were read), source_row (int64, position in the input from 0).
-    dropped: reason -> number of rows. duplicates: rows of the table whose id occurs in an earlier row.
-    total: rows of the input that were read.
+    dropped: reason -> number of rows. total: rows of the input that were read.
     """
 
     table: DiskTable
     dropped: dict[str, int]
-    duplicates: int
     total: int
 
     def __len__(self) -> int:
@@ -54,13 +54,25 @@ class Texts:
         """text, and text_pair for pairs."""
         return ["text", "text_pair"] if self.is_pair else ["text"]
 
-    def ids(self) -> np.ndarray[Any, Any]:
-        """The id of each text as bytes, [n, 16] uint8."""
-        ids = np.empty((len(self), 16), dtype=np.uint8)
-        for n, batch in enumerate(self.table.batches(["id"], size := 10_000)):
-            part = np.frombuffer(bytes.fromhex("".join(batch["id"])), dtype=np.uint8).reshape(-1, 16)
-            ids[n * size : n * size + len(part)] = part
-        return ids
+    @property
+    def duplicates(self) -> int:
+        """Rows of the table whose id occurs in an earlier row."""
+        return len(self) - self._distinct
+
+    @cached_property
+    def _distinct(self) -> int:
+        return RowIndex(id_blocks(self.ids()), len(self)).distinct
+
+    def ids(self) -> RowFile:
+        """The id of each text as bytes, [n, 16] uint8, in a temporary file."""
+        return self._ids
+
+    @cached_property
+    def _ids(self) -> RowFile:
+        found = RowFile("the ids of the texts")
+        for batch in self.table.batches(["id"], 10_000):
+            found.append(np.frombuffer(bytes.fromhex("".join(batch["id"])), dtype=np.uint8).reshape(-1, 16))
+        return found
 
     def fingerprint(self) -> str:
         """sha256 (64 hex characters) over the ids, and labels if there are any, in order."""
@@ -87,7 +99,7 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
     pair, labels = any(part.is_pair for part in parts), all(part.has_labels for part in parts)
     names = ["id", "text", *(["text_pair"] if pair else []), *(["label"] if labels else [])]
     writer = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
-    dropped, total, ids = dict[str, int](), 0, list[np.ndarray[Any, Any]]()
+    dropped, total = dict[str, int](), 0
     for part in parts:
         for batch in part.table.batches():
             nothing = [None] * len(batch["id"])
@@ -98,10 +110,7 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
         for reason, count in part.dropped.items():
             dropped[reason] = dropped.get(reason, 0) + count
         total += part.total
-        ids.append(part.ids())
-    found = np.concatenate(ids)
-    different = len(np.unique(found.view("S16")))
-    return Texts(writer.table(), dropped, len(found) - different, total)
+    return Texts(writer.table(), dropped, total)
 
 
 def text_id(text: str, pair: str | None = None, salt: str = "") -> str:
@@ -129,7 +138,6 @@ class RowCollector:
         self.total = 0
         names = ["id", *columns]
         self.rows = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
-        self.ids = bytearray()
 
     def add(self, table: RawTable, row: Sequence[Any]) -> None:
         values = dict(zip(self.columns, row, strict=True))
@@ -147,9 +155,7 @@ class RowCollector:
             count, first = self.unusable.get(reason, (0, []))
             self.unusable[reason] = (count + 1, [*first, self.total] if count < SHOWN else first)
         else:
-            name = text_id(text, pair, self.salt)
-            self.rows.add((name, *values.values(), self.total))
-            self.ids += bytes.fromhex(name)
+            self.rows.add((text_id(text, pair, self.salt), *values.values(), self.total))
         self.total += 1
 
     def problems(self) -> str:
@@ -169,13 +175,7 @@ class RowCollector:
         if not len(table):
             got = f"none; unusable were {self.problems()}" if self.unusable else "no rows"
             raise AlloyError(expected="at least one usable text", got=got)
-        distinct = len(np.unique(np.frombuffer(self.ids, dtype="S16")))
-        return Texts(
-            table=table,
-            dropped={reason: count for reason, (count, _) in self.unusable.items()},
-            duplicates=len(table) - distinct,
-            total=self.total,
-        )
+        return Texts(table, {reason: count for reason, (count, _) in self.unusable.items()}, self.total)
 
 
 def row_problem(text: object, pair: object = None) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +11,7 @@ from alloykit.engines.jobs import Job, JobEngine
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.pending import PendingShard, Shards, pending_of
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards, unanswered_line
+from alloykit.knowledge.sweep.shard import Unanswered, compute_shards, texts_from
 from alloykit.knowledge.sweep.sweep import open_teacher
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint
 from alloykit.progress import log_line
@@ -31,33 +31,32 @@ class SweepBy:
         jobs = []
         for info in infos:
             pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
-            jobs += [Job(info.name, (info, _At(texts, shard)), shard.reads) for shard in pending]
+            jobs += [Job(info.name, (info, _At(texts, shard, shards)), shard.reads) for shard in pending]
             if not pending and info.name not in store.probed and not has_fingerprint(store, info, options):
                 jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
-        worker, missing = _Maker(store.storage.url, replace(options, engine=None)), dict[str, list[int]]()
+        worker, missing = _Maker(store.storage.url, replace(options, engine=None)), dict[str, Unanswered]()
         for n, found in self.engine.run(jobs, worker, "sweep", "reads"):
-            missing.setdefault(jobs[n].key, []).extend(found)
-        for name, positions in missing.items():
-            if positions:
-                log_line(unanswered_line(name, sorted(positions), texts))
+            missing.setdefault(jobs[n].key, Unanswered()).include(found)
+        for name, found in missing.items():
+            if found.count:
+                log_line(found.line(name, texts, shards))
         store.probed.update(info.name for info in infos if info.probed)
 
 
 class _At:
     """A shard and where its texts are. Pickled, it holds the texts themselves, so that a worker needs no other file."""
 
-    def __init__(self, texts: Texts, shard: PendingShard) -> None:
-        self.texts, self.shard = texts, shard
+    def __init__(self, texts: Texts, shard: PendingShard, shards: Shards) -> None:
+        self.texts, self.shard, self.shards = texts, shard, shards
 
     def __reduce__(self) -> Any:
-        columns = ["text", "text_pair"] if self.texts.is_pair else ["text"]
-        return _Sent, (self.shard, self.texts.table.take(self.shard.texts, columns))
+        return _Sent, (self.shard, texts_from(self.texts, self.shards)(self.shard))
 
 
 @dataclass(frozen=True)
 class _Sent:
     shard: PendingShard
-    rows: dict[str, list[str]]
+    rows: Mapping[str, list[Any]]
 
 
 @dataclass(frozen=True)
@@ -79,8 +78,8 @@ class _SweepWorker:
         self.name = ""
         self.opened: Answerer | None = None
 
-    def __call__(self, job: Job) -> list[int]:
-        """The positions of the texts without an answer."""
+    def __call__(self, job: Job) -> Unanswered:
+        """The texts without an answer."""
         info, sent = job.payload
         if self.name != info.name:
             self.opened = None  # its memory is needed
@@ -89,6 +88,6 @@ class _SweepWorker:
                 info.name,
             )
         if sent is None:
-            return []
+            return Unanswered()
         assert self.opened is not None
         return compute_shards(self.store, self.opened, lambda _: sent.rows, [sent.shard], self.options, lambda _: None)

@@ -14,7 +14,6 @@ from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code
 from alloykit.knowledge.online.encoder_states import TextEncoder, WithTextStates
-from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import load_teacher, sweep
 from alloykit.methods.requirements import supervised
@@ -23,6 +22,7 @@ from alloykit.run_folder.file_names import CACHE, RECIPE
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.prepare import prepare_for_texts_to_come, stored
 from alloykit.stages.recipe_texts import salt_of
+from alloykit.temporary.row_index import id_blocks
 
 Origin = Literal["stored", "computed"]
 
@@ -70,7 +70,7 @@ class TextExplainer:
         refuse_changed_teachers(run.folder, self.prepared)
         self.is_pair = getattr(recipe.texts, "text_pair", None) is not None
         self.store = self.prepared.store(cache or run.folder / CACHE)
-        self.pool = RowIndex(list(self.store.shards().values()))
+        self.pool = self.store.index(list(self.store.shards()))
         self.loaded = None
         if teachers:
             options = self.prepared.sweep_options()
@@ -86,7 +86,7 @@ class TextExplainer:
 
         pair: the second text, where the run reads pairs."""
         texts = self._table(text, pair)
-        if (self.pool.find(texts.ids()) >= 0).all():
+        if (self.pool.find(id_blocks(texts.ids())).between(0, len(texts)) >= 0).all():
             try:
                 return self._explained("stored", stored(self.prepared, self.store, texts, None), texts)
             except AlloyError:  # the store has a row for the text, but not all of its outputs

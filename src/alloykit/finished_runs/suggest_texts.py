@@ -15,7 +15,6 @@ from alloykit.evaluation.label_next import choose_texts, reason, usefulness
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.knowledge.online.encoder_states import WithTextStates
 from alloykit.knowledge.store.reader import StoredKnowledge
-from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.methods.requirements import require_few_labels, supervised
 from alloykit.outputs import Source, chunks
 from alloykit.progress import bar, log_line
@@ -27,7 +26,9 @@ from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared, prepare
 from alloykit.stages.recipe_texts import read, salted
-from alloykit.training.dataset import Positions
+from alloykit.temporary.buckets import BLOCK
+from alloykit.temporary.row_index import RowIndex, id_blocks
+from alloykit.training.all_but import Positions
 
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
 BATCH = 1_000
@@ -86,13 +87,18 @@ def suggest_texts(
 
 def _candidates(prepared: Prepared) -> Positions:
     """Positions of different texts of the pool without a known label, a sample of at most LOOKED_AT, ascending."""
-    ids = prepared.texts.ids()
-    first = RowIndex([ids]).find(ids) == np.arange(len(ids))
+    ids, labelled = prepared.texts.ids(), None
     block = prepared.recipe.labelled
     if block is not None and not isinstance(block.data, InMemory):
         known = read(salted(block.data, prepared.recipe), want_labels=True).ids()
-        first &= RowIndex([known]).find(ids) < 0
-    at = np.flatnonzero(first)
+        labelled = RowIndex(id_blocks(known), len(known)).find(id_blocks(ids))
+    kept = []
+    for start, rows in RowIndex(id_blocks(ids), len(ids)).find(id_blocks(ids)).blocks(BLOCK):
+        first = rows == np.arange(start, start + len(rows))
+        if labelled is not None:
+            first &= labelled.between(start, start + len(rows)) < 0
+        kept.append(start + np.flatnonzero(first))
+    at = np.concatenate(kept)
     if len(at) > LOOKED_AT:
         log_line(f"the pool has {len(at):,} texts; suggestions are among {LOOKED_AT:,} of them")
         at = np.sort(np.random.default_rng(0).choice(at, LOOKED_AT, replace=False))
@@ -130,7 +136,7 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
             hint="Name the place where they are with --cache.",
         )
     store = prepared.store(cache or run.folder / CACHE)
-    ids = prepared.texts.ids()[at]
+    ids = prepared.texts.ids().read(at)
     source: Source = StoredKnowledge(
         store, prepared.names, ids, passes=method.needs.passes, layers=prepared.pooled_layers
     )
@@ -151,4 +157,4 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
 def _with_states(prepared: Prepared, source: Source, texts: Texts, run: RunFolder, at: Positions) -> Source:
     """With the encoder's states of the texts at these positions, if the method asks for states. The run's file has those of all texts."""
     found = with_text_states(prepared, source, texts, run.folder, "texts")
-    return replace(found, states=found.states[at]) if isinstance(found, WithTextStates) else found
+    return replace(found, states=found.states[torch.from_numpy(at)]) if isinstance(found, WithTextStates) else found

@@ -131,7 +131,7 @@ def _sample(texts: Texts) -> Texts:
     if len(texts) <= ASKED:
         return texts
     at = np.sort(np.random.default_rng(0).choice(len(texts), ASKED, replace=False))
-    return Texts(texts.table.select(at), texts.dropped, texts.duplicates, texts.total)
+    return Texts(texts.table.select(at), texts.dropped, texts.total)
 
 
 def _refuse_lost_labels(run: RunFolder, recipe: Recipe) -> None:

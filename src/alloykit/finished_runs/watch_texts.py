@@ -94,7 +94,7 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
             hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
         ) from error  # fmt: skip
     asked, new = pool_sample(len(texts), recipe.training, ASKED)
-    chosen = Texts(texts.table.select(asked), {}, 0, len(asked))
+    chosen = Texts(texts.table.select(asked), {}, len(asked))
     readings = list(_readings(student, chosen, "student on the pool"))
     energy = np.concatenate([reading.energy.numpy() for reading in readings])
     room = float(energy.max() - energy.min()) or 1.0

@@ -20,7 +20,7 @@ from alloykit.methods.distillation import (
     teacher_losses,
 )
 from alloykit.methods.protocol import Context, LossInputs, Needs, State
-from alloykit.outputs import Rows, Source, chunks
+from alloykit.outputs import FITTED_TO, Rows, Source, chunks, sample
 
 ROUNDS, TOLERANCE = 2000, 1e-9  # of the fit: it stops when no weight moves by more than this
 YUAN = "Yuan et al. 2021, Baseline Models"
@@ -102,7 +102,7 @@ class FittedEnsemble(WeightedEnsemble):
     Options = DistillationOptions  # type: ignore[assignment]
 
     def fit(self, pool: Source, context: Context) -> State:
-        source = context.validation_source if self.needs.validation else pool
+        source = context.validation_source if self.needs.validation else sample(pool, FITTED_TO)
         likelihood = torch.cat([-teacher_losses(rows, context.space) for rows in chunks(source)]).double().exp()
         return {"weights": fitted_weights(likelihood).float()}
 

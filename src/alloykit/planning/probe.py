@@ -16,8 +16,9 @@ from alloykit.models.batches import token_batches
 from alloykit.models.loading import load_encoder
 from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.stages.prepare import Prepared
+from alloykit.stats.drawn import drawn
 from alloykit.teachers.protocol import Answerer, TeacherInfo
-from alloykit.training.dataset import split_held_out
+from alloykit.training.dataset import held_out_size
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.steps import StepProbe
@@ -92,7 +93,7 @@ def probe_student(prepared: Prepared) -> float:
     probe = StepProbe(model, tokenizer, options, prepared.method.needs, prepared.device)
     step = _total_seconds(lambda rows: probe.step([encodings[i] for i in rows]), steps, lengths) / len(lengths)
     check = _total_seconds(lambda rows: probe.check([encodings[i] for i in rows]), steps, lengths) / len(lengths)
-    held_out = len(split_held_out(n, options.held_out, options.seed)[1]) if options.select == "unlabelled" else 0
+    held_out = held_out_size(n, options.held_out) if options.select == "unlabelled" else 0
     seconds = 0.0
     for phase in prepared.method.phases():
         checks = Schedule.of(prepared.examples, options, phase.epochs).checks
@@ -123,8 +124,7 @@ def probe_text_encoder(prepared: Prepared, encoder: ModelSpec) -> float:
 
 def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:
     texts = prepared.texts
-    positions = torch.randperm(len(texts), generator=torch.Generator().manual_seed(0))[:TEXTS]
-    return texts.table.take(positions.sort().values.numpy(), texts.text_columns)
+    return texts.table.take(np.sort(drawn(len(texts), TEXTS)), texts.text_columns)
 
 
 def _padded_tokens(rows: Sequence[int], lengths: Lengths) -> int:

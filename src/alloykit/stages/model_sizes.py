@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import numpy as np
 import torch
 
 from alloykit.models.long_texts import encode_long
@@ -12,6 +13,7 @@ from alloykit.models.tokens import pad
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
+from alloykit.stats.drawn import drawn
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
@@ -23,8 +25,8 @@ def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """
-    at = torch.randperm(len(prepared.texts), generator=torch.Generator().manual_seed(0))[:TEXTS].sort().values
-    shown = prepared.texts.table.take(at.numpy(), prepared.texts.text_columns)
+    at = np.sort(drawn(len(prepared.texts), TEXTS))
+    shown = prepared.texts.table.take(at, prepared.texts.text_columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
     models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []
     reading = Reading(max_length=length, long_texts=prepared.recipe.inference.long_texts, device=device)

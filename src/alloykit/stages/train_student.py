@@ -9,8 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, write_json
@@ -29,6 +27,7 @@ from alloykit.stages.knowledge import Knowledge, LabelledOutputs
 from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
+from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import Collator, split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -85,7 +84,7 @@ def train_student(
     )
     if labelled is not None:
         source = WithLabelled(source, labelled.source, labelled.labels)
-    checks, check_source, positions = None, None, np.arange(len(dataset))
+    checks, check_source, positions = None, None, AllBut(len(dataset))
     asked = (
         None
         if validation is None
@@ -96,8 +95,8 @@ def train_student(
             f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"
         )
     elif options.select == "unlabelled":
-        positions, held_out = split_held_out(pool, options.held_out, options.seed)
-        positions = np.concatenate([positions, np.arange(pool, len(dataset))])  # all labelled texts are learned from
+        held_out = split_held_out(pool, options.held_out, options.seed)[1]
+        positions = AllBut(len(dataset), held_out)  # all labelled texts are learned from
         checks = dataset.select(held_out)
     elif options.select == "labelled":
         assert validation is not None

@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 
 from alloykit.data import Texts
@@ -31,6 +30,7 @@ from alloykit.teaching.teaching_folder import (
     record,
     with_training,
 )
+from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
 
@@ -64,7 +64,7 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
             tokenize(validation, tokenizer, length, long_texts=options.long_texts),
             LabelsOnly(label_positions(validation, space)),
         )
-        positions = np.arange(len(dataset))
+        positions = AllBut(len(dataset))
     else:
         positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
         checks, check_source = dataset.select(held_out), source
@@ -97,6 +97,6 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
 
 
 def _accuracy(model: Any, tokenizer: Any, max_length: int, source: LabelsOnly, checks: Tokens, texts: Texts) -> float:
-    shown = texts.table.take(checks.positions)
+    shown = texts.table.take(checks.rows)
     predicted = Predictor(model, tokenizer, max_length).probabilities(shown["text"], shown.get("text_pair"), "check")
     return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())

@@ -6,8 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from alloykit.data import Texts
 from alloykit.files import write_json
 from alloykit.labels import LabelSpace
@@ -30,6 +28,7 @@ from alloykit.teaching.teaching_folder import (
     record,
     with_training,
 )
+from alloykit.training.all_but import AllBut
 from alloykit.training.co_finetuning import CoFinetunedEncoders, CoFinetuning, CoFinetuningCollator
 from alloykit.training.dataset import split_held_out, tokenize
 from alloykit.training.student import build_student
@@ -62,7 +61,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
     source = LabelsOnly(label_positions(texts, space))
     collator: Any = CoFinetuningCollator(tokenizers, lengths, texts, source, options.long_texts)
     check_collator, checks, shown = collator, None, texts
-    positions = np.arange(len(dataset))
+    positions = AllBut(len(dataset))
     if validation is not None:
         shown = validation
         checks = tokenize(shown, tokenizers[0], lengths[0], long_texts=options.long_texts)
@@ -82,7 +81,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         set_long_texts(one, options.long_texts)
         accuracy = None
         if checks is not None and len(checks):
-            rows = shown.table.take(checks.positions)
+            rows = shown.table.take(checks.rows)
             outputs = Predictor(one, tokenizer, options.max_length).probabilities(
                 rows["text"], rows.get("text_pair"), "check"
             )

@@ -101,7 +101,7 @@ def restrict(texts: Texts, labels: list[str] | None) -> Texts:
             hint=f"The data has {', '.join(sorted(set(found)))}.",
         )
     keep = [i for i, label in enumerate(found) if label in labels]
-    return Texts(texts.table.select(keep), texts.dropped, texts.duplicates, texts.total)
+    return Texts(texts.table.select(keep), texts.dropped, texts.total)
 
 
 def install(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,11 @@ class RowFile:
     def between(self, start: int, end: int) -> Array:
         """The rows from one place to before another, a copy, [end - start, …]."""
         return self._mapped(1 + (end - start) * self._bytes // AROUND)[start:end].copy()
+
+    def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
+        """The place of the first row of each block, and a copy of the block: at most `size` rows after another."""
+        for start in range(0, len(self), size):
+            yield start, self.between(start, min(start + size, len(self)))
 
     def _mapped(self, reads: int) -> Array:
         data = self.file.mapped(reads)

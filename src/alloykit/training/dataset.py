@@ -14,37 +14,38 @@ from alloykit.models.long_texts import LongTexts, encode_long, in_training
 from alloykit.models.tokens import pad
 from alloykit.outputs import Source
 from alloykit.progress import bar
+from alloykit.stats.drawn import drawn
 from alloykit.temporary.row_file import RowFile
+from alloykit.training.all_but import AllBut, Positions
 from alloykit.training.module import STUDENT_INPUTS
 
 MAX_HELD_OUT = 2_000  # the standard error is then much smaller than the differences between checks
-Positions = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True)
 class TokenFile:
-    """Tokens of all texts, one after another. `starts`: [n + 1] int64, counted in tokens.
+    """Tokens of all texts, one after another. `starts`: n + 1 int64, counted in tokens.
 
     `ids`: int32; `types`: uint8, None where the tokenizer does not tell first and second text apart.
     """
 
     ids: RowFile
     types: RowFile | None
-    starts: Positions
+    starts: RowFile
 
     def read(self, text: int) -> dict[str, list[int]]:
-        start, end = int(self.starts[text]), int(self.starts[text + 1])
+        start, end = self.starts.between(text, text + 2).tolist()
         found = {"input_ids": self.ids.between(start, end).tolist(), "attention_mask": [1] * (end - start)}
         return found | ({} if self.types is None else {"token_type_ids": self.types.between(start, end).tolist()})
 
 
 class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
-    """Item i: token ids and `row`, the text's position in the table. `positions`: the texts, [n] int32.
+    """Item i: token ids and `row`, the text's position in the table. `positions`: of the texts.
 
-    In memory there are only lengths and positions; the tokens are read from a temporary file.
+    The tokens are read from a temporary file.
     """
 
-    def __init__(self, stored: TokenFile, positions: Positions) -> None:
+    def __init__(self, stored: TokenFile, positions: Positions | AllBut) -> None:
         self.stored, self.positions = stored, positions
 
     def __len__(self) -> int:
@@ -55,20 +56,37 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return self.stored.read(row) | {"row": row}
 
     @property
-    def lengths(self) -> Positions:
-        """Tokens of each item, [n] int32."""
-        starts = self.stored.starts
-        return (starts[self.positions + 1] - starts[self.positions]).astype(np.int32)
+    def lengths(self) -> Lengths:
+        return Lengths(self)
 
-    def select(self, positions: Sequence[int] | Positions) -> Tokens:
+    def select(self, positions: Sequence[int] | Positions | AllBut) -> Tokens:
+        """The items at these positions. `AllBut`: of all texts."""
+        if isinstance(positions, AllBut):
+            return Tokens(self.stored, positions)
         return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
+
+
+class Lengths:
+    """How many tokens each item has, read from the file: `lengths[items]`, [n] int64 for an array of n items."""
+
+    def __init__(self, tokens: Tokens) -> None:
+        self._starts, self._positions = tokens.stored.starts, tokens.positions
+
+    def __len__(self) -> int:
+        return len(self._positions)
+
+    def __getitem__(self, items: Positions) -> Positions:
+        at = self._positions[items]
+        found: Positions = self._starts.read(at + 1) - self._starts.read(at)
+        return found
 
 
 def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_texts: LongTexts = "head") -> Tokens:
     """The student's tokens of every text, truncated; those of `more` tables follow. With `long_texts: mean` their beginning."""
     ids, types = RowFile("the tokens"), None
     n = sum(len(table) for table in (texts, *more))
-    lengths, done = np.zeros(n + 1, dtype=np.int64), 0
+    starts, done = RowFile("the tokens"), 0
+    starts.append(np.zeros(1, np.int64))
     with bar("tokens of the student", n if n > 50_000 else 0) as advance:
         for table in (texts, *more):
             for batch in table.table.batches(table.text_columns):
@@ -79,10 +97,11 @@ def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_t
                 if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
                     types = types or RowFile("the tokens")
                     types.append(_joined(encoded, "token_type_ids", np.uint8))
-                lengths[done + 1 : done + 1 + len(encoded)] = [len(e["input_ids"]) for e in encoded]
-                done += len(encoded)
+                ends = done + np.cumsum([len(e["input_ids"]) for e in encoded], dtype=np.int64)
+                starts.append(ends)
+                done = int(ends[-1])
                 advance(len(encoded) if n > 50_000 else 0)
-    return Tokens(TokenFile(ids, types, np.cumsum(lengths, out=lengths)), np.arange(n, dtype=np.int32))
+    return Tokens(TokenFile(ids, types, starts), AllBut(n))
 
 
 def _joined(encoded: Sequence[Mapping[str, Sequence[int]]], name: str, dtype: type) -> Positions:
@@ -106,11 +125,8 @@ def held_out_size(n: int, share: float) -> int:
     return min(max(round(n * share), 50), n // 5, MAX_HELD_OUT) if share else 0
 
 
-def split_held_out(n: int, share: float, seed: int) -> tuple[Positions, Positions]:
-    """Positions for training and for checks: disjoint, ascending, [.] int64. At least 50 texts are held out for checks, but
+def split_held_out(n: int, share: float, seed: int) -> tuple[AllBut, Positions]:
+    """Positions for training and for checks, which are [.] int64: disjoint, ascending. At least 50 texts are held out for checks, but
     never more than a fifth, and at most 2,000."""
-    size = held_out_size(n, share)
-    if size == 0:
-        return np.arange(n), np.arange(0)
-    order = torch.randperm(n, generator=torch.Generator().manual_seed(seed)).numpy()
-    return np.sort(order[size:]), np.sort(order[:size])
+    held_out = np.sort(drawn(n, held_out_size(n, share), seed))
+    return AllBut(n, held_out), held_out

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from alloykit.training.dataset import Positions, split_held_out
+from alloykit.training.all_but import AllBut, Positions
+from alloykit.training.dataset import split_held_out
 from alloykit.training.training_options import TrainingOptions
 
 
@@ -13,10 +14,9 @@ def pool_sample(n: int, options: TrainingOptions, size: int) -> tuple[Positions,
 
     Returns their positions, ascending, and whether the student did not learn from each: [m] int64 and [m] bool. The same texts each time.
     """
-    held_out = np.arange(0)
+    rest, held_out = AllBut(n), np.arange(0)
     if options.select == "unlabelled":
-        _, held_out = split_held_out(n, options.held_out, options.seed)
-    rest = np.delete(np.arange(n), held_out)
-    more = np.random.default_rng(1).choice(rest, min(len(rest), size - len(held_out)), replace=False)
+        rest, held_out = split_held_out(n, options.held_out, options.seed)
+    more = rest[np.random.default_rng(1).choice(len(rest), min(len(rest), size - len(held_out)), replace=False)]
     positions = np.sort(np.concatenate([held_out, more]))
     return positions, np.isin(positions, held_out)

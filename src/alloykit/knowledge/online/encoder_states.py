@@ -12,7 +12,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
-from alloykit.knowledge.store.cached_rows import cached_rows
+from alloykit.knowledge.store.cached_rows import CachedRows, cached_rows
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.location import model_identity
@@ -28,7 +28,7 @@ class WithTextStates:
     """A source whose rows also have text states. `states`: [n, d] float16, in the order of the source."""
 
     source: Source
-    states: Tensor
+    states: Tensor | CachedRows
 
     def __len__(self) -> int:
         return len(self.source)
@@ -47,8 +47,8 @@ def text_states(
     max_length: int,
     tokens_per_batch: int,
     device: str,
-) -> Tensor:
-    """[n, d] float16 on a memory map of the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded.
+) -> CachedRows:
+    """[n, d] float16 in the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded.
 
     pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens."""
     made_of = {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import mmap
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import safetensors
 import torch
 from safetensors import SafetensorError
@@ -17,16 +19,41 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
 from alloykit.knowledge.store.artifacts import MadeOf
+from alloykit.temporary.mapped_file import AROUND, MAPPED
 
 KEY = "rows"
 PIECE = 1 << 22  # bytes that are hashed at once
 
 
-def cached_rows(path: Path, made_of: MadeOf, shape: tuple[int, int], compute: Callable[[], Iterable[Tensor]]) -> Tensor:
+class CachedRows:
+    """[n, d] float16 in a file: `rows[at]` reads some of them, [len(at), d]. A pickled one reads the same file."""
+
+    def __init__(self, path: Path, offset: int, shape: tuple[int, int]) -> None:
+        """offset: of the first row, in bytes."""
+        self._at, self.shape = (path, offset, shape), shape
+        self._rows, self._touched = np.memmap(path, np.float16, "r", offset, shape), 0
+
+    def __reduce__(self) -> Any:
+        return CachedRows, self._at
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    def __getitem__(self, at: Tensor) -> Tensor:
+        """AlloyError where the file cannot be read."""
+        self._touched += len(at) * (AROUND + 2 * self.shape[1])
+        if self._touched > MAPPED:  # so that memory does not grow with what was read
+            self._rows._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
+            self._touched = 0
+        return torch.from_numpy(np.asarray(self._rows[at.numpy()]))
+
+
+def cached_rows(
+    path: Path, made_of: MadeOf, shape: tuple[int, int], compute: Callable[[], Iterable[Tensor]]
+) -> CachedRows:
     """[n, d] float16 from `path`, a safetensors file, if it is intact and was made of the same inputs; else it is computed and written.
 
-    shape: (n, d). compute: gives the rows in order, [·, d] float16 each; no more than one of its tensors is in memory. The tensor lies on a memory
-    map of the file. AlloyError where the disk is full, or where `compute` gives another number of rows.
+    shape: (n, d). compute: gives the rows in order, [·, d] float16 each; no more than one of its tensors is in memory. AlloyError where the disk is full, or where `compute` gives another number of rows.
     """
     wanted = json.dumps(made_of, default=str, sort_keys=True)
     with suppress(SafetensorError):
@@ -65,7 +92,7 @@ def _header(made_of: str, shape: tuple[int, int], checksum: str) -> bytes:
     return len(text).to_bytes(8, "little") + text
 
 
-def _read(path: Path, made_of: str, shape: tuple[int, int]) -> Tensor | None:
+def _read(path: Path, made_of: str, shape: tuple[int, int]) -> CachedRows | None:
     """None if there is no file, or one that was made of other inputs. SafetensorError if it is damaged."""
     if not path.exists():
         return None
@@ -76,10 +103,11 @@ def _read(path: Path, made_of: str, shape: tuple[int, int]) -> Tensor | None:
         about = file.metadata() or {}
         if about.get("made_of") != made_of:
             return None
-        rows: Tensor = file.get_tensor(KEY)
-    if tuple(rows.shape) != shape or rows.dtype != torch.float16 or _checksum(path) != about.get("sha256"):
+        rows = file.get_slice(KEY)
+        whole = tuple(rows.get_shape()) == shape and rows.get_dtype() == "F16"
+    if not whole or _checksum(path) != about.get("sha256"):
         raise SafetensorError("its content is another one")
-    return rows
+    return CachedRows(path, path.stat().st_size - 2 * shape[0] * shape[1], shape)
 
 
 def _checksum(path: Path) -> str:

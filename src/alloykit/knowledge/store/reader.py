@@ -6,21 +6,25 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
+from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
+from alloykit.temporary.buckets import BLOCK, Buckets
 from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
+from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
+Array = np.ndarray[Any, Any]
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -31,7 +35,7 @@ class StoredKnowledge:
     `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
 
     The rows of the texts are copied once into a temporary file, and every checksum is verified. Then each text takes one read
-    from that file, and memory holds four bytes per text.
+    from that file. Memory holds the names of the shards.
     """
 
     def __init__(
@@ -50,25 +54,53 @@ class StoredKnowledge:
         complete = {name: store.units(f"teachers/{name}") for name in self.teachers}
         lacks = {shard: [u for t in self.teachers for u in self._units(t, shard, complete[t])] for shard in shards}
         self._names = [shard for shard in shards if not lacks[shard]]
-        self._starts = np.cumsum([0] + [len(shards[shard]) for shard in self._names])
-        row = RowIndex([shards[shard] for shard in self._names]).find(ids)
-        if (row < 0).any():
-            without = as_bytes(ids)[row < 0]
-            known = [shard for shard in shards if lacks[shard] and (RowIndex([shards[shard]]).find(without) >= 0).any()]
-            self._missing(lacks[known[0]][0] if known else f"{len(without)} of {len(ids)} texts")
-        used = np.zeros(int(self._starts[-1]), dtype=bool)
-        used[row] = True
-        # The rows that are asked for, ascending; where each text's is among them; and how many texts ask for it.
-        self._row = np.flatnonzero(used).astype(np.int32)
-        self._place = (np.cumsum(used, dtype=np.int32) - 1)[row]
-        self._times = np.bincount(self._place, minlength=len(self._row))
+        self._starts = np.cumsum([0] + [shards.rows(shard) for shard in self._names])
+        found = store.index(self._names).find(id_blocks(ids))
+        self._check(found, ids, shards, lacks)
+        self._rows, self._times = (
+            RowFile(OUTPUTS),
+            RowFile(OUTPUTS),
+        )  # the rows asked for, ascending; how many texts ask
+        self._before = np.zeros(len(self._names) + 1, np.int64)  # how many of these rows are in earlier shards
+        self._place = scattered(OUTPUTS, len(found), self._asked(found))
+        np.cumsum(self._before, out=self._before)
 
     def __len__(self) -> int:
         return len(self._place)
 
+    def _asked(self, found: RowFile) -> Iterator[tuple[Array, Array]]:
+        """Positions of texts, and where their rows are among those asked for. found: each text's row in the store."""
+        size = range_size(int(self._starts[-1]))
+        parts = Buckets(OUTPUTS, int(self._starts[-1]) // size + 1)
+        for start, rows in found.blocks(BLOCK):
+            parts.add(rows // size, np.stack([np.arange(start, start + len(rows)), rows], -1))
+        for part in range(parts.count):
+            pairs = parts.read(part)
+            if len(pairs):
+                rows, where, times = np.unique(pairs[:, 1], return_inverse=True, return_counts=True)
+                shard = np.searchsorted(self._starts, rows, side="right")
+                self._before += np.bincount(shard, minlength=len(self._before))
+                self._times.append(times)
+                yield pairs[:, 0], where + self._rows.append(rows)
+
+    def _check(self, found: RowFile, ids: Ids, shards: ShardIds, lacks: Mapping[str, list[str]]) -> None:
+        """AlloyError if a text has no row. It names what an incomplete shard with such a text lacks."""
+        missing, some = 0, list[Array]()
+        for (_, rows), block in zip(found.blocks(BLOCK), id_blocks(ids), strict=True):
+            if missing < BLOCK:
+                some.append(block[rows < 0])
+            missing += int((rows < 0).sum())
+        if missing:
+            index = RowIndex(some, sum(map(len, some)))
+            for shard in (shard for shard in shards if lacks[shard]):
+                at = index.find([shards[shard]])
+                if (at.between(0, len(at)) >= 0).any():
+                    self._missing(lacks[shard][0])
+            self._missing(f"{missing} of {len(found)} texts")
+
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        values, pooled = torch.from_numpy(self._copy.file.read(self._place[at])), self._pooled_states(at)
+        values, pooled = torch.from_numpy(self._copy.file.read(self._place.read(at))), self._pooled_states(at)
         teachers, start = [], 0
         for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
@@ -108,7 +140,7 @@ class StoredKnowledge:
                 block += [outputs.logits, outputs.total]
                 known[i] = known[i] and outputs.variance is not None
                 if outputs.variance is not None:
-                    variance[i] += float((outputs.variance * torch.from_numpy(self._times[mine])).sum())
+                    variance[i] += float((outputs.variance * torch.from_numpy(self._times.between(*mine))).sum())
             file.append(torch.cat(block, -1).float().numpy())
         return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
 
@@ -137,23 +169,23 @@ class StoredKnowledge:
             for name, layers in self.layers.items()
         }
 
-    def _pooled_states(self, at: np.ndarray[Any, Any]) -> dict[str, tuple[Tensor, ...] | None]:
+    def _pooled_states(self, at: Array) -> dict[str, tuple[Tensor, ...] | None]:
         if not any(self.layers.values()):
             return dict.fromkeys(self.teachers)
         widths = [width for name in self.teachers for width in self._widths[name]]
-        parts = iter(torch.split(torch.from_numpy(self._pooled.read(self._place[at])), widths, dim=-1))
+        parts = iter(torch.split(torch.from_numpy(self._pooled.read(self._place.read(at))), widths, dim=-1))
         return {
             name: tuple(next(parts).contiguous() for _ in layers) if layers else None
             for name, layers in self.layers.items()
         }
 
-    def _parts(self, what: str) -> Iterator[tuple[int, slice, Tensor]]:
-        """Shard, which of the rows asked for are in it, and where they stand in it."""
+    def _parts(self, what: str) -> Iterator[tuple[int, tuple[int, int], Tensor]]:
+        """Shard, from where to before where the rows asked for are in it, and their places in it."""
         shards = self._shards()
         with bar(what, len(shards) if len(shards) >= BAR_FROM else 0, "shards") as advance:
             for shard in shards:
-                mine = slice(*np.searchsorted(self._row, self._starts[[shard, shard + 1]]).tolist())
-                yield shard, mine, torch.from_numpy(self._row[mine] - self._starts[shard])
+                mine = int(self._before[shard]), int(self._before[shard + 1])
+                yield shard, mine, torch.from_numpy(self._rows.between(*mine) - self._starts[shard])
                 advance(1 if len(shards) >= BAR_FROM else 0)
 
     def _outputs(self, teacher: str, shard: int, position: Tensor) -> _Outputs:
@@ -179,7 +211,8 @@ class StoredKnowledge:
         return self.store.answers(unit, int(self._starts[shard + 1] - self._starts[shard]))
 
     def _shards(self) -> list[int]:
-        return np.unique(np.searchsorted(self._starts, self._row, side="right") - 1).tolist()  # type: ignore[no-any-return]
+        """The shards with rows that are asked for."""
+        return np.flatnonzero(np.diff(self._before)).tolist()  # type: ignore[no-any-return]
 
     def _units(self, teacher: str, shard: str, complete: set[str]) -> list[str]:
         """Those that are to be read and are not there."""
@@ -190,7 +223,7 @@ class StoredKnowledge:
         ]
         return [unit for unit in units if unit.rsplit("/", 1)[1] not in complete]
 
-    def _missing(self, what: str) -> None:
+    def _missing(self, what: str) -> NoReturn:
         raise AlloyError(
             expected=f"all outputs of the teachers in {self.store.storage.url}",
             got=f"{what} missing",

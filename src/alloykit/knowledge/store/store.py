@@ -22,7 +22,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +36,11 @@ from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.knowledge.store.artifacts import differing
 from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse_record
-from alloykit.knowledge.store.row_index import Ids, RowIndex, as_bytes
+from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.units import parsed, wrong
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 
 FORMAT = 3
 SHARD_ROWS = 1024
@@ -52,8 +54,7 @@ class Store:
     def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
         self.storage = Storage(url)
         wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
-        self.probed = set[str]()  # teachers whose probe this process has compared
-        self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # records that this process has compared
+        self._begin()
         if self.storage.exists("manifest.json"):
             manifest = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
             self._compare("the store", {k: getattr(manifest, k) for k in wanted}, wanted)
@@ -66,7 +67,8 @@ class Store:
     def existing(cls, url: str | Path) -> Store:
         """A store that another process has opened, for its workers. AlloyError where it is not there."""
         store = cls.__new__(cls)
-        store.storage, store.probed, store._made_of = Storage(url), set(), {}
+        store.storage = Storage(url)
+        store._begin()
         path = store.storage.path("manifest.json")
         if not store.storage.exists("manifest.json"):
             raise AlloyError(
@@ -77,24 +79,46 @@ class Store:
         store.shard_rows = parse_record(Manifest, store.storage.read("manifest.json"), path).shard_rows
         return store
 
+    def _begin(self) -> None:
+        self.probed = set[str]()  # teachers whose probe this process has compared
+        self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # records that this process has compared
+        self._id_file, self._rows_of = RowFile("the ids of the texts"), dict[str, tuple[int, int]]()
+        self._index: tuple[tuple[str, ...], RowIndex] | None = None
+
     # Rows
 
-    def shards(self) -> dict[str, np.ndarray[Any, Any]]:
-        """The ids of each shard's rows, [R, 16] uint8, by the shard's name, oldest first. AlloyError for one that is damaged."""
-        return {name: self._ids(name) for name in self._shard_names(self.units("shards"))}
+    def shards(self) -> ShardIds:
+        """The ids of each shard's rows, oldest shard first. AlloyError for a shard that is damaged.
+
+        A shard never changes, so this process reads each file of ids once."""
+        names = self._shard_names(self.units("shards"))
+        for name in names:
+            if name not in self._rows_of:
+                self._keep_ids(name, self._ids(name))
+        return ShardIds(names, self._rows_of, self._id_file)
+
+    def index(self, names: Sequence[str]) -> RowIndex:
+        """The rows of some shards, counted over all of them in this order. Only the last index is kept."""
+        if self._index is None or self._index[0] != tuple(names):
+            chosen = ShardIds(names, self._rows_of, self._id_file)
+            self._index = tuple(names), RowIndex(chosen.values(), chosen.total)
+        return self._index[1]
 
     def add(self, ids: Ids) -> list[str]:
-        """Add a row in new shards for every id, in the order of first occurrence. Returns the names of the shards."""
-        wanted = as_bytes(ids)
-        fresh = wanted[RowIndex([wanted]).find(wanted) == np.arange(len(wanted))]
+        """Add a row in new shards for every id; no two are equal. Returns the names of the shards."""
         # Only complete shards count: one that a killed process left incomplete is written again under the same name.
         number = 1 + max((int(name.split("-")[0]) for name in self._shard_names(self.units("shards"))), default=-1)
         made = []
-        for n, start in enumerate(range(0, len(fresh), self.shard_rows)):
-            part = fresh[start : start + self.shard_rows]
-            made.append(f"{number + n:05d}-{_digest(part)}")
-            self.save(f"shards/{made[-1]}", {"ids": torch.from_numpy(part)})
+        for n, part in enumerate(id_blocks(ids, self.shard_rows)):
+            name = f"{number + n:05d}-{_digest(part)}"
+            self.save(f"shards/{name}", {"ids": torch.from_numpy(part)})
+            made.append(name)
+            if name not in self._rows_of:
+                self._keep_ids(name, part)
         return made
+
+    def _keep_ids(self, name: str, ids: np.ndarray[Any, Any]) -> None:
+        self._rows_of[name] = self._id_file.append(ids), len(ids)
 
     def _shard_names(self, names: set[str]) -> list[str]:
         found = [match for name in names if (match := _SHARD.fullmatch(name))]

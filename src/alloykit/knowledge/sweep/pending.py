@@ -2,36 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from alloykit.errors import AlloyError
-from alloykit.knowledge.store.row_index import RowIndex
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, passes_unit, pooled_unit
 from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.temporary.buckets import BLOCK
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 
 _Array = np.ndarray[Any, Any]
-Shards = dict[str, _Array]
-"""Shard → per row the position of its text in the table, −1 if the table does not have it."""
+
+
+class Shards(Mapping[str, _Array]):
+    """Shard → per row the position of its text in the table, [R] int64, read from a temporary file when it is asked for."""
+
+    def __init__(self, places: Mapping[str, tuple[int, int]], file: RowFile) -> None:
+        """places: by shard, the first of its rows in the file and how many there are."""
+        self._places, self._file = places, file
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __contains__(self, shard: object) -> bool:
+        return shard in self._places
+
+    def __getitem__(self, shard: str) -> _Array:
+        first, rows = self._places[shard]
+        return self._file.between(first, first + rows)
+
+    def rows(self, shard: str) -> int:
+        """How many rows a shard has."""
+        return self._places[shard][1]
+
+    def part(self, part: tuple[int, int]) -> Shards:
+        """This process's share: every n-th shard, from the i-th."""
+        mine = {shard: place for n, (shard, place) in enumerate(self._places.items()) if n % part[1] == part[0]}
+        return Shards(mine, self._file)
 
 
 @dataclass(frozen=True)
 class PendingShard:
-    """What one teacher still has to read of one shard. `texts`: for each row the position of its text in the table. `units`: what is missing."""
+    """What one teacher still has to read of one shard, with this number of rows. `units`: what is missing."""
 
     shard: str
-    texts: _Array
+    rows: int
     units: list[str]
 
     @property
     def reads(self) -> int:
         kinds = [unit.rsplit(".", 1)[1].split("-")[0] for unit in self.units]
         plain = "logits" in kinds or "pooled" in kinds  # one pass gives both
-        return len(self.texts) * (plain + CHUNK * kinds.count("passes"))
+        return self.rows * (plain + CHUNK * kinds.count("passes"))
 
 
 def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
@@ -43,56 +73,70 @@ def units_of(teacher: str, shard: str, options: SweepOptions) -> list[str]:
     ]
 
 
-def shards_for(store: Store, ids: _Array, names: Sequence[str], options: SweepOptions) -> Shards:
+def shards_for(store: Store, ids: Ids, names: Sequence[str], options: SweepOptions) -> Shards:
     """The shards with the rows of the texts; missing rows are added in new shards. AlloyError if a text still has no row.
 
     A shard is used if it is complete, or if the table has all of its texts, so that it can be filled. A text in no such shard gets
     a row in a new one. So only rows are filled whose text is in the table, whatever other processes add meanwhile.
     """
-    chosen, lacking = _choose(store, ids, names, options)
-    if lacking.any():
-        store.add(ids[lacking])
-        chosen, lacking = _choose(store, ids, names, options)
-    if lacking.any():
+    index = RowIndex(id_blocks(ids), len(ids))
+    chosen, lacking, texts = _choose(store, index, ids, names, options)
+    if texts:
+        store.add(lacking)
+        chosen, _, texts = _choose(store, index, ids, names, options)
+    if texts:
         raise AlloyError(
             expected=f"a row in {store.storage.url} for every text",
-            got=f"none for {int(lacking.sum())} of {len(ids)} texts, though they were added",
+            got=f"none for {texts} of {len(ids)} texts, though they were added",
             hint="Has something removed files from the store meanwhile? Run the same command again.",
         )
     return chosen
 
 
 def _choose(
-    store: Store, ids: _Array, names: Sequence[str], options: SweepOptions
-) -> tuple[Shards, np.ndarray[Any, Any]]:
-    """Shards for the texts, oldest first, and which texts are in none of them, [n] bool."""
-    index, complete = RowIndex([ids]), {name: store.units(f"teachers/{name}") for name in names}
-    chosen: Shards = {}
-    covered = np.zeros(len(ids), dtype=bool)
-    for shard, rows in store.shards().items():
-        at = index.find(rows)
+    store: Store, index: RowIndex, ids: Ids, names: Sequence[str], options: SweepOptions
+) -> tuple[Shards, RowFile, int]:
+    """Shards for the texts, oldest first; the different ids that are in none of them; and how many texts have these ids. index: of `ids`."""
+    complete = {name: store.units(f"teachers/{name}") for name in names}
+    shards = store.shards()
+    file, end, places = index.find(shards.values()), 0, dict[str, tuple[int, int]]()
+    covered = np.zeros(len(ids) // 8 + 1, np.uint8)  # a bit for each text
+    for shard in shards:
+        start, end = end, end + shards.rows(shard)
+        at = file.between(start, end)
         mine = at[at >= 0]
-        if covered[mine].all():
+        if _marked(covered, mine).all():
             continue
         lacks = any(unit.rsplit("/", 1)[1] not in complete[n] for n in names for unit in units_of(n, shard, options))
         if lacks and (at < 0).any():
             continue
-        covered[mine] = True
-        chosen[shard] = at
-    return chosen, ~covered[index.find(ids)]
+        np.bitwise_or.at(covered, mine >> 3, (1 << (mine & 7)).astype(np.uint8))
+        places[shard] = start, end - start
+    lacking, texts = RowFile("the ids of the texts"), 0
+    first = index.find(id_blocks(ids))
+    for (start, rows), block in zip(first.blocks(BLOCK), id_blocks(ids), strict=True):
+        without = ~_marked(covered, rows)
+        texts += int(without.sum())
+        lacking.append(block[without & (rows == np.arange(start, start + len(rows)))])
+    return Shards(places, file), lacking, texts
 
 
-def part_of(shards: Shards, part: tuple[int, int]) -> Shards:
-    """This process's share: every n-th shard, from the i-th."""
-    return {shard: at for n, (shard, at) in enumerate(shards.items()) if n % part[1] == part[0]}
+def _marked(bits: _Array, at: _Array) -> _Array:
+    """[n] bool"""
+    marked: _Array = (bits[at >> 3] >> (at & 7) & 1).astype(bool)
+    return marked
 
 
 def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[PendingShard]:
     """The pending shards of one teacher."""
     complete = store.units(f"teachers/{teacher}")
     return [
-        PendingShard(shard, at, [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete])
-        for shard, at in shards.items()
+        PendingShard(
+            shard,
+            shards.rows(shard),
+            [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete],
+        )
+        for shard in shards
     ]
 
 

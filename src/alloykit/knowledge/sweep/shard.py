@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -13,7 +14,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, texts_of
-from alloykit.knowledge.sweep.pending import PendingShard
+from alloykit.knowledge.sweep.pending import PendingShard, Shards
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.models.forward import Advance
@@ -24,10 +25,32 @@ SHOWN = 5  # rows without an answer that a message lists
 ReadTexts = Callable[[PendingShard], Mapping[str, list[Any]]]
 
 
-def texts_from(texts: Texts) -> ReadTexts:
+@dataclass
+class Unanswered:
+    """The texts that a teacher has no answer to: how many, and some of them, as shard and row."""
+
+    count: int = 0
+    some: list[tuple[str, int]] = field(default_factory=list)
+
+    def add(self, shard: str, rows: Sequence[int]) -> None:
+        self.count += len(rows)
+        self.some = sorted([*self.some, *((shard, row) for row in rows[:SHOWN])])[:SHOWN]
+
+    def include(self, other: Unanswered) -> None:
+        self.count += other.count
+        self.some = sorted([*self.some, *other.some])[:SHOWN]
+
+    def line(self, teacher: str, texts: Texts, shards: Shards) -> str:
+        """A sentence about them."""
+        at = [int(shards[shard][row]) for shard, row in self.some]
+        shown = ", ".join(map(str, texts.table.select(at)["source_row"])) + (", …" if self.count > SHOWN else "")
+        return f"teacher {teacher}: no answer to {self.count:,} of {len(texts):,} texts (rows {shown}, counted from 0)"
+
+
+def texts_from(texts: Texts, shards: Shards) -> ReadTexts:
     """Reads a shard's texts from a table."""
     columns = ["text", "text_pair"] if texts.is_pair else ["text"]
-    return lambda shard: texts.table.take(shard.texts, columns)
+    return lambda shard: texts.table.take(shards[shard.shard], columns)
 
 
 def compute_shards(
@@ -37,9 +60,9 @@ def compute_shards(
     pending: list[PendingShard],
     options: SweepOptions,
     advance: Advance,
-) -> list[int]:
+) -> Unanswered:
     """Compute the missing units of all shards. Meanwhile the next shard is prepared and the files of the last one are written.
-    Returns the positions of the texts without an answer.
+    Returns the texts without an answer.
 
     read_texts: the columns `text` and, for pairs, `text_pair` of a shard's texts.
     """
@@ -48,13 +71,13 @@ def compute_shards(
         rows = read_texts(shard)
         return shard, teacher.prepare(rows["text"], rows.get("text_pair"))
 
-    missing = list[int]()  # positions of texts without an answer
+    missing = Unanswered()
     with WriteBehind() as write_behind:
         for shard, prepared in prefetch(read, (s for s in pending if s.units)):
             for unit, tensors, seconds in _compute(store, teacher, shard, prepared, options, advance):
                 _check_finite(tensors, teacher)
                 if unit.endswith(".logits"):
-                    missing.extend(shard.texts[tensors["logits"].isnan().any(-1).numpy()].tolist())
+                    missing.add(shard.shard, torch.nonzero(tensors["logits"].isnan().any(-1)).flatten().tolist())
                 about = {
                     "seconds": round(seconds, 3),
                     "torch": torch.__version__,
@@ -64,13 +87,6 @@ def compute_shards(
                 }
                 write_behind(store.save, unit, tensors, **about)
     return missing
-
-
-def unanswered_line(teacher: str, missing: Sequence[int], texts: Texts) -> str:
-    """A sentence about the texts, by position, that a teacher has no answer to."""
-    rows = texts.table.select(missing[:SHOWN])["source_row"]
-    shown = ", ".join(map(str, rows)) + (", …" if len(missing) > SHOWN else "")
-    return f"teacher {teacher}: no answer to {len(missing):,} of {len(texts):,} texts (rows {shown}, counted from 0)"
 
 
 def _compute(
@@ -99,7 +115,7 @@ def _compute(
             seed = key(options.seed, name, texts_of(shard.shard), int(unit.rsplit("-", 1)[1]))
             sampled = teacher.sample(prepared, CHUNK, seed, advance)
             if plain is None:
-                plain = store.answers(logits_unit(name, shard.shard), len(shard.texts))["logits"]
+                plain = store.answers(logits_unit(name, shard.shard), shard.rows)["logits"]
             check_varies(plain.softmax(-1), sampled, name)
             yield unit, _kept(sampled), time.perf_counter() - begun
 

@@ -11,10 +11,10 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import CHUNK
-from alloykit.knowledge.sweep.pending import part_of, pending_of, shards_for, unit_bytes
+from alloykit.knowledge.sweep.pending import pending_of, shards_for, unit_bytes
 from alloykit.knowledge.sweep.probe import check_probe
 from alloykit.knowledge.sweep.request import SweepOptions
-from alloykit.knowledge.sweep.shard import compute_shards, texts_from, unanswered_line
+from alloykit.knowledge.sweep.shard import compute_shards, texts_from
 from alloykit.knowledge.sweep.teacher_fingerprint import has_fingerprint, record_fingerprint
 from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
@@ -37,14 +37,10 @@ def sweep(
     Raises AlloyError for another teacher's store, zero variance over the passes, outputs that are not finite, too little
     memory for a single text, or a full disk.
     """
-    ids = texts.ids()
-    shards = part_of(shards_for(store, ids, [info.name for info in infos], options), options.part)
-    del ids
+    shards = shards_for(store, texts.ids(), [info.name for info in infos], options).part(options.part)
     passes = -(-options.passes // CHUNK) * CHUNK
     needed = sum(
-        unit_bytes(
-            unit, len(shard.texts), len(info.labels), width=info.gives.states.hidden_size if info.gives.states else 0
-        )
+        unit_bytes(unit, shard.rows, len(info.labels), width=info.gives.states.hidden_size if info.gives.states else 0)
         for info in infos
         for shard in pending_of(store, info.name, shards, options)
         for unit in shard.units
@@ -70,9 +66,9 @@ def sweep(
         )
         reads, begun = sum(shard.reads for shard in pending), time.perf_counter()
         with bar(f"teacher {info.name}", reads, "reads") as advance:
-            missing = compute_shards(store, teacher, texts_from(texts), pending, options, advance)
-        if missing:
-            log_line(unanswered_line(info.name, missing, texts))
+            missing = compute_shards(store, teacher, texts_from(texts, shards), pending, options, advance)
+        if missing.count:
+            log_line(missing.line(info.name, texts, shards))
         if reads:
             speed[info.name] = reads / (time.perf_counter() - begun)
         del teacher

@@ -23,7 +23,7 @@ from alloykit.methods.muka.logit_confidences import (
 )
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.protocol import Context
-from alloykit.outputs import Rows, Source, chunks, sample
+from alloykit.outputs import FITTED_TO, Rows, Source, chunks, sample
 from alloykit.stats import calibration
 from alloykit.stats.entropy import confidence
 
@@ -37,7 +37,8 @@ def fit_confidences(pool: Source, context: Context, options: MukaOptions) -> dic
         return fit_densities(sample(pool, MOST_TEXTS))
     if kind == "energy" or kind == "max_logit":
         return fit_logit_confidences(pool, context, kind)
-    c = torch.cat([only_answered(entropy_confidences(rows, options.passes), rows) for rows in chunks(pool)])
+    seen = sample(pool, FITTED_TO)
+    c = torch.cat([only_answered(entropy_confidences(rows, options.passes), rows) for rows in chunks(seen)])
     fit = calibration.fit_percentile if kind == "percentile" else calibration.fit_mixture
     return {f"{kind}.{i}": fit(answered_part(c[:, i])) for i in range(c.shape[1])}
 

@@ -3,7 +3,7 @@
     energy       e_i(x) = log Σ_c exp z_i,c(x)
     max_logit    e_i(x) = max_c z_i,c(x)
 
-    c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool; Φ: the distribution function of the standard normal
+    c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool, or 100,000 texts of it; Φ: the distribution function of the standard normal
 
 So teachers are comparable for any scale of their logits and any number of labels. The logits are those of the pass without dropout. A teacher that gives
 only probabilities has log-probabilities in the place of logits, whose log-sum-exp is 0: for it e_i(x) = max_c log p_i(c | x) in both forms.
@@ -18,15 +18,16 @@ import torch
 from torch import Tensor
 
 from alloykit.methods.protocol import Context
-from alloykit.outputs import Rows, Source, chunks
+from alloykit.outputs import FITTED_TO, Rows, Source, chunks, sample
 
 LogitScore = Literal["energy", "max_logit"]
 NO_SPREAD = 1e-9  # a teacher whose logits do not differ between texts has confidence ½ for all
 
 
 def fit_logit_confidences(pool: Source, context: Context, score: LogitScore) -> dict[str, Tensor]:
-    """Every teacher's mean and standard deviation over the pool, "logit_mean" and "logit_deviation". [N] float64 each"""
-    e = torch.cat([only_answered(logit_scores(rows, context, score), rows) for rows in chunks(pool)])
+    """Every teacher's mean and standard deviation over the pool, or over a sample of a large one, "logit_mean" and "logit_deviation". [N] float64
+    each"""
+    e = torch.cat([only_answered(logit_scores(rows, context, score), rows) for rows in chunks(sample(pool, FITTED_TO))])
     if not bool(e.isnan().any()):
         mean, deviation = e.mean(0), e.std(0, correction=0)
     else:
