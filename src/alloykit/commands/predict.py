@@ -13,8 +13,10 @@ from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
 from alloykit.run_folder.file_names import EXPORT
 from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.serving.check_texts import check_strings
 from alloykit.serving.onnx_predictor import OnnxPredictor
-from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.serving.predictor import Predictor
+from alloykit.serving.text_classifier import TextClassifier
 
 
 def predict(
@@ -40,7 +42,7 @@ def predict(
     model_folder = folder / "student" if os.path.exists(folder / "recipe.yaml") else folder
     if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
         check_strings(origin)
-    classifier: Predictor | OnnxPredictor
+    classifier: TextClassifier
     if onnx:
         classifier = OnnxPredictor.load(folder / EXPORT if model_folder != folder else folder)
     else:
