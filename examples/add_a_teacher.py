@@ -34,7 +34,7 @@ account = teacher("account")
 updated = alloykit.update(
     run,
     add_teachers=[account],
-    override=[f"evaluate.data.path={test_file('billing', 'delivery', 'account')}", "training.epochs=3"],
+    override=[f"evaluate.data.path={test_file('billing', 'delivery', 'account')}", "training.epochs=2"],
     output=RUNS / "three-teams",
     overwrite=True,
 )
