@@ -16,7 +16,19 @@ INTERVAL = re.compile(r"[(,] ?([+−]\d+\.\d) to ([+−]\d+\.\d)")
 
 @pytest.mark.parametrize(
     "paper",
-    ["muka", "stratanet", "distill", "speed", "alloy", "significance", "defaults", "faults", "long_texts", "scale"],
+    [
+        "muka",
+        "stratanet",
+        "distill",
+        "speed",
+        "alloy",
+        "significance",
+        "defaults",
+        "faults",
+        "long_texts",
+        "scale",
+        "export",
+    ],
 )
 def test_committed_results_make_the_committed_page(paper: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     page = import_module(f"benchmarks.{paper}.page")

@@ -13,12 +13,17 @@ from commandline import run_here, write_csv
 from transformers import AutoTokenizer
 
 import alloykit
+from alloykit.errors import AlloyError
 from alloykit.exporting import float_graph as exporter
 from alloykit.exporting.calibration import choose_form
+from alloykit.exporting.compared_answers import compared_answers
 from alloykit.finished_runs import export_student
 from alloykit.models.export import save_temperature
-from alloykit.serving.onnx_predictor import OnnxPredictor
+from alloykit.models.long_texts import LONG_TEXTS
+from alloykit.serving.none_of_these_file import FILE, save_none_of_these
+from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
 from alloykit.serving.predictor import Predictor
+from alloykit.stats.none_of_these import NoneOfThese
 
 LABELS = ["a", "b", "c", "d"]
 TEXTS = tiny.texts(60, seed=3, longest=30)
@@ -87,6 +92,76 @@ def test_a_graph_that_answers_otherwise_is_not_handed_over(
     monkeypatch.setattr(export_student, "float_graph", lambda predictor: wrong)
     run_here("export", model, "--onnx", "--texts", texts).refused("ONNX graph in float32", "Nothing was exported")
     assert not list((model / "export").glob("*"))
+
+
+def test_an_int8_graph_that_answers_otherwise_is_refused_and_can_be_accepted(
+    model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The same labels on 40 of 60 texts with the first candidate, and on 57 with the next ones."""
+    student = Predictor.load(model, device="cpu")
+    right = student.probabilities(TEXTS)
+
+    def measured(self: object, name: str, graph: bytes) -> dict[str, object]:
+        found = right.clone()
+        wrong = {b"fast": 20, b"exact": 3, b"slow": 4}.get(graph, 0)
+        found[:wrong] = found[:wrong].roll(1, -1)
+        one = {"file": GRAPHS[name], "bytes": len(graph)}  # type: ignore[index]
+        return one | compared_answers(right, found) | {"times_as_fast": 1.0}
+
+    monkeypatch.setattr(export_student._Export, "_measured", measured)
+    candidates = [(b"fast", 1), (b"exact", 2), (b"slow", 3)]
+    monkeypatch.setattr(export_student, "int8_graphs", lambda *_: iter(candidates))
+    with pytest.raises(AlloyError, match=r"at least 99 % .*got 95 %.*Nothing was exported.*--min-agreement 0\.95"):
+        alloykit.export(model, texts=texts, int8=True)
+    assert not list((model / "export").glob("*"))
+    place = alloykit.export(model, texts=texts, int8=True, min_agreement=0.95)
+    assert (place / GRAPHS["int8"]).read_bytes() == b"exact"
+    run_here("export", model, "--onnx", "--texts", texts, "--int8", "--min-agreement", "1.5").refused("from 0 to 1")
+
+
+@pytest.fixture
+def unusual(model: Path) -> Path:
+    """The model with none_of_these.safetensors."""
+    student = Predictor.load(model, device="cpu")
+    p, states = student.with_states(TEXTS)
+    assert states is not None
+    unseen = torch.arange(len(TEXTS)) % 3 == 0
+    save_none_of_these(model, NoneOfThese.fit(states, p.argmax(-1), unseen))
+    return model
+
+
+def test_the_export_says_how_unusual_a_text_is(unusual: Path, texts: Path, tmp_path: Path) -> None:
+    output = alloykit.export(unusual, texts=texts, output=tmp_path / "out")
+    new = tiny.texts(20, seed=8)
+    expected = Predictor.load(unusual, device="cpu").predict(new, none_of_these=True)
+    found = OnnxPredictor.load(output).predict(new, none_of_these=True)
+    assert expected.none_of_these is not None
+    assert found.none_of_these is not None
+    assert torch.allclose(found.none_of_these, expected.none_of_these, atol=1e-3)
+    assert torch.allclose(found.probabilities, expected.probabilities, atol=1e-5)
+    assert json.loads((output / "export.json").read_text())["graphs"]["float32"]["none_of_these"]["same_side"] == 1
+    answer = run_here("predict", output, texts, "--onnx", "--none-of-these").lines[0]
+    assert 0 <= answer["none_of_these"] <= 1
+    (output / FILE).unlink()
+    run_here("predict", output, texts, "--onnx", "--none-of-these").refused(FILE, "export the run again")
+
+
+@pytest.mark.parametrize("long_texts", ["tail", "mean"])
+def test_long_texts_are_read_as_the_student_reads_them(
+    long_texts: str, unusual: Path, texts: Path, tmp_path: Path
+) -> None:
+    config = json.loads((unusual / "config.json").read_text())
+    (unusual / "config.json").write_text(json.dumps(config | {LONG_TEXTS: long_texts}))
+    output = alloykit.export(unusual, texts=texts, output=tmp_path / "out")
+    long = [" ".join(TEXTS[i : i + 12]) for i in range(0, 48, 12)]
+    student, onnx = Predictor.load(unusual, device="cpu"), OnnxPredictor.load(output)
+    assert onnx.long_texts == student.long_texts == long_texts
+    expected, found = (each.predict(long, none_of_these=True) for each in (student, onnx))
+    assert torch.allclose(found.probabilities, expected.probabilities, atol=1e-5)
+    assert torch.allclose(found.none_of_these, expected.none_of_these, atol=1e-3)  # type: ignore[arg-type]
+    onnx.long_texts = "head"
+    assert not torch.allclose(onnx.probabilities(long), expected.probabilities, atol=1e-3)
+    assert "long_texts" in (output / "README.md").read_text()
 
 
 def test_a_failed_export_leaves_the_earlier_one(model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:

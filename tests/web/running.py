@@ -35,6 +35,7 @@ class Fake:
 
     labels: tuple[str, ...] = ("even", "odd")
     max_length: int = 8
+    long_texts: str = "head"
     tokenizer: Any = field(default_factory=Words)
     gate: threading.Event = field(default_factory=threading.Event)
     entered: threading.Event = field(default_factory=threading.Event)

@@ -273,6 +273,14 @@ def export(
         bool, typer.Option("--int8", help="Also write a graph in 8-bit integers, calibrated on the texts.")
     ] = False,
     fp16: Annotated[bool, typer.Option("--fp16", help="Also write a graph in float16, for GPUs and browsers.")] = False,
+    min_agreement: Annotated[
+        float,
+        typer.Option(
+            "--min-agreement",
+            metavar="SHARE",
+            help="The least share of the texts on which the int8 and float16 graphs must give the student's label. Below it, nothing is exported.",
+        ),
+    ] = 0.99,
     texts: Annotated[
         str | None,
         typer.Option(
@@ -291,7 +299,9 @@ def export(
 
     if not onnx:
         raise AlloyError(expected="a format to export to", got="none", hint="Add --onnx.")
-    place = job(run, int8=int8, fp16=fp16, texts=texts, output=output, text=text, text_pair=text_pair)
+    place = job(
+        run, int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=output, text=text, text_pair=text_pair
+    )  # fmt: skip
     terminal.echo(f"export: {place}")
 
 

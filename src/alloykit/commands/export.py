@@ -13,6 +13,7 @@ def export(
     *,
     int8: bool = False,
     fp16: bool = False,
+    min_agreement: float = 0.99,
     texts: str | Path | None = None,
     output: str | Path | None = None,
     text: str = "text",
@@ -20,11 +21,12 @@ def export(
 ) -> Path:
     """Write a student as ONNX and compare its answers with PyTorch's. The same as `alloykit export --onnx`, from Python.
 
-    run: a run, its folder, or a model folder. int8, fp16: add graphs in 8-bit integers or in float16. texts: texts to calibrate and to
+    run: a run, its folder, or a model folder. int8, fp16: add graphs in 8-bit integers or in float16. min_agreement: the least share of the
+    texts on which these graphs must give the student's label. texts: texts to calibrate and to
     compare on; default: those of the run's recipe. output: default `export/onnx` in the run folder. text, text_pair: columns of
     `texts`. Returns the folder. AlloyError if the answers differ; then nothing is written.
     """
     return export_student(
-        folder_of(run), int8=int8, fp16=fp16, texts=texts, output=None if output is None else Path(output), text=text,
+        folder_of(run), int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=None if output is None else Path(output), text=text,
         text_pair=text_pair,
     )  # fmt: skip

@@ -10,8 +10,10 @@ from alloykit.data import load_texts
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
 from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of, onnx_folder
+from alloykit.serving.check_texts import check_strings
 from alloykit.serving.onnx_predictor import OnnxPredictor
-from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.serving.predictor import Predictor
+from alloykit.serving.text_classifier import TextClassifier
 
 
 def predict(
@@ -37,7 +39,7 @@ def predict(
     folder, origin = folder_of(run), texts
     if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
         check_strings(origin)
-    classifier: Predictor | OnnxPredictor
+    classifier: TextClassifier
     if onnx:
         classifier = OnnxPredictor.load(onnx_folder(folder))
     else:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import statistics
 import time
 from collections.abc import Callable
 from typing import Any
 
 from torch import Tensor
+
+from alloykit.stats.none_of_these import UNUSUAL
 
 ROUNDS = 3
 
@@ -21,6 +24,21 @@ def compared_answers(expected: Tensor, found: Tensor) -> dict[str, Any]:
         "largest_difference": float(f"{float(difference.max()):.3g}"),
         "mean_difference": float(f"{float(difference.mean()):.3g}"),
     }
+
+
+def compared_scores(expected: Tensor, found: Tensor) -> dict[str, float]:
+    """The same of `none_of_these`, [n] each: the share of texts that both, or neither, call unusual, and the differences."""
+    difference = (expected - found).abs()
+    return {
+        "same_side": round(float(((expected >= UNUSUAL) == (found >= UNUSUAL)).double().mean()), 5),
+        "largest_difference": float(f"{float(difference.max()):.3g}"),
+        "mean_difference": float(f"{float(difference.mean()):.3g}"),
+    }
+
+
+def percent(share: float) -> str:
+    """Rounded down to two decimals, so that 0.98999 is not shown as 99 %."""
+    return f"{math.floor(1e4 * share + 1e-9) / 100:g} %"
 
 
 def accuracy(probabilities: Tensor, labels: Tensor) -> float:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from alloykit.exporting.compared_answers import percent
+
 
 def export_card(measured: Mapping[str, Any], labels: int, temperature: float) -> str:
     """The card: the files, the measurements, and how to use them. measured: the content of export.json."""
@@ -21,6 +23,7 @@ def export_card(measured: Mapping[str, Any], labels: int, temperature: float) ->
         if "accuracy" in measured
         else ""
     )
+    notes = _notes(measured)
     return f"""---
 library_name: onnx
 pipeline_tag: text-classification
@@ -42,6 +45,25 @@ The graphs' `logits` are the student's logits divided by its temperature, {tempe
 alloykit predict . texts.csv --onnx
 ```
 
-transformers.js can load this folder: `pipeline("text-classification", "FOLDER", {{dtype: "q8"}})` uses the int8 graph. `fp32` is the float32
+{notes}transformers.js can load this folder: `pipeline("text-classification", "FOLDER", {{dtype: "q8"}})` uses the int8 graph. `fp32` is the float32
 graph, and `fp16` the float16 graph.
 """
+
+
+def _notes(measured: Mapping[str, Any]) -> str:
+    """What other runtimes do not do by themselves, in paragraphs that end with an empty line."""
+    found = ""
+    unusual = {name: one["none_of_these"] for name, one in measured["graphs"].items() if "none_of_these" in one}
+    if unusual:
+        sides = ", ".join(f"{percent(one['same_side'])} ({name})" for name, one in unusual.items())
+        found += f"""The graphs' second output, `states`, is what the classification head reads. With `none_of_these.safetensors`, alloykit computes from it how unusual a
+text is (`--none-of-these`). Graph and PyTorch agree on whether a text is unusual on this share of the texts: {sides}. Other runtimes can
+leave this output out.
+
+"""
+    if measured["long_texts"] != "head":
+        found += f"""alloykit reads long texts as the student does (`long_texts: {measured["long_texts"]}`). Other runtimes read only the beginning of a long text, and their answer may be
+another.
+
+"""
+    return found

@@ -10,8 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from alloykit.errors import AlloyError
+from alloykit.models.head_input import HeadInput
 from alloykit.models.onnx_session import onnx_package
 from alloykit.models.tokens import encode, pad
+from alloykit.serving.onnx_predictor import LOGITS, STATES
 from alloykit.serving.predictor import Predictor
 
 OPSET = 17
@@ -19,20 +21,23 @@ EXAMPLES = ["a text", "a longer text, so that the batch has padding"]
 
 
 class _Calibrated(nn.Module):
-    """Token tensors in the order of `names` → logits / T."""
+    """Token tensors in the order of `names` → logits / T, and with `states` what the classification head reads."""
 
-    def __init__(self, model: nn.Module, names: list[str], temperature: float) -> None:
+    def __init__(self, model: nn.Module, names: list[str], temperature: float, states: bool) -> None:
         super().__init__()
-        self.model, self.names, self.temperature = model, names, temperature
+        self.model, self.names, self.temperature, self.states = model, names, temperature, states
 
-    def forward(self, *inputs: Tensor) -> Tensor:
-        logits: Tensor = self.model(**dict(zip(self.names, inputs, strict=True))).logits
-        return logits / self.temperature
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        with HeadInput(self.model) as head:
+            logits: Tensor = self.model(**dict(zip(self.names, inputs, strict=True))).logits
+        scaled = logits / self.temperature
+        return (scaled, head.states(logits)) if self.states else (scaled,)
 
 
 def float_graph(predictor: Predictor) -> bytes:
     """The classifier as a serialised ONNX graph: int64 [batch, length] inputs under the tokenizer's names → `logits`, the student's logits
-    divided by its temperature, float32 [batch, labels].
+    divided by its temperature, float32 [batch, labels]. A student that can say how unusual a text is has a second output, `states`: what its
+    head reads, float32 [batch, d].
 
     torch's TorchScript-based exporter writes it: it traces the models of transformers in seconds and needs no other package. If `predict`
     computes only the first token in the last layer, the graph does so too. AlloyError for a model that cannot be exported.
@@ -41,8 +46,9 @@ def float_graph(predictor: Predictor) -> bytes:
     batch = pad(predictor.tokenizer, encode(predictor.tokenizer, EXAMPLES, None, predictor.max_length))
     names = list(batch)
     graph: Any = io.BytesIO()  # torch writes to it, although its signature names paths only
-    wrapped = _Calibrated(predictor.model, names, predictor.temperature).eval()
-    axes = {name: {0: "batch", 1: "length"} for name in names} | {"logits": {0: "batch"}}
+    outputs = [LOGITS, STATES] if _gives_states(predictor, batch) else [LOGITS]
+    wrapped = _Calibrated(predictor.model, names, predictor.temperature, STATES in outputs).eval()
+    axes = {name: {0: "batch", 1: "length"} for name in names} | {name: {0: "batch"} for name in outputs}
     attention = getattr(predictor.model.config, "_attn_implementation", None)
     try:
         predictor.model.set_attn_implementation("eager")  # gives fewer nodes than torch's own attention
@@ -50,7 +56,7 @@ def float_graph(predictor: Predictor) -> bytes:
             # The warnings are about values that the trace fixes. The answers are compared afterwards.
             warnings.simplefilter("ignore")
             torch.onnx.export(
-                wrapped, tuple(batch.values()), graph, input_names=names, output_names=["logits"], dynamic_axes=axes,
+                wrapped, tuple(batch.values()), graph, input_names=names, output_names=outputs, dynamic_axes=axes,
                 opset_version=OPSET, dynamo=False,
             )  # fmt: skip
     except Exception as error:  # torch raises many kinds
@@ -65,3 +71,12 @@ def float_graph(predictor: Predictor) -> bytes:
             predictor.model.set_attn_implementation(attention)
     content: bytes = graph.getvalue()
     return content
+
+
+def _gives_states(predictor: Predictor, batch: dict[str, Tensor]) -> bool:
+    """Whether the graph shall have `states`. A decoder's head reads every token: such students are exported without them."""
+    if not predictor.knows_unusual:
+        return False
+    with torch.inference_mode(), HeadInput(predictor.model) as head:
+        predictor.model(**batch)
+    return head.is_one_per_text

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,18 +14,17 @@ import torch
 from torch import Tensor
 
 from alloykit.data import load_texts
-from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.exporting.compared_answers import accuracy, compared_answers, times_as_fast
+from alloykit.errors import AlloyError
+from alloykit.exporting.compared_answers import accuracy, compared_answers, compared_scores, percent, times_as_fast
 from alloykit.exporting.export_card import export_card
 from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
-from alloykit.exporting.int8_graph import calibrated_forms, int8_graph, products_of
+from alloykit.exporting.int8_graphs import int8_graphs
+from alloykit.exporting.opened_graph import opened_graph
 from alloykit.files import file_errors, write_atomic, write_json
 from alloykit.labels import LabelSpace
-from alloykit.models.batches import token_batches
 from alloykit.models.export import IN_GRAPH, TEMPERATURE
-from alloykit.models.onnx_session import onnx_package, onnx_session
-from alloykit.models.tokens import encode, pad
+from alloykit.models.onnx_session import onnx_package
 from alloykit.progress import hushed, library_bars_off, log_line
 from alloykit.recipe.models import Recipe
 from alloykit.run_folder.file_names import EXPORT
@@ -33,18 +32,16 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.read import recipe_of
 from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
-from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat, OnnxPredictor
+from alloykit.serving.none_of_these_file import FILE
+from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.recipe_texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
 SAME = 0.999  # share of texts on which the float32 graph must give the student's label
-SAME_INT8 = 0.99
-# Shares of the tensors whose products stay in float32. The first share that reaches CALIBRATED_SAME is used.
-KEPT_IN_FLOAT = (0.125, 0.25, 0.5)
-CALIBRATED_SAME = 0.995  # on the calibration texts, where agreement is a little higher than on other texts
-RANKED = 128  # texts with which the tensors are ranked
+MIN_AGREEMENT = 0.99
+"""The least share of texts on which the int8 and float16 graphs must give the student's label."""
 
 
 @dataclass(frozen=True)
@@ -61,6 +58,7 @@ def export_student(
     *,
     int8: bool = False,
     fp16: bool = False,
+    min_agreement: float = MIN_AGREEMENT,
     texts: str | Path | None = None,
     output: Path | None = None,
     text: str = "text",
@@ -68,11 +66,16 @@ def export_student(
 ) -> Path:
     """Write the ONNX folder of a run's student or of a model folder and return it. An earlier export is replaced.
 
-    The complete folder appears after all graphs have passed the comparison. AlloyError for texts that cannot be found, a student that cannot
-    be exported, or a graph whose answers differ from the student's.
+    The complete folder appears after all graphs have passed the comparison. min_agreement: the least share of texts on which the int8 and
+    float16 graphs must give the student's label. AlloyError for texts that cannot be found, a student that cannot be exported, or a graph whose
+    answers differ from the student's.
     """
     for name in ("onnx", "onnxruntime"):
         onnx_package(name)
+    if not 0 <= min_agreement <= 1:
+        raise AlloyError(
+            expected="a share from 0 to 1 for --min-agreement", got=f"{min_agreement:g}", hint="For instance 0.97."
+        )
     target = output or folder / EXPORT
     if target.name in ("", ".."):
         target = target.resolve()
@@ -81,12 +84,6 @@ def export_student(
     refuse_others(target, RECORD)
     model_folder = classifier_folder(folder)
     predictor = Predictor.load(model_folder, device="cpu")
-    if predictor.long_texts != "head":
-        raise AlloyError(
-            expected="a student with `long_texts: head`, to write it as ONNX",
-            got=f"one with `long_texts: {predictor.long_texts}`",
-            hint="Use the student in PyTorch, or train one with `training: {long_texts: head}`.",
-        )
     config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
     recipe = recipe_of(folder) if is_run_folder(folder) else None
     sample = _sample(recipe, predictor.labels, texts, text=text, text_pair=text_pair)
@@ -99,8 +96,8 @@ def export_student(
         shutil.rmtree(new, ignore_errors=True)
         try:
             with file_errors(target):
-                _fill(new, predictor, config, sample, int8=int8, fp16=fp16)
-                _swap(new, target, old)
+                _Export(new, predictor, sample, min_agreement).write(config, int8=int8, fp16=fp16)
+                _swap(new, target, build / "old")
         finally:
             shutil.rmtree(build, ignore_errors=True)
     return target
@@ -153,117 +150,107 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
     )
 
 
-def _fill(
-    folder: Path, predictor: Predictor, config: dict[str, Any], sample: _Sample, *, int8: bool, fp16: bool
-) -> None:
-    """Write all files of the export into a new folder. AlloyError for a graph that does not pass."""
-    folder.mkdir(parents=True)
-    expected = predictor.probabilities(*sample.compared, name="PyTorch")
-    graph = float_graph(predictor)
-    record: dict[str, Any] = {"texts": len(expected), "threads": torch.get_num_threads(), "graphs": {}}
-    if sample.labels is not None:
-        record |= {
-            "labelled_texts": len(sample.labels),
-            "accuracy": accuracy(expected[-len(sample.labels) :], sample.labels),
-        }
+class _Export:
+    """Writes all files of the export into a new folder. AlloyError for a graph that does not pass."""
 
-    def measure(name: OnnxFormat, content: bytes) -> dict[str, Any]:
-        student = _opened(content, predictor)
-        found = student.probabilities(*sample.compared, name=f"ONNX, {name}")
-        one: dict[str, Any] = {"file": GRAPHS[name], "bytes": len(content)} | compared_answers(expected, found)
+    def __init__(self, folder: Path, predictor: Predictor, sample: _Sample, min_agreement: float) -> None:
+        self.folder, self.predictor, self.sample, self.min_agreement = folder, predictor, sample, min_agreement
+        self.expected = predictor.predict(*sample.compared, name="PyTorch", none_of_these=predictor.knows_unusual)
+        self.record: dict[str, Any] = {
+            "texts": len(self.expected.probabilities),
+            "threads": torch.get_num_threads(),
+            "long_texts": predictor.long_texts,
+            "graphs": {},
+        }
         if sample.labels is not None:
-            one["accuracy"] = accuracy(found[-len(sample.labels) :], sample.labels)
+            own = self.expected.probabilities[-len(sample.labels) :]
+            self.record |= {"labelled_texts": len(sample.labels), "accuracy": accuracy(own, sample.labels)}
+
+    def write(self, config: dict[str, Any], *, int8: bool, fp16: bool) -> None:
+        self.folder.mkdir(parents=True)
+        graph = float_graph(self.predictor)
+        self._add("float32", graph, SAME)
+        if int8:
+            self._add_int8(graph)
+        if fp16:
+            self._add("float16", float16_graph(graph), self.min_agreement)
+        tokenizer = self.predictor.tokenizer
+        with library_bars_off():
+            tokenizer.model_max_length = self.predictor.max_length
+            tokenizer.save_pretrained(self.folder)
+        write_json(
+            self.folder / "config.json",
+            {key: value for key, value in config.items() if key != TEMPERATURE}
+            | {IN_GRAPH: self.predictor.temperature},
+        )
+        if self.predictor.knows_unusual:
+            assert self.predictor.folder is not None
+            shutil.copyfile(self.predictor.folder / FILE, self.folder / FILE)
+        write_json(self.folder / RECORD, self.record)
+        card = export_card(self.record, len(self.predictor.labels), self.predictor.temperature)
+        write_atomic(self.folder / "README.md", card)
+
+    def _add(self, name: OnnxFormat, graph: bytes, least: float) -> None:
+        one = self._measured(name, graph)
+        if one["same_label"] < least:
+            raise self._refusal(name, one, least)
+        self._save(name, graph, one)
+
+    def _add_int8(self, graph: bytes) -> None:
+        """The first candidate that gives the student's label often enough."""
+        best: dict[str, Any] = {"same_label": -1.0}
+        for content, kept in int8_graphs(graph, self.predictor, *self.sample.calibration):
+            one = self._measured("int8", content) | {"tensors_in_float32": kept}
+            if one["same_label"] >= self.min_agreement:
+                self._save("int8", content, one)
+                return
+            best = max(best, one, key=lambda each: float(each["same_label"]))
+            log_line(
+                f"int8 with {kept} tensors in float32: the same label on only {percent(one['same_label'])} of the texts"
+            )
+        raise self._refusal("int8", best, self.min_agreement)
+
+    def _measured(self, name: OnnxFormat, graph: bytes) -> dict[str, Any]:
+        student, sample = opened_graph(graph, self.predictor), self.sample
+        found = student.predict(*sample.compared, name=f"ONNX, {name}", none_of_these=student.knows_unusual)
+        one: dict[str, Any] = {"file": GRAPHS[name], "bytes": len(graph)}
+        one |= compared_answers(self.expected.probabilities, found.probabilities)
+        if self.expected.none_of_these is not None and found.none_of_these is not None:
+            one["none_of_these"] = compared_scores(self.expected.none_of_these, found.none_of_these)
+        if sample.labels is not None:
+            one["accuracy"] = accuracy(found.probabilities[-len(sample.labels) :], sample.labels)
         if name != "float16":  # it is made for other devices
             firsts, seconds = sample.compared
             short = firsts[:TIMED], seconds and seconds[:TIMED]
             with hushed():
                 one["times_as_fast"] = times_as_fast(
-                    lambda: predictor.probabilities(*short), lambda: student.probabilities(*short)
+                    lambda: self.predictor.probabilities(*short), lambda: student.probabilities(*short)
                 )
         return one
 
-    def save(name: OnnxFormat, content: bytes, one: dict[str, Any]) -> None:
-        write_atomic(folder / GRAPHS[name], content)
-        record["graphs"][name] = one
+    def _save(self, name: OnnxFormat, graph: bytes, one: dict[str, Any]) -> None:
+        write_atomic(self.folder / GRAPHS[name], graph)
+        self.record["graphs"][name] = one
         log_line(
-            f"{GRAPHS[name]}: {len(content) / 1e6:.1f} MB, the same label on {100 * one['same_label']:.2f} % of {one['texts']:,} texts, "
+            f"{GRAPHS[name]}: {len(graph) / 1e6:.1f} MB, the same label on {percent(one['same_label'])} of {one['texts']:,} texts, "
             f"largest difference of a probability {one['largest_difference']:.2g}"
             + (f", {one['times_as_fast']:.1f} × as fast as PyTorch" if "times_as_fast" in one else "")
         )
 
-    one = measure("float32", graph)
-    _check(one, "float32", SAME)
-    save("float32", graph, one)
-    if int8:
-        content, kept = _int8(graph, predictor, sample, expected)
-        one = measure("int8", content) | {"tensors_in_float32": kept}
-        if one["same_label"] < SAME_INT8:
-            text = f"the int8 graph gives the same label as the student on only {100 * one['same_label']:.1f} % of the texts"
-            warnings.warn(AlloyWarning(text), stacklevel=2)
-        save("int8", content, one)
-    if fp16:
-        content = float16_graph(graph)
-        one = measure("float16", content)
-        _check(one, "float16", SAME_INT8)
-        save("float16", content, one)
-    with library_bars_off():
-        predictor.tokenizer.model_max_length = predictor.max_length
-        predictor.tokenizer.save_pretrained(folder)
-    config.pop(TEMPERATURE, None)
-    write_json(folder / "config.json", config | {IN_GRAPH: predictor.temperature})
-    write_json(folder / RECORD, record)
-    write_atomic(folder / "README.md", export_card(record, len(predictor.labels), predictor.temperature))
-
-
-def _opened(graph: bytes, predictor: Predictor) -> OnnxPredictor:
-    return OnnxPredictor(
-        onnx_session(graph), predictor.tokenizer, predictor.labels, predictor.max_length, predictor.temperature
-    )
-
-
-def _check(one: dict[str, Any], name: str, least: float) -> None:
-    if one["same_label"] < least:
-        raise AlloyError(
-            expected=f"an ONNX graph in {name} that gives the student's label on at least {100 * least:.1f} % of {one['texts']} texts",
-            got=f"{100 * one['same_label']:.2f} %, with differences of probabilities up to {one['largest_difference']:.2g}",
-            hint="Nothing was exported. alloykit may not support this architecture. Use the student with PyTorch.",
-        )
-
-
-def _int8(graph: bytes, predictor: Predictor, sample: _Sample, expected: Tensor) -> tuple[bytes, int]:
-    """The int8 graph with the fewest products in float32 that reaches CALIBRATED_SAME on the calibration texts, and the number of their tensors.
-
-    The products whose quantisation alone changes the probabilities most stay in float32 first.
-    """
-    encodings = encode(predictor.tokenizer, *sample.calibration, predictor.max_length)
-    batches = [
-        {key: value.numpy() for key, value in pad(predictor.tokenizer, [encodings[i] for i in rows]).items()}
-        for rows in token_batches([len(e["input_ids"]) for e in encodings], 2048)
-    ]
-    products = products_of(graph)
-    log_line(f"int8: calibrating {len(products)} tensors on {len(encodings):,} texts")
-    forms = calibrated_forms(graph, products, batches)
-    wanted = predictor.probabilities(*sample.calibration, name="PyTorch, calibration texts")
-    firsts, seconds = sample.calibration
-    few = firsts[:RANKED], seconds and seconds[:RANKED]
-    with hushed():
-        error = {
-            name: float(
-                (
-                    _opened(int8_graph(graph, products, {name: form}), predictor).probabilities(*few)
-                    - wanted[: len(few[0])]
-                )
-                .abs()
-                .mean()
+    def _refusal(self, name: OnnxFormat, one: dict[str, Any], least: float) -> AlloyError:
+        if name == "float32":
+            hint = "alloykit may not support this architecture. Use the student with PyTorch."
+        else:
+            scores = (
+                f" Its accuracy on the labelled texts is {percent(one['accuracy'])}, and PyTorch's is {percent(self.record['accuracy'])}."
+                if "accuracy" in one
+                else ""
             )
-            for name, form in forms.items()
-        }
-    worst = sorted(error, key=lambda name: -error[name])
-    content, kept = b"", 0
-    for share in KEPT_IN_FLOAT:
-        kept = round(share * len(worst))
-        content = int8_graph(graph, products, {name: forms[name] for name in worst[kept:]})
-        found = _opened(content, predictor).probabilities(*sample.calibration, name="int8, calibration texts")
-        if compared_answers(wanted, found)["same_label"] >= CALIBRATED_SAME:
-            break
-    return content, kept
+            option = {"int8": "--int8", "float16": "--fp16"}[name]
+            below = math.floor(1000 * one["same_label"]) / 1000
+            hint = f"{scores} Leave out {option}, or accept this graph with --min-agreement {below:g}.".strip()
+        return AlloyError(
+            expected=f"an ONNX graph in {name} that gives the student's label on at least {percent(least)} of {one['texts']:,} texts",
+            got=f"{percent(one['same_label'])}, with differences of probabilities up to {one['largest_difference']:.2g}",
+            hint=f"Nothing was exported. {hint}",
+        )

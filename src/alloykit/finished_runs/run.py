@@ -11,7 +11,8 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
-from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.serving.check_texts import check_strings
+from alloykit.serving.predictor import Predictor
 from alloykit.stages.from_arguments import Engine, Teachers
 from alloykit.stages.write_report import write_report
 

@@ -30,6 +30,11 @@ class HeadInput:
         if self.head is not None:
             self._hook.remove()
 
+    @property
+    def is_one_per_text(self) -> bool:
+        """Whether the layer read one state for each text of the last batch, not one for each token."""
+        return bool(self._seen) and self._seen[-1].dim() == 2
+
     def states(self, logits: Tensor) -> Tensor:
         """The states of the last batch, [B, d] float32. logits: its logits, [B, C].
 

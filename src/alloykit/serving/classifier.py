@@ -7,14 +7,16 @@ from typing import Any, Protocol
 
 from torch import Tensor
 
+from alloykit.models.long_texts import LongTexts
 from alloykit.serving.prediction import Prediction
 
 
 class Classifier(Protocol):
-    """A loaded classifier: `Predictor`, and any other class with the same methods."""
+    """A loaded classifier: a `TextClassifier`, or any other class with these methods."""
 
     labels: tuple[str, ...]
     max_length: int
+    long_texts: LongTexts
     tokenizer: Any
 
     @property

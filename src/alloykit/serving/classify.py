@@ -9,7 +9,6 @@ from alloykit.errors import AlloyError
 from alloykit.models.tokens import encode
 from alloykit.serving.classifier import Classifier
 from alloykit.serving.prediction import Prediction
-from alloykit.serving.predictor import Predictor
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,7 @@ def classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Ex
 
 
 def _classify(classifier: Classifier, asked: Sequence[Asked]) -> list[Answer | Exception]:
-    reads_all = isinstance(classifier, Predictor) and classifier.long_texts == "mean"
+    reads_all = classifier.long_texts == "mean"
     cut = [tokens > classifier.max_length and not reads_all for tokens in _tokens(classifier, asked)]
     results: list[Answer | Exception] = [
         TooLong(

@@ -28,14 +28,19 @@ def save_none_of_these(folder: Path, found: NoneOfThese | None) -> None:
         write_atomic(path, content)
 
 
-def load_none_of_these(folder: Path, width: int | None) -> NoneOfThese:
-    """Read it. width: of the states that the classifier's head reads. AlloyError if it is missing, damaged, or of another classifier."""
+def load_none_of_these(folder: Path | None, width: int | None) -> NoneOfThese:
+    """Read it. folder: None for a classifier in memory. width: of the states that the classifier's head reads. AlloyError if it is missing,
+    damaged, or of another classifier."""
+    if folder is None:
+        raise AlloyError(
+            expected="a classifier from a folder", got="one in memory", hint="Load it with Predictor.load(folder)."
+        )
     path = folder / FILE
     if not path.exists():
         raise AlloyError(
             expected=f"a student with {FILE} in '{folder}'",
             got="none",
-            hint=f"{AGAIN} Other classifiers than students of alloykit have no such file.",
+            hint=f"{AGAIN} If it is an export, export the run again. Other classifiers than students of alloykit have no such file.",
         )
     try:
         found = NoneOfThese.of(safetensors.torch.load_file(path))

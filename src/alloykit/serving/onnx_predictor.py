@@ -1,8 +1,8 @@
-"""The classifier of an exported ONNX folder, with the methods of `Predictor`."""
+"""The classifier of an exported ONNX folder."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
@@ -13,13 +13,11 @@ from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.export import IN_GRAPH, estimated_accuracy_of, is_temperature
 from alloykit.models.folder import checked_config
-from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_tokenizer
+from alloykit.models.long_texts import LONG_TEXTS, LongTexts
 from alloykit.models.onnx_session import onnx_session
-from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED, encode
-from alloykit.progress import bar
-from alloykit.serving.prediction import Prediction
-from alloykit.serving.predictor import check_texts_and_pairs
+from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED
+from alloykit.serving.text_classifier import TextClassifier
 
 OnnxFormat = Literal["float32", "int8", "float16"]
 GRAPHS: dict[OnnxFormat, str] = {
@@ -29,11 +27,14 @@ GRAPHS: dict[OnnxFormat, str] = {
 }
 """The graphs in an exported folder, under the names that transformers.js looks for."""
 TOKENS_PER_BATCH = 2048
+LOGITS, STATES = "logits", "states"
+"""The outputs of a graph. STATES is what the classification head reads, [batch, d]; exports of students without none_of_these.safetensors lack it."""
 
 
-class OnnxPredictor:
-    """A loaded ONNX classifier with its labels, its maximum number of tokens per text and its temperature. It computes on the CPU."""
+class OnnxPredictor(TextClassifier):
+    """A loaded ONNX classifier. It computes on the CPU."""
 
+    tokens_per_batch = TOKENS_PER_BATCH
     device = torch.device("cpu")
 
     def __init__(
@@ -43,13 +44,16 @@ class OnnxPredictor:
         labels: Sequence[str],
         max_length: int,
         temperature: float = 1.0,
+        long_texts: LongTexts = "head",
+        folder: Path | None = None,
         estimated_accuracy: Mapping[str, float | None] | None = None,
     ) -> None:
-        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`."""
+        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`. folder: the one with none_of_these.safetensors."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
-        self.labels, self.temperature = tuple(labels), temperature
+        self.labels, self.temperature, self.long_texts, self.folder = tuple(labels), temperature, long_texts, folder
         self.estimated_accuracy = dict(estimated_accuracy or {})
         self.inputs = [each.name for each in session.get_inputs()]
+        self._widths = {each.name: each.shape[-1] for each in session.get_outputs()}
 
     @classmethod
     def load(
@@ -88,60 +92,16 @@ class OnnxPredictor:
             )
         return cls(
             onnx_session(graph, threads), tokenizer, [names[key] for key in sorted(names, key=int)],
-            int(min(limits, default=DEFAULT_LENGTH)), float(temperature), estimated_accuracy_of(config),
+            int(min(limits, default=DEFAULT_LENGTH)), float(temperature), config.get(LONG_TEXTS, "head"), folder,
+            estimated_accuracy_of(config),
         )  # fmt: skip
 
-    def probabilities(
-        self,
-        texts: Sequence[str],
-        pairs: Sequence[str | None] | None = None,
-        name: str = "student",
-        *,
-        calibrated: bool = True,
-    ) -> Tensor:
-        """softmax(logits / T), [n, C] float32, in the order of the texts, as `Predictor.probabilities`. AlloyError for values that are not texts."""
-        factor = 1.0 if calibrated else self.temperature
-        return self._read(texts, pairs, name, lambda logits: (logits * factor).softmax(-1))
-
     @property
-    def knows_unusual(self) -> bool:
-        """False: the graph gives no states, from which `none_of_these` is computed."""
-        return False
+    def states_width(self) -> int | None:
+        return self._widths.get(STATES)
 
-    def predict(
-        self,
-        texts: Sequence[str],
-        pairs: Sequence[str | None] | None = None,
-        name: str = "student",
-        *,
-        none_of_these: bool = False,
-    ) -> Prediction:
-        """The probabilities, as `Predictor.predict`. AlloyError for `none_of_these`, which needs the student in PyTorch."""
-        if none_of_these:
-            raise AlloyError(
-                expected="the student in PyTorch, to say how unusual a text is",
-                got="the ONNX graph, which gives no states",
-                hint="Leave out --onnx or --none-of-these.",
-            )
-        return Prediction(self.probabilities(texts, pairs, name))
-
-    def logits(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student") -> Tensor:
-        """The student's logits before temperature and softmax, [n, C] float32. Arguments and AlloyError as in `probabilities`."""
-        return self._read(texts, pairs, name, lambda logits: logits * self.temperature)
-
-    def _read(
-        self, texts: Sequence[str], pairs: Sequence[str | None] | None, name: str, finish: Callable[[Tensor], Tensor]
-    ) -> Tensor:
-        check_texts_and_pairs(texts, pairs)
-        encodings = encode(self.tokenizer, texts, pairs, self.max_length)
-        with bar(name, len(texts)) as advance:
-            return forward_texts(
-                lambda batch: finish(self.run(batch))[None], encodings, None, self.tokenizer, device=self.device,
-                width=len(self.labels), budget=Budget(TOKENS_PER_BATCH), name=name, advance=advance,
-            )[0]  # fmt: skip
-
-    def run(self, batch: dict[str, Tensor]) -> Tensor:
-        """The graph's output for a padded batch of int64 [B, L] tensors: logits divided by the temperature, [B, C] float32."""
+    def forward(self, batch: dict[str, Tensor], states: bool) -> tuple[Tensor, Tensor | None]:
         ids = batch["input_ids"]
         given = {key: (batch[key] if key in batch else torch.zeros_like(ids)).numpy() for key in self.inputs}
-        return torch.from_numpy(self.session.run(["logits"], given)[0])
+        logits, *rest = map(torch.from_numpy, self.session.run([LOGITS, STATES] if states else [LOGITS], given))
+        return logits * self.temperature, rest[0] if states else None

