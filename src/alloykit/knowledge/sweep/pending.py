@@ -123,7 +123,8 @@ def _choose(
 
 def _marked(bits: _Array, at: _Array) -> _Array:
     """[n] bool"""
-    return (bits[at >> 3] >> (at & 7) & 1).astype(bool)
+    marked: _Array = (bits[at >> 3] >> (at & 7) & 1).astype(bool)
+    return marked
 
 
 def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions) -> list[PendingShard]:
