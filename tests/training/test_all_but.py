@@ -14,4 +14,7 @@ def test_it_is_the_array_without_them(without: list[int]) -> None:
     found = AllBut(10, np.array(without, np.int64))
     assert len(found) == len(expected)
     np.testing.assert_array_equal(found[np.arange(len(found))], expected)
-    assert [int(found[i]) for i in range(len(found))] == expected.tolist()
+    assert [int(i) for i in found] == expected.tolist()  # type: ignore[attr-defined]
+    for beyond in (len(found), -1, np.array([0, len(found)])):
+        with pytest.raises(IndexError):
+            found[beyond]

@@ -108,9 +108,8 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
-        return Store(
-            folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS_BY_DEVICE[self.device]
-        )
+        rows = shard_rows(self.device, len(self.texts))
+        return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=rows)
 
     def predictor(self, folder: Path) -> Predictor:
         """The student that this recipe made."""
@@ -151,6 +150,18 @@ class Prepared:
 TOKENS_PER_BATCH = {"cpu": 4096, "mps": 16_384, "cuda": 65_536}
 # A batch has texts of one shard. A killed process loses one shard's chunk of passes.
 SHARD_ROWS_BY_DEVICE = {"cpu": 1024, "mps": 4096, "cuda": 8192}
+
+
+MOST_SHARDS = 16_384  # so that folders can be listed, and the names of all files fit into memory
+LARGEST_SHARD = 65_536  # rows
+
+
+def shard_rows(device: str, texts: int) -> int:
+    """Rows per shard of a new store: those of the device, doubled until there are at most `MOST_SHARDS` shards."""
+    rows = SHARD_ROWS_BY_DEVICE[device]
+    while rows * MOST_SHARDS < texts and rows < LARGEST_SHARD:
+        rows *= 2
+    return rows
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) -> Prepared:

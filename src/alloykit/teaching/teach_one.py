@@ -97,6 +97,6 @@ def teach_one(recipe: TeachRecipe, folder: Path, data: Texts | None) -> Path:
 
 
 def _accuracy(model: Any, tokenizer: Any, max_length: int, source: LabelsOnly, checks: Tokens, texts: Texts) -> float:
-    shown = texts.table.take(checks.positions)
+    shown = texts.table.take(checks.rows)
     predicted = Predictor(model, tokenizer, max_length).probabilities(shown["text"], shown.get("text_pair"), "check")
-    return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.positions).long()]).double().mean())
+    return float((predicted.argmax(-1) == source.labels[torch.from_numpy(checks.rows)]).double().mean())

@@ -81,7 +81,7 @@ def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> l
         set_long_texts(one, options.long_texts)
         accuracy = None
         if checks is not None and len(checks):
-            rows = shown.table.take(checks.positions)
+            rows = shown.table.take(checks.rows)
             outputs = Predictor(one, tokenizer, options.max_length).probabilities(
                 rows["text"], rows.get("text_pair"), "check"
             )

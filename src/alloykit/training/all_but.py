@@ -21,5 +21,7 @@ class AllBut:
         return self.n - len(self.without)
 
     def __getitem__(self, which: Any) -> Any:
-        """The positions at these places, an int or an array."""
+        """The positions at these places, an int or an array. IndexError for places that there are not."""
+        if np.any((places := np.asarray(which)) < 0) or np.any(places >= len(self)):
+            raise IndexError(which)
         return which + np.searchsorted(self._gaps, which, side="right")

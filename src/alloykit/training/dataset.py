@@ -56,6 +56,12 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return self.stored.read(row) | {"row": row}
 
     @property
+    def rows(self) -> Positions:
+        """The position of each item's text in the table, [n] int64."""
+        found: Positions = self.positions[np.arange(len(self))]
+        return found
+
+    @property
     def lengths(self) -> Lengths:
         return Lengths(self)
 

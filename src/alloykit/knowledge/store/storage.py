@@ -1,13 +1,37 @@
-"""Files of the store behind any fsspec path; local ones are replaced atomically."""
+"""Files of the store behind any fsspec path. Local ones are replaced atomically; a remote file system that cannot be reached is asked again."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
+from collections.abc import Callable
 from pathlib import Path
+from time import monotonic, sleep
+from typing import TypeVar
 
 import fsspec
 
 from alloykit.files import check_writing, file_errors, write_atomic
+from alloykit.interrupts import raise_noted
+from alloykit.progress import log_line
+
+T = TypeVar("T")
+PATIENCE = 600.0  # seconds for which a remote file system may be out of reach
+LONGEST = 5.0  # seconds between two attempts
+LASTING = (
+    FileNotFoundError,
+    FileExistsError,
+    PermissionError,
+    IsADirectoryError,
+    NotADirectoryError,
+    NotImplementedError,
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    MemoryError,
+)  # errors that do not go away; clients of remote file systems have dozens of types for the others
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Storage:
@@ -25,22 +49,32 @@ class Storage:
 
     def exists(self, name: str) -> bool:
         """Whether there is such a file."""
-        with file_errors(self.path(name)):
-            return bool(self.fs.isfile(self.path(name)))
+
+        def look() -> bool:
+            self.fs.invalidate_cache(self.path(name))  # other processes write there too
+            try:  # fsspec's own `isfile` takes any error for a no
+                return bool(self.fs.info(self.path(name))["type"] == "file")
+            except (FileNotFoundError, NotADirectoryError):
+                return False
+
+        return self._reached(name, look)
 
     def read(self, name: str) -> bytes:
-        with file_errors(self.path(name)):
-            return bytes(self.fs.cat_file(self.path(name)))
+        return self._reached(name, lambda: bytes(self.fs.cat_file(self.path(name))))
 
     def names(self, folder: str) -> list[str]:
         """Names of the files in a folder, sorted; none if there is no such folder."""
         where = self.path(folder)
-        with file_errors(where):
+
+        def look() -> list[str]:
             self.fs.invalidate_cache(where)  # other processes write there too
-            if not self.fs.exists(where):
+            try:
+                found = self.fs.ls(where, detail=True)
+            except FileNotFoundError:
                 return []
-            found = self.fs.ls(where, detail=True)
-        return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
+            return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
+
+        return self._reached(folder, look)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically: under another name, synced, then renamed."""
@@ -49,7 +83,34 @@ class Storage:
             return
         check_writing(self.path(name))
         temporary = self.path(f"{name}.tmp-{hashlib.sha256(data).hexdigest()[:8]}")
-        with file_errors(self.path(name)):
+
+        def put() -> None:
             self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
             self.fs.pipe_file(temporary, data)
             self.fs.mv(temporary, self.path(name))
+
+        self._reached(name, put)
+
+    def _reached(self, name: str, do: Callable[[], T]) -> T:
+        """do(). If a remote file system cannot be reached: again until it succeeds, for `PATIENCE` seconds. AlloyError."""
+        with file_errors(self.path(name)):
+            if self.is_local:
+                return do()
+            end, wait = 0.0, 0.5
+            while True:
+                try:
+                    return do()
+                except Exception as error:
+                    if isinstance(error, LASTING) or getattr(error, "errno", None) in FULL:
+                        raise
+                    reason = next(iter(str(error).strip().splitlines()), "") or type(error).__name__
+                    if not end:
+                        end = monotonic() + PATIENCE
+                        log_line(
+                            f"{self.url} cannot be reached ('{reason}'); trying again for {PATIENCE / 60:.0f} minutes"
+                        )
+                    elif monotonic() > end:
+                        raise OSError(reason) from error
+                wait = min(2 * wait, LONGEST)
+                sleep(wait)
+                raise_noted()
