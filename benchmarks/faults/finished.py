@@ -85,14 +85,14 @@ def _run(case: Case) -> None:
     name = draw.choice(sorted(LATER))
     prepare(case, name)
     keep_result(case, run)
-    done = [_damage(case, run) for _ in range(draw.choice((1, 1, 2)))]
+    done = [damage(case, run) for _ in range(draw.choice((1, 1, 2)))]
     with later_steps(case, name) as step_of:
         one = step_of({}) if draw.random() < 0.75 else step(case.folder, *draw.choice(READ))
         case.about = f"{' '.join(one.argv)}: {' and '.join(done)}"
         case.run(one, network=one.argv[0] == "doctor")
 
 
-def _damage(case: Case, run: Path) -> str:
+def damage(case: Case, run: Path) -> str:
     draw = case.draw
     path = run / draw.choice([name for name in FILES if os.path.lexists(run / name)])
     if path.parent.name == "own" and path.is_dir():

@@ -22,6 +22,7 @@ from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
+WITH_NAMES = ("tokenizer_config.json", "special_tokens_map.json")  # written again when the model is saved
 INDEX = ".safetensors.index.json"
 MAX_JSON_BYTES = 64 * 2**20  # bytes of a configuration
 MAX_VOCABULARY_BYTES = 512 * 2**20
@@ -188,6 +189,11 @@ def _read_object(file: Path, model: str, max_bytes: int = MAX_JSON_BYTES) -> dic
         raise _damaged(file.name, model, str(error) or type(error).__name__, "a JSON object") from error
     if not isinstance(content, dict):
         raise _damaged(file.name, model, f"a {type(content).__name__}", "a JSON object")
+    if file.name in WITH_NAMES:
+        try:
+            json.dumps(content, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise _damaged(file.name, model, "half of a surrogate pair, which no file can hold", "valid text") from None
     return content
 
 
