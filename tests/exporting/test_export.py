@@ -18,7 +18,7 @@ from alloykit.exporting import float_graph as exporter
 from alloykit.exporting.calibration import choose_form
 from alloykit.exporting.compared_answers import compared_answers
 from alloykit.finished_runs import export_student
-from alloykit.models.export import save_temperature
+from alloykit.models.export import TEMPERATURE, save_in_config
 from alloykit.models.long_texts import LONG_TEXTS
 from alloykit.serving.none_of_these_file import FILE, save_none_of_these
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
@@ -32,7 +32,7 @@ TEXTS = tiny.texts(60, seed=3, longest=30)
 @pytest.fixture
 def model(tmp_path: Path) -> Path:
     folder = tiny.classifier(tmp_path / "model", LABELS)
-    save_temperature(folder, 1.7)
+    save_in_config(folder, {TEMPERATURE: 1.7})
     return folder
 
 

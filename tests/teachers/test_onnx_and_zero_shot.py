@@ -23,7 +23,7 @@ from alloykit.exporting.float_graph import float_graph
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.models.export import save_temperature
+from alloykit.models.export import TEMPERATURE, save_in_config
 from alloykit.serving.predictor import Predictor
 from alloykit.teachers.onnx import OnnxSpec, OnnxTeacher
 from alloykit.teachers.protocol import Reading, TeacherInfo
@@ -45,7 +45,7 @@ def answered(info: TeacherInfo, texts: list[str] = TEXTS) -> torch.Tensor:
 @pytest.fixture(scope="module")
 def torch_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tiny.classifier(tmp_path_factory.mktemp("torch"), ["track", "damaged"], seed=4)
-    save_temperature(folder, 1.7)
+    save_in_config(folder, {TEMPERATURE: 1.7})
     return folder
 
 
