@@ -65,10 +65,12 @@ class Prepared:
 
     @property
     def names(self) -> list[str]:
+        """The teachers' names, in the recipe's order."""
         return [info.name for info in self.infos]
 
     @property
     def output(self) -> Path:
+        """The run folder."""
         return Path(self.recipe.output)
 
     @property
@@ -111,6 +113,7 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
+        """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
         return Store(
             folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=SHARD_ROWS_BY_DEVICE[self.device]
         )
@@ -133,6 +136,7 @@ class Prepared:
         return _examples(self.recipe, self.method, self.space, len(self.texts))
 
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
+        """How this recipe's teachers read texts. part (i, n): only every n-th shard, from the i-th."""
         recipe, needs = self.recipe, self.method.needs
         return SweepOptions(
             passes=needs.passes,
