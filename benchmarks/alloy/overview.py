@@ -92,4 +92,4 @@ def signed(value: float) -> str:
 def closed(gained: float, gap: float) -> str:
     if gap <= NO_GAP:
         return "no gap"
-    return "above perfect routing" if gained > gap else f"{gained / gap:.0%}".replace("-", "−")
+    return "above perfect routing" if gained > gap else f"{100 * gained / gap:.0f} %".replace("-", "−")

@@ -29,7 +29,7 @@ WORDS = {
     "shared": "The teachers' own training texts, without labels.",
     **{name: f"Unseen texts, {ratio} times as many of the {'first' if which == 0 else 'last'} teacher's labels as of all others'."
        for name, (which, ratio) in SKEWED.items()},
-    **{name: f"Unseen texts, {share:.0%} of them replaced by Wikipedia sentences." for name, share in UNSEEN_FOREIGN.items()},
+    **{name: f"Unseen texts, {100 * share:.0f} % of them replaced by Wikipedia sentences." for name, share in UNSEEN_FOREIGN.items()},
 }  # fmt: skip
 
 

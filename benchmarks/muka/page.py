@@ -169,7 +169,7 @@ def _routing(table: Table, cells: Cells) -> list[str]:
         "",
         "Routing accuracy: how often the teacher with the largest weight knows the text's label. Effective share: (Σv)²/Σv² divided by the number of "
         "texts, the part of the pool that the weights v(x) keep. Foreign texts have no correct teacher and are not counted; they are "
-        f"{FOREIGN_SHARE:.0%} of their pool, and the last column is their share of Σv.",
+        f"{100 * FOREIGN_SHARE:.0f} % of their pool, and the last column is their share of Σv.",
         "",
     ]
     body = []

@@ -44,7 +44,7 @@ def _body(found: Mapping[str, Any]) -> list[str]:
         "## The simulation",
         "",
         f"Two classifiers answer the same test texts ({', '.join(f'{n:,}' for n in TEXTS)}), {', '.join(map(str, SEEDS))} seeds each, with an accuracy of about "
-        f"{ACCURACY:.0%}. Their answers agree as often as those of our students, or less often ({', '.join(KINDS)}; `benchmarks/significance/coverage.py`). "
+        f"{100 * ACCURACY:.0f} %. Their answers agree as often as those of our students, or less often ({', '.join(KINDS)}; `benchmarks/significance/coverage.py`). "
         f"The difference of their accuracies spreads over seeds with a standard deviation of {SPREADS[0]} to {SPREADS[-1]} points. "
         f"{f['experiments']['error']:,} simulated experiments for each combination, {f['experiments']['power']:,} where there is a difference, "
         f"{f['experiments']['bootstraps']:,} for the bootstraps (of {', '.join(map(str, BOOTSTRAP_TEXTS))} texts only). A rate of 5 % is thereby known "
@@ -86,7 +86,7 @@ def _body(found: Mapping[str, Any]) -> list[str]:
         *rows(
             ["texts", "differ on", *ONE_SEED_WAYS],
             [
-                [n, f"{share:.0%}", *(f"{100 * f['one_seed'][str(n)][str(share)][way]:.1f}" for way in ONE_SEED_WAYS)]
+                [n, f"{100 * share:.0f} %", *(f"{100 * f['one_seed'][str(n)][str(share)][way]:.1f}" for way in ONE_SEED_WAYS)]
                 for n in ONE_SEED_TEXTS
                 for share in DIFFER
             ],

@@ -79,7 +79,7 @@ def _amalgamation(f: Figures) -> list[str]:
         )
     lines += [
         f"Reading a batch of 32, padding it and adding the teachers' outputs takes {f['collator']['milliseconds']} ms, "
-        f"{f['collator']['of_a_step']:.1%} of a training step.",
+        f"{100 * f['collator']['of_a_step']:.1f} % of a training step.",
         "",
     ]
     plan = f["plan"]
@@ -125,7 +125,7 @@ def _floor(f: Figures) -> list[str]:
             w["floor_seconds"],
             f"{w['times_the_floor']:.1f} ×",
             f"{100 / w['times_the_floor']:.0f} %",
-            f"{w['padding']:.1%}",
+            f"{100 * w['padding']:.1f} %",
         ]
         for n, w in f["work"].items()
     ]
@@ -141,7 +141,7 @@ def _floor(f: Figures) -> list[str]:
 
 def _formats(f: Figures) -> list[str]:
     body = [
-        [n, kind, f"{t['same_label']:.1%}", t["mean_probability_difference"], t["largest_probability_difference"],
+        [n, kind, f"{100 * t['same_label']:.1f} %", t["mean_probability_difference"], t["largest_probability_difference"],
          t["mean_confidence_difference"], _ratio(t["speed_of_plain_pass"]), _ratio(t["speed_of_monte_carlo_pass"])]
         for n, kinds in f["teachers"].items() for kind, t in kinds.items()
     ]  # fmt: skip

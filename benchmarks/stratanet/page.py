@@ -105,7 +105,7 @@ def _generator() -> list[str]:
         return [*lines, "Not run yet.", ""]
     f = found["figures"]
     body = [
-        [name, s["texts"], f"{s['control']:.0%}", f"{s['confidence']:.2f}", f"{s['distinct_2']:.2f}", f"{s['self_bleu']:.2f}",
+        [name, s["texts"], f"{100 * s['control']:.0f} %", f"{s['confidence']:.2f}", f"{s['distinct_2']:.2f}", f"{s['self_bleu']:.2f}",
          f"{s['perplexity']:.0f}", s["reads_per_text"], s["seconds_per_text"]]
         for name, s in f["settings"].items()
     ]  # fmt: skip
@@ -203,14 +203,14 @@ def _folders() -> list[str]:
     if found is None:
         return []
     f = found["figures"]
-    body = [[key, w["texts"], f"{w['accuracy']:.1%}", w["seconds"]] for key, w in f["ways"].items()]
+    body = [[key, w["texts"], f"{100 * w['accuracy']:.1f} %", w["seconds"]] for key, w in f["ways"].items()]
     return [
         "## From two model folders, by the command line",
         "",
         "`alloykit amalgamate recipe.yaml`, AG News, seed 0; the first recipe has `texts: generate` and writes the texts; the last one gets them together with real texts.",
         "",
         *rows(["texts, method", "the student reads", "student's accuracy", "s"], body),
-        f"Their ensemble reaches {next(iter(f['ways'].values()))['ensemble']:.1%}. "
+        f"Their ensemble reaches {100 * next(iter(f['ways'].values()))['ensemble']:.1f} %. "
         f"The texts are {'the same as' if f['same_texts_as_table_3'] else 'not the same as'} those of Table 3's cells.",
         "",
         *ran(found),

@@ -77,10 +77,12 @@ def echo(text: object, *, now: bool = False) -> None:
 
 
 def echo_lines(lines: list[str]) -> None:
+    """Print some lines."""
     write("".join(f"{visible(line)}\n" for line in lines))
 
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
+    """Print a value as JSON."""
     write(f"{to_json(value, indent)}\n")
 
 

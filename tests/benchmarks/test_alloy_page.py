@@ -105,11 +105,11 @@ def test_by_setting_and_by_pool() -> None:
     ]
     lines = by_setting(found)
     assert any(
-        line.startswith("| AG News | choice | Energy | 70.0 | 80.0 | 90.0 | ") and "| 50% | +10.0 | 1 |" in line
+        line.startswith("| AG News | choice | Energy | 70.0 | 80.0 | 90.0 | ") and "| 50 % | +10.0 | 1 |" in line
         for line in lines
     )
     assert any(line.startswith("| Google Snippets | reported |") and "| no gap | −5.0 |" in line for line in lines)
-    assert "| *mean, reported sets* |  |  | 67.5 | 70.0 | 77.5 | +2.5 | 25% | +2.5 |  |" in lines
+    assert "| *mean, reported sets* |  |  | 67.5 | 70.0 | 77.5 | +2.5 | 25 % | +2.5 |  |" in lines
     assert (
         "- Sets of the choice: Alloy is on average 10.0 points above the best rival, and below it in 0 of 1 settings. Worst case: +10.0 (AG News)."
         in lines
@@ -117,7 +117,7 @@ def test_by_setting_and_by_pool() -> None:
     assert any("below it in 1 of 2 settings. Worst case: −5.0 (Google Snippets)." in line for line in lines)
     pools = by_pool({"disjoint": found, "natural": [case("ag_news", (90, 70, 80, 90), pool="natural")], "shared": []})
     assert (
-        "| disjoint | all sets | 3 / 3 | 68.3 | 73.3 | 81.7 | +5.0 | 38% | 1 of 3 | −5.0 (Google Snippets) |" in pools
+        "| disjoint | all sets | 3 / 3 | 68.3 | 73.3 | 81.7 | +5.0 | 38 % | 1 of 3 | −5.0 (Google Snippets) |" in pools
     )
     assert (
         "| natural | sets of the choice | 1 / 1 | 90.0 | 80.0 | 90.0 | −10.0 | no gap | 1 of 1 | −10.0 (AG News) |"

@@ -47,8 +47,8 @@ def distill(
     """Distil teachers that know the same labels into one student. The same as `alloykit distill`, from Python.
 
     texts: labelled training texts, as a file, a folder or a hub id, a list of dictionaries with `text` and `label`, a
-    `datasets.Dataset` or the recipe's `texts:` block. The other arguments, `trust_python` too, and what it returns, are those of `amalgamate`.
-    AlloyError for invalid arguments, and for a method or teachers that do not fit.
+    `datasets.Dataset` or the recipe's `texts:` block. The other arguments and the result are those of `amalgamate`. AlloyError for
+    invalid arguments, and for a method or teachers that do not fit.
     """
     with python_trusted(trust_python):
         recipe, tables = from_python(

@@ -1,4 +1,4 @@
-"""Look at the machine and a recipe."""
+"""Check the machine and a recipe."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ def doctor(
     probe: bool = True,
     trust_python: bool = False,
 ) -> dict[str, Any]:
-    """Look at this machine, and whether and how fast it can run a recipe. The same as `alloykit doctor`, from Python. Writes nothing.
+    """Check this machine, and the teachers and texts of a recipe. The same as `alloykit doctor`, from Python. Writes nothing.
 
-    recipe: a recipe file; only the machine if not given. cache: where the teachers' outputs will be, if not in the run folder. probe: let every
-    model read a few batches to predict the time. trust_python: import the functions that `python:` entries of `teachers` name.
+    recipe: a recipe file; without it, only the machine is checked. cache: where the teachers' outputs will be, if not in the run folder.
+    probe: let every model read a few batches, to predict the time. trust_python: import the functions that `python:` entries of
+    `teachers` name.
 
-    Returns `checks`, a list with `name`, `found`, `level` (ok, note or error) and `hint` of each; `can_run`, whether there is no error; and
-    `seconds`, the predicted time of a run or None.
+    Returns `checks` (a list with `name`, `found`, `level` and `hint` of each; level is ok, note or error), `can_run` (whether there is no
+    error), and `seconds`, the predicted time of a run or None.
     """
     with python_trusted(trust_python):
         return examine(

@@ -26,8 +26,8 @@ def push(
 
     run: a run or its folder. repository: owner/name; it is created if it does not exist. private: True for a private repository; a new one is
     otherwise as its owner's settings say. branch: a branch, which is created if it does not exist; the main one if not given. licence,
-    languages: metadata of the card, such as apache-2.0 and ["en"]; if not given, what the teachers' own cards state. with_cache: also the
-    teachers' outputs. with_texts: also the texts of the pool. dry_run: only list the files; the hub is not asked for anything but teachers' cards.
+    languages: metadata of the card, such as apache-2.0 and ["en"]; if not given, what the teachers' own cards state. with_cache: also upload
+    the teachers' outputs. with_texts: also upload the texts of the pool. dry_run: only list the files, and upload nothing.
 
     Returns `repository`, `branch`, `files` (path and bytes of each), `bytes`, and after an upload `url`, `commit` and `created`. AlloyError for
     a folder without a finished run, without a token, and if the hub refuses.

@@ -37,7 +37,8 @@ def serve(
     run: a run, its folder, or a model folder. onnx: use the ONNX file that `alloykit export RUN --onnx` made. teachers: keep the run's
     teachers in memory, so that the page can ask them too. cache: where the teachers' outputs are kept, if not in the run folder. device:
     auto, cpu, cuda or mps. trust_remote_code: run code that comes with the models. trust_python: import the functions that the
-    run's recipe names as teachers. ready: called with the server's address when it answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError.
+    run's recipe names as teachers. ready: called with the server's address when it answers. options: fields of `ServeOptions`
+    (web/serve_options.py). AlloyError.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise AlloyError(

@@ -29,8 +29,8 @@ def watch(
     run: a finished run or its folder. texts: a file, a folder, a hub id, a list of strings, or a recipe's `texts:` block. text, text_pair:
     their columns. output: the page; watch.html in the run folder if not given. trust_remote_code: run code that comes with the student.
 
-    Returns `labels`, `confidence`, `energy`, `foreign`, `changed`, `psi` (the largest index that is not explained by chance, else 0) and `page`, the file that was written. It has no
-    texts. AlloyError.
+    Returns `labels`, `confidence`, `energy`, `foreign`, `changed`, `psi` (the largest index that chance does not explain, else 0) and `page`,
+    the file that was written. The page has no texts. AlloyError.
     """
     from alloykit.reporting.drift_page import render_drift
 

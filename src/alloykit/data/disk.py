@@ -33,6 +33,7 @@ class DiskTable:
 
     @property
     def column_names(self) -> list[str]:
+        """The columns, in order."""
         return list(self._data.column_names)
 
     @property
@@ -72,6 +73,7 @@ class DiskTable:
         return {name: [values[i] for i in picked] for name, values in found.items()}
 
     def select(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> DiskTable:
+        """The same table with only the rows at these positions, in their order."""
         at = np.asarray(positions, dtype=np.int64)
         return DiskTable(self._file, at if self._positions is None else self._positions[at], self._data)
 
@@ -102,12 +104,14 @@ class DiskWriter:
         self.file.write(schema.serialize())
 
     def add(self, row: tuple[Any, ...]) -> None:
+        """Add a row, with a value for each column of the schema."""
         self.buffer.append(row)
         self.characters += sum(len(value) for value in row if isinstance(value, str))
         if len(self.buffer) >= WRITTEN or self.characters >= MAX_BLOCK:
             self._flush()
 
     def table(self) -> DiskTable:
+        """All rows that were added."""
         self._flush()
         return DiskTable(self.file)
 

@@ -60,6 +60,7 @@ def read_file(path: Path, wanted: list[str]) -> RawTable:
 
 
 def select_columns(records: Iterable[Mapping[str, Any]], wanted: list[str]) -> Iterator[Sequence[Any]]:
+    """The wanted values of each record, None where it has none."""
     return ([record.get(name) for name in wanted] for record in records)
 
 

@@ -43,10 +43,12 @@ class Texts:
 
     @property
     def has_labels(self) -> bool:
+        """Whether labels were read."""
         return "label" in self.table.column_names
 
     @property
     def is_pair(self) -> bool:
+        """Whether texts have a second text."""
         return "text_pair" in self.table.column_names
 
     @property
@@ -140,6 +142,7 @@ class RowCollector:
         self.rows = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
 
     def add(self, table: RawTable, row: Sequence[Any]) -> None:
+        """Check a row of a table, and keep it if it is usable. row: the values of the wanted columns. AlloyError for one that is too long."""
         values = dict(zip(self.columns, row, strict=True))
         for value in row:
             if isinstance(value, str) and len(value) > MAX_TEXT:
@@ -168,6 +171,7 @@ class RowCollector:
         return f"{dropped} of {self.total} rows, counted from 0: {'; '.join(parts)}"
 
     def texts(self) -> Texts:
+        """The table. AlloyError if no row is usable, and for unusable rows that the options refuse."""
         table = self.rows.table()
         if self.unusable and self.options.bad_rows == "refuse":
             hint = "Correct them, or set `bad_rows: drop`."

@@ -1,4 +1,4 @@
-"""The engine that a recipe names."""
+"""Choose the engine that a recipe or a command names."""
 
 from __future__ import annotations
 

@@ -108,7 +108,8 @@ class _Work:
         return actor
 
     def results(self, look: Callable[[], None]) -> Iterator[tuple[int, Any]]:
-        begun, said = time.monotonic(), False
+        """(position of a job, its result), in the order in which jobs finish. look: called at least twice a second."""
+        begun, told = time.monotonic(), False
         while len(self.done) < len(self.jobs):
             for actor in self.actors:
                 self._feed(actor)
@@ -116,8 +117,8 @@ class _Work:
             for ref in ready:
                 yield from self._taken(ref)
             look()
-            if not said and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
-                said = True
+            if not told and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
+                told = True
                 log_line(
                     "ray: no worker has started yet. Check that the cluster has room for `cpus_per_worker` and `gpus_per_worker`"
                 )

@@ -29,7 +29,9 @@ Origin = Literal["stored", "computed"]
 
 @dataclass(frozen=True)
 class TeacherAnswer:
-    """A teacher's probabilities of its own labels; empty if it has no answer to the text. `share`: how much of the target comes from it; None if the method does not say."""
+    """A teacher's probabilities of its own labels; empty if it has no answer to the text.
+
+    `share`: how much of the target comes from it; None if the method does not say."""
 
     name: str
     probabilities: dict[str, float]

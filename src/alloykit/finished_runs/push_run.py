@@ -28,7 +28,7 @@ def push_run(
     with_texts: bool = False,
     dry_run: bool = False,
 ) -> dict[str, Any]:
-    """Upload student, card and ONNX export of a run in one commit. The arguments and the result are those of `commands/push.py: push`.
+    """Upload student, card and ONNX export of a run in one commit. Arguments and result are those of `commands/push.py: push`.
 
     AlloyError if the run, a name or the hub does not allow it.
     """

@@ -16,8 +16,11 @@ from alloykit.run_folder.run_folder import RunFolder
 
 @dataclass(frozen=True)
 class Changes:
-    """What an update changes. add_teachers: models. remove_teachers: names. replace_teachers: name → the new model. add_texts, labelled:
-    files. overrides: changes of the recipe's values, "training.epochs=2"."""
+    """What an update changes.
+
+    add_teachers: models. remove_teachers: names. replace_teachers: name → the new model. add_texts, labelled: files. overrides: changes of
+    the recipe's values, such as "training.epochs=2".
+    """
 
     add_teachers: Sequence[str] = ()
     remove_teachers: Sequence[str] = ()

@@ -46,8 +46,11 @@ def watch_texts(
     text_pair: str | None = None,
     trust_remote_code: bool = False,
 ) -> dict[str, Any]:
-    """What `evaluation/drift.py: drift` finds, and `unseen`: whether confidence and energy of the pool are those of texts that the student did
-    not learn from. The student's answers to the pool are kept in the run folder. AlloyError."""
+    """How new texts differ from the pool, as `evaluation/drift.py: drift` has it. The student's answers to the pool are kept in the run folder.
+
+    origin, text, text_pair: the new texts, as in `load_texts`. Further keys of the result are `unseen` (whether confidence and energy of the
+    pool are those of texts that the student did not learn from), `unused` (rows that were left out, by reason) and `run`. AlloyError.
+    """
     recipe = run.recipe
     if not trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
@@ -69,7 +72,7 @@ def watch_texts(
 
 
 def _pool_answers(run: RunFolder, student: Predictor) -> PoolAnswers:
-    """Of the run folder, if its file is of this student; else computed and written there."""
+    """Those in the run folder, if they are of this student; else computed, and written there."""
     identity, path = model_identity(str(run.student), None), run.folder / POOL_ANSWERS
     kept = read_checked(path, TypeAdapter(dict[str, Any]), "Delete it: it is written again.")
     if kept is not None and kept.get("student") == identity:

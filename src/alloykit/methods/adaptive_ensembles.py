@@ -32,7 +32,7 @@ NEIGHBOURS = 4  # b and c are among so many texts that follow a in the batch
 
 class YouOptions(MethodOptions):
     alpha: float = Field(1.0, ge=0)
-    """Weight of the mean of the teachers' answers."""
+    """Weight of the mean of the teachers' outputs."""
     temperature: float = Field(1.0, gt=0)
     """T, for teachers and student alike; the teachers' loss is multiplied by T²."""
     beta: float = Field(1.0, ge=0)
@@ -42,7 +42,7 @@ class YouOptions(MethodOptions):
 
 
 class DissimilarityEnsemble(Method):
-    """The mean of the answers, and which texts the teachers find alike."""
+    """The mean of the outputs, and which texts the teachers find alike."""
 
     name = "dissimilarity_ensemble"
     title = "KD from the mean of all teachers, and from which texts they find alike"
@@ -93,7 +93,7 @@ def dissimilarity(student: Tensor, teachers: list[Tensor], margin: float) -> Ten
     if not len(a):
         return student.sum() * 0
     votes = torch.stack([(_distance(t)[a, b] < _distance(t)[a, c]).to(student) for t in teachers]).mean(0)
-    nearer = torch.where(votes > 0.5, 1.0, torch.where(votes < 0.5, -1.0, 0.0)).to(student)  # a tie says nothing
+    nearer = torch.where(votes > 0.5, 1.0, torch.where(votes < 0.5, -1.0, 0.0)).to(student)  # a tie has no vote
     apart = _distance(student)
     each = functional.relu(nearer * (apart[a, b] - apart[a, c]) + margin)
     return (each * nearer.abs()).sum() / nearer.abs().sum().clamp(min=1)
@@ -115,7 +115,7 @@ def _distance(states: Tensor) -> Tensor:
 
 class AdaptiveOptions(MethodOptions):
     alpha: float = Field(1.0, ge=0)
-    """Weight of the teachers' answers beside the labels."""
+    """Weight of the teachers' outputs beside the labels."""
     temperature: float = Field(1.0, gt=0)
     """T, for teachers and student alike; the teachers' loss is multiplied by T²."""
 

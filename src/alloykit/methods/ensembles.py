@@ -1,4 +1,4 @@
-"""Distillation from ensembles whose weights are fixed, drawn, fitted or read off the labels: RL-KD's baselines.
+"""Distillation from ensembles, the baselines of RL-KD. Their weights are fixed, drawn at random, fitted, or chosen by the label.
 
 All are L_KD of methods/distillation.py with their own w_k(x) (Yuan et al. 2021, "Baseline Models").
 """
@@ -96,8 +96,9 @@ class WeightedEnsemble(Distillation):
 
 
 class FittedEnsemble(WeightedEnsemble):
-    """w maximises Σ_x log Σ_k w_k p_k(y | x) over labelled texts. By expectation–maximisation (ours): the problem is concave, so
-    it finds the best weights there are; the paper names logistic regression, which does not keep them positive."""
+    """w maximises Σ_x log Σ_k w_k p_k(y | x) over labelled texts, by expectation–maximisation (ours).
+
+    The problem is concave, so this finds the best weights. The paper names logistic regression, whose weights may be negative."""
 
     Options = DistillationOptions  # type: ignore[assignment]
 
@@ -160,7 +161,7 @@ class RandomSingle(UniformEnsemble):
 
 
 class BestSingle(Distillation):
-    """w: all weight on the teacher whose cross-entropy with the label is the lowest on this text; ties share."""
+    """w: the teacher whose cross-entropy with the label is the lowest on this text has all the weight. Equal ones share it."""
 
     name = "best_single"
     title = "KD from each text's best teacher, by its label"
@@ -188,7 +189,7 @@ def fitted_weights(likelihood: Tensor) -> Tensor:
 
 
 def uniform_mean(rows: Rows, context: Context, temperature: float) -> Tensor:
-    """The mean of all teachers' answers, softened. [B, C]"""
+    """The mean of all teachers' outputs, softened. [B, C]"""
     return mixture(rows.equal_weights(), rows, context.space, temperature)
 
 

@@ -27,7 +27,7 @@ from alloykit.outputs import Rows
 
 class PKDOptions(SingleTeacherOptions):
     alpha: float = Field(0.5, ge=0, le=1)
-    """Share of the teacher's answers beside the labels (the paper tries 0.2, 0.5, 0.7)."""
+    """Share of the teacher's outputs beside the labels (the paper tries 0.2, 0.5, 0.7)."""
     temperature: float = Field(5.0, gt=0)
     """T (the paper tries 5, 10, 20); the distillation loss is multiplied by T²."""
     beta: float = Field(100.0, ge=0)

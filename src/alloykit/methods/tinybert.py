@@ -43,7 +43,7 @@ class TinyBert(SingleTeacher):
     """First the teacher's attention and states, layer by layer; then its answers."""
 
     name = "tinybert"
-    title = "TinyBERT: attention, states and embeddings first, then the teacher's answers"
+    title = "TinyBERT: attention, states and embeddings first, then the teacher's outputs"
     reference = "Jiao et al. 2020"
     citation = (
         "Xiaoqi Jiao, Yichun Yin, Lifeng Shang, Xin Jiang, Xiao Chen, Linlin Li, Fang Wang, Qun Liu. TinyBERT: Distilling BERT "

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group positions so that rows × longest ≤ budget. The longest come first, so that too little memory shows at once.
+    """Group the positions of texts so that rows × longest ≤ budget. The longest come first, so that a lack of memory shows at once.
+
+    lengths: tokens of each text. budget: tokens of a batch with its padding.
 
     Equal lengths keep their order. A text longer than the budget is a batch of its own.
     """

@@ -23,6 +23,7 @@ class ComputeFormat:
 
     @property
     def name(self) -> str:
+        """float32, bfloat16 or int8: what the store records."""
         return "int8" if self.int8 else self.precision
 
 

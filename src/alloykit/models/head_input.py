@@ -10,8 +10,8 @@ from torch import Tensor, nn
 
 
 class HeadInput:
-    """While active, notes the states that the layer reads whose outputs are the logits. `width`: their size, or None for a model without
-    such a layer."""
+    """While active, records what the layer that gives the logits reads. `width`: the size of these states; None for a model without such a
+    layer."""
 
     def __init__(self, model: Any) -> None:
         found = [m for m in model.modules() if isinstance(m, nn.Linear) and m.out_features == model.config.num_labels]

@@ -81,10 +81,10 @@ def is_pooled(config: Any) -> bool:
 
 
 def load_pooled_head(model: Any, folder: Path) -> PooledClassifier:
-    """The encoder of `model` with the pooled head from its folder. AlloyError for a head that is missing, damaged, or of another
-    size than the configuration says.
+    """The encoder of `model` with the pooled head from its folder.
 
-    model: the encoder with a classification head. Without one, transformers may add a pooler with random weights.
+    model: the encoder with a classification head. Without one, transformers may add a pooler with random weights. AlloyError for a head that
+    is missing, damaged, or of another size than the configuration says.
     """
     sizes = getattr(model.config, HEAD_KEY)
     try:

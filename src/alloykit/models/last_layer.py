@@ -31,6 +31,7 @@ class LeanLastLayer:
 
     @property
     def is_active(self) -> bool:
+        """Whether it changes anything for this model."""
         return self.layer is not None
 
     def __enter__(self) -> None:

@@ -47,8 +47,9 @@ def load_tokenizer(spec: ModelSpec) -> Any:
 
 
 def load_skeleton(spec: ModelSpec) -> tuple[Any, Any]:
-    """A classifier on torch's device "meta", without memory for its weights, and its tokenizer: what is known of a model whose weights are in
-    another format. AlloyError if the tokenizer has tokens that the model does not know."""
+    """A classifier without memory for its weights (on torch's device "meta"), and its tokenizer: for a model whose weights have another format.
+
+    AlloyError if the tokenizer has tokens that the model does not know."""
     location = locate(spec, weights=False)
     config, tokenizer = _config(location), _tokenizer(location)
     model = _meta_model("SequenceClassification", config, location)
@@ -72,8 +73,9 @@ def load_classifier(spec: ModelSpec, *, dropout: float | None = None) -> tuple[A
 
 
 def load_encoder(spec: ModelSpec, config: Any = None, *, head: bool = False) -> tuple[Any, Any]:
-    """An encoder in float32 and its tokenizer. `head`: add a classification head, which may be new. `config` replaces the
-    folder's configuration. AlloyError."""
+    """An encoder in float32 and its tokenizer. AlloyError.
+
+    config: replaces the folder's configuration. head: add a classification head; one that the folder does not have is new."""
     location = locate(spec)
     config = config if config is not None else _config(location)
     model = _model(location, config, "SequenceClassification" if head else "", whole="encoder" if head else "")

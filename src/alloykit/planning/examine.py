@@ -17,8 +17,12 @@ from alloykit.run_folder.file_names import CACHE
 def examine(
     path: Path | None = None, overrides: Sequence[str] | None = None, *, cache: str | None = None, probe: bool = True
 ) -> dict[str, Any]:
-    """`checks`: name, found, level and hint of each; `can_run`: whether none of them is an error; `seconds`: the predicted time of a run, if it
-    is known. path: a recipe. cache: where the teachers' outputs are kept, if not in the run folder. A recipe that cannot be read is one of the errors.
+    """Check the machine, and the recipe at `path` if there is one. A recipe that cannot be read is one of the errors.
+
+    cache: where the teachers' outputs are kept, if not in the run folder. probe: measure a few batches, to predict the time.
+
+    Returns `checks` (name, found, level and hint of each), `can_run` (whether none of them is an error), and `seconds`, the predicted time
+    of a run or None.
     """
     checks: list[Finding] = []
     plan: dict[str, Any] | None = None

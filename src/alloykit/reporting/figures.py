@@ -27,6 +27,7 @@ class Figure:
 
 
 def percent(share: float | None, digits: int = 1) -> str:
+    """A share in percent, such as "72.8 %"; "–" for None."""
     return "–" if share is None else f"{100 * share:.{digits}f}\u00a0%"  # the space does not break
 
 

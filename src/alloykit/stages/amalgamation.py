@@ -39,12 +39,13 @@ def run_recipe(
     report: bool = True,
     begin: Callable[[RunFolder], None] | None = None,
 ) -> RunFolder:
-    """Run a recipe. Finished parts in the output folder are reused.
+    """Run a recipe. Finished parts in the output folder are reused. AlloyError.
 
-    tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the run
-    folder. check: extra validation before anything is written. report: False leaves out what only the report shows. Several processes of
-    one launcher train the student together; all return when the run is finished. begin: called with the new folder before the teachers'
-    outputs are computed. AlloyError.
+    tables: texts in memory, by `texts`, `evaluate`, `validation` and `labelled`. cache: the folder of the teachers' outputs, if not in the
+    run folder. check: extra validation before anything is written. report: False leaves out what only the report shows. begin: called with
+    the new folder before the teachers' outputs are computed.
+
+    Several processes of one launcher train the student together. All return when the run is finished.
     """
     check_run_folder(Path(recipe.output))
     require_several(create(recipe.method), launched()[1])

@@ -27,16 +27,16 @@ from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
 
 LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share is then at most ±0.7 points
-READ = 2_000  # texts that each tokenizer is shown
+READ = 2_000  # texts that each tokenizer reads
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
 MOST = 20  # unusual texts that the report lists
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
-    """Teachers and method on a sample of the pool: `health`, `agreement`, `supervision`. Empty for a method without teachers.
+    """Teachers and method on a sample of the pool, as metrics.json has them: `health`, `agreement`, `supervision`.
 
-    warnings: new ones are appended."""
+    warnings: new ones are appended. Empty for a method without teachers."""
     source, method, names, space = outputs.stored, prepared.method, prepared.names, prepared.space
     if not isinstance(source, StoredKnowledge):
         return {}
@@ -83,10 +83,10 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
 def student_view(
     prepared: Prepared, folder: Path, source: Source, context: Context, warnings: list[str]
 ) -> tuple[dict[str, Any], NoneOfThese | None]:
-    """The student on a sample of the pool: its confidence, calibrated without labels, its least certain and its most unusual texts;
-    and what `predict --none-of-these` needs. The student reads the texts once for all of it.
+    """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
-    If the method gives no target, the comparison with it is missing, and there is a warning."""
+    The first has its confidence, calibrated without labels, its least certain and its most unusual texts. If the method fails to give a
+    target, the comparison with it is missing. warnings: new ones are appended."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)

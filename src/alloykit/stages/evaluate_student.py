@@ -26,7 +26,7 @@ from alloykit.stages.prepare import Prepared
 
 
 def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
-    """Score every classifier on the test texts and add the result to the run's metrics.json."""
+    """Score every classifier on the test texts, and add the result to the run's metrics.json. Returns the result (run_folder/metrics.py)."""
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
     passes = method.needs.passes if method.single_target else 0

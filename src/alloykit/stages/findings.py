@@ -25,7 +25,7 @@ from alloykit.stages.train_student import TrainedStudent
 
 @dataclass
 class Findings:
-    """`metrics`: by their keys in metrics.json. `warnings`: each is printed as soon as it is found."""
+    """`metrics`: by their keys in metrics.json. `warnings`: each is printed as soon as it is found; `printed` counts those that were."""
 
     metrics: dict[str, Any]
     warnings: list[str] = field(default_factory=list)

@@ -17,7 +17,7 @@ from alloykit.stages.prepare import Prepared
 
 @dataclass(frozen=True)
 class Fitted:
-    """`context`: with the method's state, and without validation, generated and labelled texts, as `evaluate` builds it again.
+    """`context`: with the method's state. Validation, generated and labelled texts are not in it, because `evaluate` does not have them.
     `report`: the method's `warnings` and `sections` about its fit, as JSON."""
 
     context: Context

@@ -1,4 +1,4 @@
-"""A recipe and its tables from arguments in Python: paths, lists, data sets in memory."""
+"""A recipe from the arguments of a function in Python: paths, lists, data sets and models in memory."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ __all__ = [
 
 
 def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dict[str, Texts]]:
-    """The recipe, and the tables that are in memory by the argument's name.
+    """The recipe, and the texts that are in memory, by the argument's name.
 
-    arguments: the recipe's keys; None where one is not given. `evaluate`, `validation` and `labelled` may be texts, instead of a block with
-    `data:`. AlloyError for values that are not valid in a recipe.
+    kind: of the recipe. arguments: its keys; None where one is not given. `evaluate`, `validation` and `labelled` may be texts, instead
+    of a block with `data:`. AlloyError for values that are not valid in a recipe.
     """
     tables: dict[str, Texts] = {}
     values = {key: value for key, value in arguments.items() if value is not None}
@@ -131,8 +131,9 @@ def _models(expected: str, given: Any) -> list[Any]:
 
 
 def _saved(given: Any, output: Any) -> Any:
-    """(model, tokenizer) as a folder in the run folder, which later commands read too; anything else as it is. The folder is named after
-    the weights, and written once."""
+    """(model, tokenizer) saved in the run folder, where later commands read it; anything else as it is.
+
+    The folder is named after the weights, and written once."""
     if not (isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "save_pretrained")):
         return given
     model, tokenizer = given

@@ -45,7 +45,7 @@ _BATCH = TypeAdapter(Batch)
 
 
 def generate_recipe(recipe: GenerateRecipe) -> Path:
-    """Write `texts.parquet` (text, label, teacher, confidence, predicted, perplexity) and return it. AlloyError."""
+    """Write `texts.parquet` (text, label, teacher, confidence, predicted, perplexity) and return its path. AlloyError."""
     folder = Path(recipe.output)
     with logged_to(folder / LOG, MADE_OF):
         return write_texts(

@@ -28,7 +28,9 @@ def call_helpers(prepared: Prepared, run: RunFolder) -> None:
 def help_to_train(
     mine: ProcessGroup, recipe: Recipe, tables: Mapping[str, Texts], cache: str | Path | None
 ) -> RunFolder:
-    """The other processes: wait for process 0's stages, read their results, train with it, and wait for the end. They write nothing. AlloyError."""
+    """What the other processes do: wait for process 0's stages, read their results, train with it, and wait for the end.
+
+    mine: this process's side of the group. They write nothing. AlloyError."""
     run = RunFolder(Path(recipe.output))
     if mine.wait("training") != NOTHING:
         training_begins()

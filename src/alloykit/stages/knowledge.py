@@ -29,9 +29,12 @@ class LabelledOutputs:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """The teachers' outputs. `stored`: for the pool, from the store. `pool`: the same, with the states of the method's encoder if it has
-    one. `labelled`: for the few labelled texts. `generated`: for texts with a known source teacher, if the method needs them. `made_of`: by teacher, what its outputs depend on.
-    `speed`: reads per second of each teacher that has read texts of the pool in this call."""
+    """The teachers' outputs.
+
+    `stored`: for the pool, from the store. `pool`: the same, with the states of the method's encoder if it has one. `labelled`: for the few
+    labelled texts. `generated`: for texts with a known source teacher, if the method needs them. `made_of`: by teacher, what its outputs
+    depend on. `speed`: reads per second of each teacher that has read texts of the pool in this call.
+    """
 
     store: Store
     stored: Source

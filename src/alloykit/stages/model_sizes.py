@@ -17,11 +17,11 @@ from alloykit.stats.drawn import drawn
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
-TEXTS, BATCH, ROUNDS = 32, 16, 2
+TEXTS, BATCH, ROUNDS = 32, 16, 2  # texts that each model reads, texts of a batch, and how often
 
 
 def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
-    """By name, the student last, of models of transformers: parameters, layers, width, and texts per second.
+    """Parameters, layers, width and texts per second of each model of transformers, by its name. The student is last.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """

@@ -38,7 +38,7 @@ def phase_data_of(prepared: Prepared) -> Any:
 def online_source(
     prepared: Prepared, source: Source, texts: Texts, teachers: dict[str, Any], tokenizer: Any, length: int
 ) -> OnlineSource:
-    """A source with the stored outputs and with token states from teachers in memory."""
+    """A source with the stored outputs, and with token states from teachers in memory. tokenizer, length: the student's."""
     layers = dict(zip(prepared.names, prepared.method.teacher_layers(prepared.context), strict=True))
     scores = prepared.method.needs.attention_scores
     return OnlineSource(source, prepared.names, teachers, layers, texts, tokenizer, length, scores=scores)

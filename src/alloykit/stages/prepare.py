@@ -40,8 +40,11 @@ from alloykit.training.training_options import StudentSpec
 
 @dataclass(frozen=True)
 class Prepared:
-    """The first stage's result: the checked recipe and its texts. `validation`: None if neither the method nor the choice of the
-    checkpoint uses them; `labelled`: a few texts that anchor the fit and that the student learns; `test`: the recipe's `evaluate:`; `generated`: texts of its `generation:` block."""
+    """The first stage's result: the checked recipe and its texts.
+
+    `texts`: the pool. `validation`: None if neither the method nor the choice of the checkpoint uses them. `labelled`: a few texts that
+    anchor the fit and that the student learns. `test`: the recipe's `evaluate:`. `generated`: texts of its `generation:` block.
+    """
 
     recipe: Recipe
     infos: list[TeacherInfo]
@@ -62,10 +65,12 @@ class Prepared:
 
     @property
     def names(self) -> list[str]:
+        """The teachers' names, in the recipe's order."""
         return [info.name for info in self.infos]
 
     @property
     def output(self) -> Path:
+        """The run folder."""
         return Path(self.recipe.output)
 
     @property
@@ -108,6 +113,7 @@ class Prepared:
         return label_positions(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
+        """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
         rows = shard_rows(self.device, len(self.texts))
         return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=rows)
 
@@ -129,6 +135,7 @@ class Prepared:
         return _examples(self.recipe, self.method, self.space, len(self.texts))
 
     def sweep_options(self, part: tuple[int, int] = (0, 1)) -> SweepOptions:
+        """How this recipe's teachers read texts. part (i, n): only every n-th shard, from the i-th."""
         recipe, needs = self.recipe, self.method.needs
         return SweepOptions(
             passes=needs.passes,
@@ -165,41 +172,23 @@ def shard_rows(device: str, texts: int) -> int:
 
 
 def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) -> Prepared:
-    """Check a recipe with its teachers, texts and device. `texts`: use these instead of the recipe's `texts:`. `pool`: False for texts that
-    are not those of the recipe, whose rows no stored answers know. AlloyError."""
+    """Check a recipe with its teachers, texts and device. AlloyError.
+
+    texts: use these instead of the recipe's `texts:`. pool: False if they are not the recipe's texts, whose rows stored answers know.
+    """
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
     require_engine(recipe, [info.name for info in infos])
-    try:
-        texts = texts if texts is not None else read(origin_of(recipe), want_labels=wants_labels(recipe, method))
-    except AlloyError as error:
-        if not wants_labels(recipe, method) or "column" not in error.expected:
-            raise
-        why = f"{error.expected}, because method '{method.name}' learns from true labels"
-        raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
+    texts = texts if texts is not None else _read_texts(recipe, method)
     gives = {info.name: info.gives for info in infos}
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
     require_gives(method, gives, Context(space, student=student_shape), has_labels=texts.has_labels)
-    if method.needs.passes and method.needs.dropout is None:
-        for info in infos:
-            if not info.gives.dropout:
-                raise AlloyError(
-                    expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
-                    got="rates of 0 in its configuration",
-                    hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
-                )
+    _require_dropout(method, infos)
     if method.needs.labels:
         label_positions(texts, space, recipe.labels.aliases)
-    if recipe.validation is None and (method.needs.validation or recipe.training.select == "labelled"):
-        why = f"method '{method.name}' needs them" if method.needs.validation else "`training.select` is 'labelled'"
-        raise AlloyError(
-            expected=f"labelled texts in `validation: {{data: …}}`, because {why}",
-            got="none",
-            hint="Give them"
-            + ("." if method.needs.validation else ", or select without labels: `select: unlabelled`."),
-        )
+    _require_validation(recipe, method)
     if method.needs.token_states:
         _check_whole_beginnings(recipe, infos, method)
     if pool:
@@ -216,6 +205,44 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
         training = with_defaults(recipe.training, n, space.size, student_shape.layers, student_shape.hidden_size)
         recipe = recipe.model_copy(update={"training": training})
     return Prepared(recipe, infos, space, method, texts, device, student_shape)
+
+
+def _read_texts(recipe: Recipe, method: Method) -> Texts:
+    """The recipe's texts. An AlloyError about a missing column of labels also says why the labels are needed."""
+    labels = wants_labels(recipe, method)
+    try:
+        return read(origin_of(recipe), want_labels=labels)
+    except AlloyError as error:
+        if not labels or "column" not in error.expected:
+            raise
+        why = f"{error.expected}, because method '{method.name}' learns from true labels"
+        raise AlloyError(expected=why, got=error.got, hint=error.hint) from error
+
+
+def _require_dropout(method: Method, infos: Sequence[TeacherInfo]) -> None:
+    """AlloyError for a teacher without dropout, if the method samples passes at the teachers' own rates."""
+    if not method.needs.passes or method.needs.dropout is not None:
+        return
+    for info in infos:
+        if not info.gives.dropout:
+            raise AlloyError(
+                expected=f"dropout rates in teacher '{info.name}', for {method.needs.passes} Monte-Carlo passes",
+                got="rates of 0 in its configuration",
+                hint="Set one in the recipe, `method: {dropout: 0.1}`, or use `passes: 0` for the plain entropy.",
+            )
+
+
+def _require_validation(recipe: Recipe, method: Method) -> None:
+    """AlloyError for a recipe without validation texts that needs them."""
+    needed = method.needs.validation
+    if recipe.validation is not None or not (needed or recipe.training.select == "labelled"):
+        return
+    why = f"method '{method.name}' needs them" if needed else "`training.select` is 'labelled'"
+    raise AlloyError(
+        expected=f"labelled texts in `validation: {{data: …}}`, because {why}",
+        got="none",
+        hint="Give them." if needed else "Give them, or select without labels: `select: unlabelled`.",
+    )
 
 
 def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method: Method) -> None:
@@ -320,8 +347,9 @@ def _student(recipe: Recipe) -> StudentSpec:
 
 
 def encoder_shape(spec: StudentSpec) -> ModelShape:
-    """The shape of the student that `build_student` builds, from the encoder's configuration only. AlloyError for a model that is not an
-    encoder, and for too few layers."""
+    """The shape of the student that `build_student` builds, from the encoder's configuration only.
+
+    AlloyError for a model that is not an encoder, and for too few layers."""
     config, _ = load_config(spec)
     depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
     if not isinstance(depth, int) or not isinstance(width, int):

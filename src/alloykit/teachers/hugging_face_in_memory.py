@@ -56,6 +56,8 @@ class ModelInMemory(HeldTeacher):
 
 @dataclass(frozen=True)
 class HeldModelInfo(HuggingFaceInfo):
+    """What is known of a model in memory. `held`: the model."""
+
     held: ModelInMemory
 
     @property

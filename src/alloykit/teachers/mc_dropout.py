@@ -34,6 +34,7 @@ class StockDropout:
     name = "stock"
 
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        """As `Sampler.sample`."""
         with dropout_active(model):
             sampled = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]
         return torch.stack(sampled)
@@ -45,6 +46,7 @@ class ByteDropout:
     name = "bytes"
 
     def sample(self, model: Any, batch: Mapping[str, Tensor], passes: int) -> Tensor:
+        """As `Sampler.sample`."""
         seed = int(torch.randint(2**62, (1,)))
         with dropout_active(model), FastMasks(seed):
             sampled = [model(**batch).logits.float().softmax(-1) for _ in range(passes)]

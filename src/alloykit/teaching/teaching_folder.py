@@ -1,4 +1,4 @@
-"""The common parts of `teach` for one encoder and for several: texts, folder, and the record of what the folder was made of."""
+"""What `teach` for one encoder and for several have in common: texts, folder, and the record of what the folder was made of."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from alloykit.training.dataset import held_out_size
 from alloykit.training.schedule import required, with_defaults
 from alloykit.training.training_options import StudentSpec
 
-MADE, MADE_OF = "teach.yaml", "made_of.json"
+MADE, MADE_OF = "teach.yaml", "made_of.json"  # the recipe, for readers; all inputs, for checks
 Teaching = TypeVar("Teaching", TeachRecipe, TogetherRecipe)
 
 
@@ -47,7 +47,7 @@ def with_training(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec
 
 
 def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec]) -> None:
-    """AlloyError if the folder holds results of another recipe or other encoders, or other files."""
+    """AlloyError if the folder holds results of another recipe or of other encoders, or files that are not alloykit's."""
     refuse_others(folder, MADE_OF)
     settings = _settings(recipe, encoders)
     settings["training"] |= unresolved_settings(recorded(folder / MADE_OF), settings)

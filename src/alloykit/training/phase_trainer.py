@@ -41,7 +41,7 @@ class PhaseTrainer(Trainer):
     def prepare_for(
         self, method: Method, check_collator: Collator, validation: Validation | None, *, labelled: bool
     ) -> None:
-        """labelled: checks measure accuracy instead of the method's loss."""
+        """What the method needs. check_collator: for checks. labelled: checks measure accuracy instead of the method's loss."""
         self.validation = validation
         # `compute_loss` below divides already: the Trainer must not divide by the accumulation steps.
         self.model_accepts_loss_kwargs = True

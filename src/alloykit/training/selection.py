@@ -34,8 +34,10 @@ _CHECKS = TypeAdapter(list[Check])
 
 
 def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
-    """unlabelled: the earliest check whose mean loss is at most `tolerance` standard errors (of the lowest check) above the lowest;
-    labelled: the earliest check with the highest mean accuracy; last: the last check."""
+    """The check whose weights become the student's.
+
+    unlabelled: the earliest check whose mean loss is at most `tolerance` standard errors (of the lowest check) above the lowest. labelled:
+    the earliest check with the highest mean accuracy. last: the last check."""
     if rule == "last":
         return checks[-1]
     if rule == "labelled":

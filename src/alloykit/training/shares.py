@@ -19,8 +19,9 @@ Collate = Callable[[Sequence[dict[str, Any]]], dict[str, Any]]
 
 
 def share_of(options: TrainingOptions, processes: int) -> TrainingOptions:
-    """The options of each process. An optimiser step of all processes has as many texts as before, and no batch is larger. AlloyError if the
-    number of texts per step is not a multiple of the number of processes."""
+    """The options of each process. A step of all processes together has as many texts as one of a single process, and no batch is larger.
+
+    AlloyError if the number of texts per step is not a multiple of the number of processes."""
     step = options.batch_size * options.accumulate
     if step % processes:
         raise AlloyError(

@@ -56,7 +56,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
 
 
 def layers_to_keep(available: int, spec: StudentSpec) -> list[int]:
-    """Positions of the kept layers, ascending."""
+    """Positions of the encoder's layers that the student keeps, ascending. available: how many it has. AlloyError if there are too few."""
     n = spec.layers or available
     if n > available:
         raise AlloyError(
@@ -72,7 +72,7 @@ def layers_to_keep(available: int, spec: StudentSpec) -> list[int]:
 
 
 def keep_layers(model: Any, layers: list[int]) -> Any:
-    """A model of the same class with only the layers `layers`; everything else is copied."""
+    """A model of the same class with only these layers; everything else is copied. AlloyError for a model whose layers cannot be separated."""
     depth = model.config.num_hidden_layers
     config = copy.deepcopy(model.config)
     for key, value in vars(config).items():  # settings that list one value per layer

@@ -66,12 +66,12 @@ def train(
     device: str = "auto",
     tracker: Tracker | None = None,
 ) -> TrainingResult:
-    """Train `student` in place, phase by phase. At the end it has the selected weights.
+    """Train `student` in place, phase by phase. At the end it has the selected weights. AlloyError if memory is too small.
 
-    `dataset`, `checks`: token ids and `row` (dataset.py). `collator` and `check_collator` (by default the same one) add the teachers' outputs.
-    `phase_data`: makes the data of each phase from the current student. `validation`: labelled texts for `Step.validation_accuracy`.
-    `tracker`: gets the losses.
-    `folder`: checkpoints. After a crash, training resumes from the last complete one, with the same result as without the crash.
+    dataset: the texts to learn from; checks: held-out texts (dataset.py: Tokens). collator, check_collator: pad their batches and add the
+    teachers' outputs; the same one for both if only the first is given. validation: labelled texts for `Step.validation_accuracy`. phase_data:
+    makes the data of each phase from the current student. tracker: gets the losses. folder: for checkpoints. After a crash, training resumes
+    from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
     result = TrainingResult(modules=modules)

@@ -12,11 +12,14 @@ BYTES_PER_CHARACTER = 12  # the longest form of a character in JSON: two \uXXXX
 
 @dataclass(frozen=True)
 class ServeOptions:
-    """host, port: where the server listens; port 0: a free one. batch: texts that the student reads at once. wait_ms: how long the first
-    text of a batch waits for others. queue: texts that may wait. texts_per_request: texts of a request. characters: characters of a text.
-    timeout: seconds after which a request gets status 503. threads: threads of the computation; None: as many as torch chooses. truncate:
-    whether long texts are cut if a request has no `truncate`. allowed_hosts: other host names to which a server on a loopback
-    address answers. AlloyError for invalid values."""
+    """Where a server listens, and its limits. AlloyError for invalid values.
+
+    host, port: where it listens; port 0: a free one. batch: texts that the student reads at once, at most. wait_ms: how long the first text
+    of a batch waits for others, in milliseconds. queue: texts that may wait. texts_per_request: texts of a request, at most. characters:
+    of a text, at most. timeout: seconds after which a request gets status 503. threads: of the computation; None: as many as torch chooses.
+    truncate: whether long texts are cut if a request has no `truncate`. allowed_hosts: other host names to which a server on a loopback
+    address answers.
+    """
 
     host: str = "127.0.0.1"
     port: int = 8000

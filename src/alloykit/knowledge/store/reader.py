@@ -233,7 +233,7 @@ class StoredKnowledge:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """One teacher's answers for some rows of a shard."""
+    """One teacher's outputs for some rows of a shard."""
 
     logits: Tensor
     total: Tensor

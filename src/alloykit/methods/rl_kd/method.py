@@ -2,7 +2,7 @@
 
 State (§State, Eqs. 4–5)    F(x) = [R(x); p_1(x); …; p_N(x); CE_1; …; CE_N],  R: [CLS] of a frozen encoder that is no teacher
 Action (Eq. 6)              π_k(1 | F) = σ(A_k · F + b_k), drawn for every text and teacher
-Student (Eqs. 1–3)          α T² L_DL + (1 − α) CE(y, q), L_DL with the mean of the selected teachers' answers
+Student (Eqs. 1–3)          α T² L_DL + (1 − α) CE(y, q), L_DL with the mean of the selected teachers' outputs
 Reward (Eq. 7)              reward1 = − CE;  reward2 = − CE − L_DL;  reward3 = γ reward2 + (1 − γ) accuracy on validation texts
 Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) / σ_r Σ_k ∇ log π_k(a_jk)
 

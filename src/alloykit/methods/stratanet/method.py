@@ -60,7 +60,7 @@ class StrataNetOptions(MethodOptions):
     intermediate: float = Field(0.7, ge=0, le=1)
     """λ of Eq. 8; above ½ works best (Fig. 4), 0.7 is ours."""
     temperature: float = Field(0.75, gt=0)
-    """Of the teachers' answers and the student's, within each teacher's labels (Table 4)."""
+    """Of the teachers' outputs and the student's, within each teacher's labels (Table 4)."""
     sharpness: float = Field(1.0, gt=0)
     """τ_c: the lower, the more the most confident teacher's answer counts (ours)."""
     heads: int = Field(4, gt=0)
