@@ -42,7 +42,7 @@ RECIPES: dict[str, dict[str, Any]] = {
     "all kinds": {
         "teachers": ["billing", STORED, GRAPH, PIPELINE, ZERO_SHOT],
         "labelled": LEARN_FROM,
-        "labels": {"aliases": {"late": "track"}, "keep_apart": ["damaged"]},
+        "labels": {"aliases": {"track": "where"}},
         "inference": {"tokens_per_batch": 512, "long_texts": "head_tail"},
     },
     "labelled": {"teachers": ["billing", "delivery"], "labelled": LEARN_FROM},

@@ -112,7 +112,7 @@ class Stock:
 
     def fill(self, folder: Path, name: str = "", *, own: tuple[str, ...] = ()) -> None:
         """Put the inputs of a case into a new folder: links to models and texts, copies of those in `own`, a scenario's recipe."""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # a disk of its own is there already
         for path in sorted((self.folder / "inputs").iterdir()):
             if path.name in own or not path.is_dir():
                 (shutil.copytree if path.is_dir() else shutil.copyfile)(path, folder / path.name)
