@@ -25,12 +25,20 @@ def make(case: Case) -> None:
         how = "write"
     fault: dict[str, Any] = {}
     if how == "write":
-        fault = {"error_at": draw.randint(1, max(1, reference.changes)), "errno": draw.choice(ERRORS), "on": draw.random() < 0.7}
+        fault = {
+            "error_at": draw.randint(1, max(1, reference.changes)),
+            "errno": draw.choice(ERRORS),
+            "on": draw.random() < 0.7,
+        }
     elif how == "file size":
-        sizes = sorted(p.stat().st_size for place in LATER[name].makes for p in (made / place).rglob("*") if p.is_file())
+        sizes = sorted(
+            p.stat().st_size for place in LATER[name].makes for p in (made / place).rglob("*") if p.is_file()
+        )
         fault = {"file_bytes": max(LEAST_BYTES, draw.choice((*sizes, *sizes[-5:])) - draw.randrange(1, 400))}
     disk = folder
-    if how == "tmpfs":  # the whole case is on a disk of its own, which has little room beyond what the command starts from
+    if (
+        how == "tmpfs"
+    ):  # the whole case is on a disk of its own, which has little room beyond what the command starts from
         folder.mkdir()
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=1g", "tmpfs", disk], check=True)
     try:

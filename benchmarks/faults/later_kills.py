@@ -73,7 +73,10 @@ def _texts(folder: Path) -> dict[str, float]:
     found = {}
     for name in ("texts.csv", "other.csv", "test.csv"):
         with (folder / name).open(newline="", encoding="utf-8") as file:
-            found |= {row["text"]: round(hashlib.sha256(row["text"].encode()).digest()[0] / 256, 6) for row in csv.DictReader(file)}
+            found |= {
+                row["text"]: round(hashlib.sha256(row["text"].encode()).digest()[0] / 256, 6)
+                for row in csv.DictReader(file)
+            }
     return found
 
 

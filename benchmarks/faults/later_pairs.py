@@ -7,8 +7,25 @@ from benchmarks.faults.later import LATER, prepare, running
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import difference, leftovers
 
-TWICE = ("update with labels", "update with texts", "update with a teacher", "export", "suggest", "watch", "predict --to", "push", "stored answers and a service", "all kinds")
-BOTH = (("export", "watch"), ("suggest", "watch"), ("export", "update with labels"), ("watch", "update with labels"), ("suggest", "predict --to"))
+TWICE = (
+    "update with labels",
+    "update with texts",
+    "update with a teacher",
+    "export",
+    "suggest",
+    "watch",
+    "predict --to",
+    "push",
+    "stored answers and a service",
+    "all kinds",
+)
+BOTH = (
+    ("export", "watch"),
+    ("suggest", "watch"),
+    ("export", "update with labels"),
+    ("watch", "update with labels"),
+    ("suggest", "predict --to"),
+)
 
 
 def make(case: Case) -> None:
