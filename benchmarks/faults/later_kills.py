@@ -91,7 +91,7 @@ def _pushed(case: Case, hub: Any) -> None:
     for path in (case.folder / "run" / "student").iterdir():
         same = path.name == "README.md" or files.get(path.name) == path.read_bytes()
         case.demand(same, "different", f"{path.name} on the hub")
-    case.demand("onnx/onnx/model.onnx" in files, "lost", "the graph is not on the hub")
+    case.demand("onnx/model.onnx" in files, "lost", "the graph is not on the hub")
 
 
 TABLE = Kind("later_kills", "Commands after a run, and runs with other teachers, killed and started again", 84, make)

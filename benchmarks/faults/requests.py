@@ -79,11 +79,10 @@ def _damaged(draw: random.Random, port: int) -> tuple[bytes, str, float]:
     more, pause, length = "", 0.0, ""
     if how == "values":
         value = draw.choice(BODIES) if path == "/predict" else {"text": "where is my parcel", "pair": None}
-        for _ in range(draw.choice((1, 1, 3))):
-            value, _ = spoil_value(
-                value, draw, VALUES | {"half a pair": "a\udfffb", "a huge number": 10**400, "infinity": float("inf")}
-            )
-        with suppress(RecursionError):
+        odd = VALUES | {"half a pair": "a\udfffb", "a huge number": 10**400, "infinity": float("inf")}
+        with suppress(RecursionError):  # of what copies and writes it
+            for _ in range(draw.choice((1, 1, 3))):
+                value, _ = spoil_value(value, draw, odd)
             body = json.dumps(value).encode("utf-8", "surrogatepass")
     elif how == "bytes":
         body = BYTES[draw.choice(sorted(BYTES))](body, draw)
