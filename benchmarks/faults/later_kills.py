@@ -11,6 +11,7 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from alloykit.run_folder.output_folder import LOCK_FILES
 from benchmarks.faults.cases import Case, Kind
 from benchmarks.faults.kills import fault_of, in_words
 from benchmarks.faults.later import LATER, prepare, running
@@ -47,6 +48,8 @@ def make(case: Case) -> None:
 
 
 def _compare(case: Case, name: str, wanted: Path) -> None:
+    for note in case.folder.rglob(f"{LOCK_FILES}*json"):
+        note.unlink()  # says who held a lock that died with it; a command that needs no lock, such as the second `watch`, leaves it
     for place in LATER[name].makes:
         differs = difference(wanted / place, case.folder / place)
         case.demand(differs is None, "different", f"{place}: {differs}")
