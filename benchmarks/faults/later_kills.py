@@ -97,4 +97,4 @@ def _pushed(case: Case, hub: Any) -> None:
     case.demand("onnx/model.onnx" in files, "lost", "the graph is not on the hub")
 
 
-TABLE = Kind("later_kills", "Commands after a run, and runs with other teachers, killed and started again", 84, make)
+TABLE = Kind("later_kills", "Commands after a run, and runs with other teachers, killed and started again", 120, make)
