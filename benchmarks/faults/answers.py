@@ -18,7 +18,6 @@ import yaml
 
 from benchmarks.faults.cases import Case, Kind
 from benchmarks.faults.mutate import VALUES, spoil_bytes, spoil_place
-from benchmarks.faults.others import put_others
 from benchmarks.faults.steps import step
 from benchmarks.faults.stock import MELT
 
@@ -283,7 +282,6 @@ MAKERS: list[tuple[Maker, int]] = [
 def make(case: Case) -> None:
     draw, folder = case.draw, case.folder
     case.stock.fill(folder)
-    put_others(case.stock, folder)
     form = draw.choice(FORMS)
     maker = draw.choices([m for m, _ in MAKERS], [w for _, w in MAKERS])[0]
     name, how = maker(folder, draw, form)

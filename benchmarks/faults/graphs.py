@@ -369,7 +369,7 @@ def make(case: Case) -> None:
     case.stock.fill(folder)
     told = dict(GRAPH if draw.random() < 0.65 else PIPELINE)
     if "onnx" in told:
-        put_others(case.stock, folder, "graph")
+        put_others(case.stock, folder, "graph", only=["graph"])
         graph = folder / "graph" / "onnx" / "model.onnx"
         maker = draw.choices([m for m, _ in GRAPHS], [w for _, w in GRAPHS])[0]
         case.about = maker(graph, onnx.load(str(graph), load_external_data=False), draw)
@@ -379,7 +379,7 @@ def make(case: Case) -> None:
             told["file"] = f"onnx/{name}"
             case.about += f", as {name}"
     else:
-        put_others(case.stock, folder, "pipeline.skops")
+        put_others(case.stock, folder, "pipeline.skops", only=["pipeline.skops"])
         case.about = f"skops: {_spoil_pipeline(folder / 'pipeline.skops', draw)}"
     value = MELT | {"teachers": ["billing", told], "method": draw.choice(("alloy", "ensemble"))}
     (folder / "recipe.yaml").write_text(yaml.safe_dump(value, sort_keys=False))

@@ -25,8 +25,8 @@ def make(case: Case) -> None:
     reference = case.stock.reference(name)
     case.stock.fill(folder, name)
     argv, run = SCENARIOS[name].argv, folder / "run"
-    faults = [_fault(case, reference.seconds, reference.changes) for _ in range(draw.choice((1, 1, 2, 3)))]
-    case.about = f"{name}: {', then '.join(map(_words, faults))}"
+    faults = [fault_of(case, reference.seconds, reference.changes) for _ in range(draw.choice((1, 1, 2, 3)))]
+    case.about = f"{name}: {', then '.join(map(in_words, faults))}"
     finished: dict[str, tuple[int, int]] = {}
     for fault in [*faults, {}]:
         ended = case.run(step(folder, *argv, fault=fault))[0]
@@ -45,7 +45,7 @@ def make(case: Case) -> None:
             case.demand(again.code == 0 and differs is None, "different", f"started once more: {again.code}, {differs}")
 
 
-def _fault(case: Case, seconds: float, changes: int) -> dict[str, Any]:
+def fault_of(case: Case, seconds: float, changes: int) -> dict[str, Any]:
     draw = case.draw
     if case.seed % 2 == 0:
         return {"kill_at": draw.randint(1, max(1, changes)), "torn": draw.random() < 0.5}
@@ -53,7 +53,7 @@ def _fault(case: Case, seconds: float, changes: int) -> dict[str, Any]:
     return {"kill_after": round(draw.random() * seconds, 3), "signal": int(number)}
 
 
-def _words(fault: dict[str, Any]) -> str:
+def in_words(fault: dict[str, Any]) -> str:
     if "kill_at" in fault:
         return f"killed before change {fault['kill_at']}" + (", the file cut" if fault["torn"] else "")
     return f"{signal.Signals(fault['signal']).name} after {fault['kill_after']} s"

@@ -29,8 +29,36 @@ BODIES: list[Any] = [
     {"inputs": "where is my parcel"}, {"inputs": [["a text"], ["another", "pair"]], "truncate": True, "raw_scores": False}, {"inputs": ["a", "b"]},
     {"inputs": "a text", "truncation_direction": "right"},
 ]  # fmt: skip
-PATHS = ["/predict", "/predict", "/predict", "/predict", "/explain", "/explain", "/health", "/info", "/metrics", "/", "/docs", "/openapi.json", "/assets/x", "/nowhere"]
-HOSTS = ["example.org", "", "127.0.0.1:99999", "[::1", "localhost.", "127.0.0.1.example.org", "x" * 5_000, "\xff", "LOCALHOST", "127.0.0.1, example.org", "0.0.0.0", "[::1]:80"]
+PATHS = [
+    "/predict",
+    "/predict",
+    "/predict",
+    "/predict",
+    "/explain",
+    "/explain",
+    "/health",
+    "/info",
+    "/metrics",
+    "/",
+    "/docs",
+    "/openapi.json",
+    "/assets/x",
+    "/nowhere",
+]
+HOSTS = [
+    "example.org",
+    "",
+    "127.0.0.1:99999",
+    "[::1",
+    "localhost.",
+    "127.0.0.1.example.org",
+    "x" * 5_000,
+    "\xff",
+    "LOCALHOST",
+    "127.0.0.1, example.org",
+    "0.0.0.0",
+    "[::1]:80",
+]
 LENGTHS = ["-1", "x", "1e3", "99999999999999999999", "9" * 5_000, "+5", "0x10", "", " 5", "5, 5", "١"]
 REQUESTS = 12  # in a case
 PATIENCE = 8.0  # seconds for one answer
@@ -38,22 +66,45 @@ PATIENCE = 8.0  # seconds for one answer
 
 def _damaged(draw: random.Random, port: int) -> tuple[bytes, str, float]:
     """A request, what it is, and the pause between its bytes (0: all at once)."""
-    how = draw.choices(("values", "bytes", "large", "deep", "host", "length", "protocol", "headers", "slow", "gone", "path"), (34, 14, 9, 5, 9, 8, 9, 6, 3, 5, 6))[0]
-    path, body, host, method = draw.choice(PATHS[:6]), json.dumps(draw.choice(BODIES)).encode(), f"127.0.0.1:{port}", "POST"
+    how = draw.choices(
+        ("values", "bytes", "large", "deep", "host", "length", "protocol", "headers", "slow", "gone", "path"),
+        (34, 14, 9, 5, 9, 8, 9, 6, 3, 5, 6),
+    )[0]
+    path, body, host, method = (
+        draw.choice(PATHS[:6]),
+        json.dumps(draw.choice(BODIES)).encode(),
+        f"127.0.0.1:{port}",
+        "POST",
+    )
     more, pause, length = "", 0.0, ""
     if how == "values":
         value = draw.choice(BODIES) if path == "/predict" else {"text": "where is my parcel", "pair": None}
-        for _ in range(draw.choice((1, 1, 3))):
-            value, _ = spoil_value(value, draw, VALUES | {"half a pair": "a\udfffb", "a huge number": 10**400, "infinity": float("inf")})
-        with suppress(RecursionError):
+        odd = VALUES | {"half a pair": "a\udfffb", "a huge number": 10**400, "infinity": float("inf")}
+        with suppress(RecursionError):  # of what copies and writes it
+            for _ in range(draw.choice((1, 1, 3))):
+                value, _ = spoil_value(value, draw, odd)
             body = json.dumps(value).encode("utf-8", "surrogatepass")
     elif how == "bytes":
         body = BYTES[draw.choice(sorted(BYTES))](body, draw)
     elif how == "large":
-        text = draw.choice(("x" * 19_999, "x" * 2_000_000, "é" * 30_000, "\U0001f600" * 10_000, " " * 20_000, "\0" * 5_000))
-        body = json.dumps(draw.choice([{"inputs": text}, {"inputs": [["x"]] * 10_000}, {"inputs": [[text[:5000]]] * 30}, {"text": text}, {"inputs": "a", text[:5000]: 1}])).encode()
+        text = draw.choice(
+            ("x" * 19_999, "x" * 2_000_000, "é" * 30_000, "\U0001f600" * 10_000, " " * 20_000, "\0" * 5_000)
+        )
+        body = json.dumps(
+            draw.choice(
+                [
+                    {"inputs": text},
+                    {"inputs": [["x"]] * 10_000},
+                    {"inputs": [[text[:5000]]] * 30},
+                    {"text": text},
+                    {"inputs": "a", text[:5000]: 1},
+                ]
+            )
+        ).encode()
     elif how == "deep":
-        body = draw.choice((json.dumps({"inputs": deep(300)}).encode(), b'{"inputs": ' + b"[" * 50_000, b"[" * 5_000 + b"]" * 5_000))
+        body = draw.choice(
+            (json.dumps({"inputs": deep(300)}).encode(), b'{"inputs": ' + b"[" * 50_000, b"[" * 5_000 + b"]" * 5_000)
+        )
     elif how == "host":
         host = draw.choice(HOSTS)
     elif how == "length":
@@ -62,7 +113,21 @@ def _damaged(draw: random.Random, port: int) -> tuple[bytes, str, float]:
         more = draw.choice(("X: " + "y" * 100_000 + "\r\n", "X: y\r\n" * 3_000, "Content-Type: text/plain\r\n", "Content-Encoding: gzip\r\n", "Transfer-Encoding: chunked\r\n", "Expect: 100-continue\r\n",
                             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Key: x\r\n", "Content-Type: multipart/form-data; boundary=x\r\n", "Host: example.org\r\n", "Content-Type: application/json; charset=utf-16\r\n", "Cookie: \xff\r\n"))  # fmt: skip
     elif how == "path":
-        path = draw.choice((*PATHS, "/../etc/passwd", "/assets/..%2f..%2fetc%2fpasswd", "/%00", "/predict?x=" + "y" * 5_000, "*", "http://example.org/predict", "//predict", "/predict\x00", "/%ff", "/assets/\x1b[31m"))
+        path = draw.choice(
+            (
+                *PATHS,
+                "/../etc/passwd",
+                "/assets/..%2f..%2fetc%2fpasswd",
+                "/%00",
+                "/predict?x=" + "y" * 5_000,
+                "*",
+                "http://example.org/predict",
+                "//predict",
+                "/predict\x00",
+                "/%ff",
+                "/assets/\x1b[31m",
+            )
+        )
         method = draw.choice(("GET", "POST", "PUT", "DELETE", "OPTIONS", "HEAD", "TRACE", "CONNECT", "x" * 500, "get"))
     elif how == "slow":
         pause = draw.choice((0.02, 0.3))
@@ -129,7 +194,10 @@ class _Client(threading.Thread):
 
     def _talk(self, port: int) -> None:
         draw = self.case.draw
-        good = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(GOOD)}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n".encode() + GOOD
+        good = (
+            f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(GOOD)}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n".encode()
+            + GOOD
+        )
         wanted = _ask(port, good)
         self.case.demand(wanted[0] == 200, "lost", f"a good request got {wanted[0]} {wanted[1][:200]!r}")
         for _ in range(REQUESTS):
@@ -140,10 +208,20 @@ class _Client(threading.Thread):
             if status >= 400 and status not in (404, 405) and how in ("values", "bytes", "large", "deep", "host"):
                 with suppress(ValueError):
                     fault = fault or ("" if "error" in json.loads(body) else f"no message: {body[:100]!r}")
-            self.done.append(Outcome(0 if 200 <= status < 400 or not status else 2, "", fault or "error: expected a good request", seconds, 0.0))
+            self.done.append(
+                Outcome(
+                    0 if 200 <= status < 400 or not status else 2,
+                    "",
+                    fault or "error: expected a good request",
+                    seconds,
+                    0.0,
+                )
+            )
             again = _ask(port, good)
             if again[:2] != wanted[:2]:
-                self.done[-1] = Outcome(1, "", f"after {how} {data[:200]!r} a good request got {again[0]} {again[1][:100]!r}", seconds, 0.0)
+                self.done[-1] = Outcome(
+                    1, "", f"after {how} {data[:200]!r} a good request got {again[0]} {again[1][:100]!r}", seconds, 0.0
+                )
 
 
 def make(case: Case) -> None:
@@ -171,7 +249,11 @@ def make(case: Case) -> None:
         case.faults += judge(outcome)
     case.outcomes += client.done
     if not damaged:
-        case.demand(case.outcomes[0].code == 0, "exit code", f"after SIGTERM: {case.outcomes[0].code} {case.outcomes[0].error[-200:]}")
+        case.demand(
+            case.outcomes[0].code == 0,
+            "exit code",
+            f"after SIGTERM: {case.outcomes[0].code} {case.outcomes[0].error[-200:]}",
+        )
         case.demand(len(client.done) == REQUESTS, "lost", f"{len(client.done)} requests were answered")
 
 

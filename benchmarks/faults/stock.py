@@ -112,7 +112,7 @@ class Stock:
 
     def fill(self, folder: Path, name: str = "", *, own: tuple[str, ...] = ()) -> None:
         """Put the inputs of a case into a new folder: links to models and texts, copies of those in `own`, a scenario's recipe."""
-        folder.mkdir(parents=True)
+        folder.mkdir(parents=True, exist_ok=True)  # a disk of its own is there already
         for path in sorted((self.folder / "inputs").iterdir()):
             if path.name in own or not path.is_dir():
                 (shutil.copytree if path.is_dir() else shutil.copyfile)(path, folder / path.name)
@@ -188,7 +188,8 @@ def source_digest() -> str:
     """Of the code that is tried, and of what makes the stock."""
     found = hashlib.sha256()
     sources = Path(__file__).parents[2] / "src" / "alloykit"
-    for path in [*sorted(p for p in sources.rglob("*") if p.is_file() and p.suffix != ".pyc"), Path(__file__)]:
+    makers = [Path(__file__).with_name(name) for name in ("stock.py", "others.py", "later.py")]
+    for path in [*sorted(p for p in sources.rglob("*") if p.is_file() and p.suffix != ".pyc"), *makers]:
         found.update(path.read_bytes())
     return found.hexdigest()[:12]
 
@@ -221,8 +222,22 @@ def difference(wanted: Path, found: Path) -> str | None:
     for name in sorted(a.keys() | b.keys()):
         if a.get(name) != b.get(name):
             how = "is missing" if name not in b else "is new" if name not in a else "differs"
+            if how == "differs" and name.endswith(".json"):
+                values = [_steady(json.loads((run / name).read_text())) for run in (wanted, found)]
+                how += f" at {_where(*values)}"
             return f"{name} {how}"
     return None
+
+
+def _where(a: Any, b: Any, place: str = "") -> str:
+    """The first place in which two JSON values differ, and both values there."""
+    if isinstance(a, dict) and isinstance(b, dict) and a.keys() == b.keys():
+        return next(_where(a[key], b[key], f"{place}.{key}") for key in sorted(a) if a[key] != b[key])
+    if isinstance(a, list) and isinstance(b, list) and len(a) == len(b):
+        return next(_where(x, y, f"{place}.{n}") for n, (x, y) in enumerate(zip(a, b, strict=True)) if x != y)
+    if isinstance(a, dict) and isinstance(b, dict):
+        a, b = sorted(a.keys() - b.keys()), sorted(b.keys() - a.keys())
+    return f"{place[1:] or 'the whole'}: {str(a)[:80]} and {str(b)[:80]}"
 
 
 def leftovers(run: Path) -> list[str]:

@@ -115,3 +115,13 @@ def test_methods_in_a_process_of_its_own_whose_reader_leaves() -> None:
     assert done.stdout.splitlines()[0] == "["
     assert '"name": "muka"' in done.stdout
     assert done.stderr == ""
+
+
+def test_memory_that_runs_out_is_a_message(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing_left(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("alloykit.recipe.models.read_recipe", nothing_left)
+    result = call("plan", "recipe.yaml")
+    assert result.code == 2
+    assert "expected more memory" in result.err

@@ -208,3 +208,20 @@ def test_migration_moves_a_large_channel_into_the_weights() -> None:
     assert form.divisor[3] > 4 * np.median(form.divisor)
     assert form.error < 1e-3
     assert max(abs(int(n)) for n in form.weights["w"][0].flat) <= 63
+
+
+def test_odd_places_of_an_export(model: Path, texts: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A place without a name. An earlier export that a kill left between two renames is there again, also if the new one fails."""
+    with pytest.raises(alloykit.AlloyError, match="a folder as `--output`"):
+        alloykit.export(model, texts=texts, output="/")
+    old = tmp_path / ".exported.tmp" / "old"
+    old.mkdir(parents=True)
+    (old / "export.json").write_text("{}")
+
+    def fail(*_: object, **__: object) -> None:
+        raise alloykit.AlloyError(expected="x", got="y")
+
+    monkeypatch.setattr(export_student, "_fill", fail)
+    with pytest.raises(alloykit.AlloyError, match="expected x"):
+        alloykit.export(model, texts=texts, output=tmp_path / "exported")
+    assert [path.name for path in (tmp_path / "exported").iterdir()] == ["export.json"]

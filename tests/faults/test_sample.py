@@ -23,6 +23,8 @@ INPUTS: dict[str, list[int]] = {
     "stores": [0],
     "data": [0],
     "streams": [20],
+    "answers": [1, 3, 48],
+    "services": [1, 10],
 }
 INTERRUPTED: dict[str, list[int]] = {"kills": [16, 60], "disks": [5], "pairs": [12]}
 

@@ -77,3 +77,23 @@ def test_mistakes(models: dict[str, Path], folder: Path, tmp_path: Path, call: C
         predict_files(models["billing"], folder, tmp_path / "to", engine="dask")
     call("predict", models["billing"], "-", "--to", tmp_path / "to").refused("file or folder", "--to")
     call("predict", models["billing"], folder, "--engine", "ray").refused("--to FOLDER with --engine")
+
+
+def test_odd_places_of_answers(models: dict[str, Path], folder: Path, tmp_path: Path) -> None:
+    """A pipe that would wait for a writer, a name that is not UTF-8, links of one name, and the folder of the texts itself."""
+    to = tmp_path / "to-\udcff"
+    to.mkdir()
+    os.mkfifo(to / "b.txt.parquet")
+    (to / "a.parquet.parquet").write_bytes(b"PAR1")
+    written = predict_files(models["billing"], folder, to)
+    assert [path.is_file() and path.stat().st_size > 500 for path in written] == [True, True]
+    links = tmp_path / "links"
+    for n, name in enumerate(("x", "y")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "part.txt").write_text("a text\n" * (n + 1))
+        links.mkdir(exist_ok=True)
+        (links / f"{name}.txt").symlink_to(tmp_path / name / "part.txt")
+    written = predict_files(models["billing"], links, tmp_path / "of-links")
+    assert [pq.read_metadata(path).num_rows for path in written] == [1, 2]
+    with pytest.raises(AlloyError, match="another folder for the answers"):
+        predict_files(models["billing"], folder, folder)

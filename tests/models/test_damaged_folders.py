@@ -100,6 +100,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "tokenizer: another object": (instead("tokenizer.json", b"{}"), "tokenizer"),
     "tokenizer: a folder": (instead("tokenizer.json", None), "tokenizer.json"),
     "tokenizer settings: a list": (instead("tokenizer_config.json", b"[]"), "tokenizer_config.json"),
+    "half of a surrogate pair": (tokenizer(model_input_names=["input_ids", "\ud800"]), "half of a surrogate pair"),
     "a token that is true": (tokenizer(pad_token=True), "tokenizer"),
     "no token to pad with": (tokenizer(pad_token=None), "pad"),
     "tokens that are numbers": (tokenizer(added_tokens_decoder={"x": 5}), "tokenizer"),

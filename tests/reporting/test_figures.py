@@ -137,3 +137,14 @@ def test_training_by_step() -> None:
     assert "held-out texts" not in [
         t.words for t in parse(figures.training(history[:2], 20, "Caption.").svg).all("text")
     ]
+
+
+def test_a_confusion_matrix_of_many_labels_shows_the_most_confused() -> None:
+    n = 300
+    matrix = [[5 if r == c else 0 for c in range(n)] for r in range(n)]
+    matrix[7][250] = matrix[250][9] = 3
+    figure = figures.confusion(matrix, [f"label {i}" for i in range(n)], "Confusion.")
+    assert len(figure.rows) == figures.CONFUSED == len(figure.headings) - 1
+    assert [row[0] for row in figure.rows[:10]] == [f"label {i}" for i in range(10)]
+    assert "label 250" in figure.headings
+    assert figure.caption.endswith("Of 300 labels, it shows the 60 with the most wrong answers.")

@@ -233,3 +233,9 @@ def test_the_image_names_files_and_options_that_exist() -> None:
     assert 'ENTRYPOINT ["alloykit", "serve"]' in lines
     with pytest.raises(AlloyError):
         ServeOptions(port=70000)
+
+
+@pytest.mark.parametrize("host", ["a" * 70, "..", "a b"])
+def test_hosts_that_nobody_can_have(host: str) -> None:
+    with pytest.raises(AlloyError, match="an address of this machine"):
+        listen(ServeOptions(host=host, port=0))

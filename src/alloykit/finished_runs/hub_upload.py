@@ -115,6 +115,9 @@ def _error(repository: str, error: Exception) -> AlloyError:
         hint = "Choose valid values with --license and --language."
     elif status is not None:
         got = f"the hub answered with the error {status}"
+    elif isinstance(cause, (ValueError, TypeError, LookupError, AttributeError)):
+        got = f"an answer of the hub that cannot be read ({kind})"
+        hint = f"Check HF_ENDPOINT, and whether a proxy answers in its place. {hint}"
     else:
         got = f"the hub cannot be reached ({kind})"
         hint = f"Check your network and HF_ENDPOINT. {hint}"

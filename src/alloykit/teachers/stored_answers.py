@@ -36,6 +36,7 @@ from alloykit.temporary.row_file import RowFile
 BLOCK = 10_000  # rows that are read at a time
 NUMBERS = 2_000_000  # that are kept as Python's before they are written
 MOST_LABELS = 10_000
+MOST_COLUMNS = 1_000  # that are taken as labels although the recipe does not name them
 LARGEST_LOGIT = 1e30
 
 
@@ -100,6 +101,8 @@ class AnswersSpec(TeacherSpec):
             labels = tuple(sorted(_named_labels(self, files)))
         else:
             labels = clean_names([c for c in columns if c not in (self.text, self.text_pair)], f"teacher '{name}'")
+            if len(labels) > MOST_COLUMNS:
+                raise _too_many_labels(f"the columns of '{self.answers}'", MOST_COLUMNS)
         if len(labels) > MOST_LABELS:
             raise _too_many_labels(f"'{self.answers}'")
         if not (self.label or self.top) and (missing := [label for label in labels if columns.count(label) != 1]):
@@ -247,11 +250,11 @@ def _named_labels(spec: AnswersSpec, files: Sequence[Path]) -> set[str]:
     return found
 
 
-def _too_many_labels(where: str) -> AlloyError:
+def _too_many_labels(where: str, most: int = MOST_LABELS) -> AlloyError:
     return AlloyError(
-        expected=f"at most {MOST_LABELS:,} labels in {where}",
+        expected=f"at most {most:,} labels in {where}",
         got="more",
-        hint="Check that the right columns are named as `label` or `top`. Without these, every column but the text is a label.",
+        hint="Name the labels with `labels:`, or the right column as `label` or `top`. Without these, every column but the text is a label.",
     )
 
 
