@@ -131,7 +131,7 @@ def test_chunks_cover_a_source_in_order():
 def test_held_out_texts_are_no_training_texts(n, share, seed):
     training, held_out = split_held_out(n, share, seed)
     assert sorted([*training, *held_out]) == list(range(n))
-    assert training.tolist() == sorted(training)
+    assert list(training) == sorted(training)
     assert held_out.tolist() == sorted(held_out)
     assert len(held_out) == min(max(round(n * share), 50), n // 5)
     assert split_held_out(n, share, seed)[1].tolist() == held_out.tolist()
