@@ -138,7 +138,7 @@ def test_held_out_texts_are_no_training_texts(n, share, seed):
 
 
 def test_held_out_sizes_and_seeds():
-    assert [part.tolist() for part in split_held_out(10, 0, 0)] == [list(range(10)), []]
+    assert [list(part) for part in split_held_out(10, 0, 0)] == [list(range(10)), []]
     sizes = [len(split_held_out(n, 0.05, 0)[1]) for n in (4, 100, 300, 2000, 10_000, 100_000)]
     assert sizes == [0, 20, 50, 100, 500, 2000]
     first, second = (split_held_out(300, 0.05, seed)[1].tolist() for seed in (0, 1))
