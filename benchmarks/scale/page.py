@@ -45,7 +45,8 @@ def _growth(f: Figures) -> list[str]:
         "files",
     ]
     return [
-        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of their number.",
+        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of their number. The "
+        "seconds that passed also depend on what else the machine did meanwhile, which was much.",
         "",
         *rows(titles, body),
     ]
