@@ -45,7 +45,8 @@ def _growth(f: Figures) -> list[str]:
         "files",
     ]
     return [
-        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of their number.",
+        f"`sweep` of short synthetic texts with two tiny teachers, one thread. CPU time grows with the power {f['slope']} of their number. The "
+        "seconds that passed also depend on what else the machine did meanwhile, which was much.",
         "",
         *rows(titles, body),
     ]
@@ -73,6 +74,24 @@ def _workers(f: Figures) -> list[str]:
     ]
 
 
+def _storage(f: Figures) -> list[str]:
+    return [
+        f"`sweep` of {f['texts']:,} texts by two tiny teachers into a bucket of moto's S3 server on this machine. After {f['before']} of {f['files']} files, all connections "
+        f"were closed, and new ones too, for {f['down_seconds']:.0f} s. The sweep waited and ended with exit code {f['exit']}, {f['seconds']} s after its start.",
+        "",
+        *rows(
+            [
+                "files",
+                "written while out of reach",
+                "missing afterwards",
+                "other bytes than on a local disk",
+                "temporary files left",
+            ],
+            [[f["files"], f["meanwhile"], f["missing"], f["different"], f["left_over"]]],
+        ),
+    ]
+
+
 def _simulation(f: Figures) -> list[str]:
     s, c = f["settings"], f["settings"]["cluster"]
     body = [
@@ -91,5 +110,6 @@ def _simulation(f: Figures) -> list[str]:
 PARTS = {
     "growth": ("Growth", _growth),
     "workers": ("One and two workers", _workers),
+    "storage": ("A store out of reach", _storage),
     "simulation": ("A billion texts, simulated", _simulation),
 }

@@ -68,14 +68,9 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
 
 
 def content() -> dict[str, bytes]:
-    fs = MemoryFileSystem()
-    assert not [name for name in Far.store if ".tmp-" in name]
-    del fs
-    return {
-        name.removeprefix("/store/"): file.getvalue()
-        for name, file in Far.store.items()
-        if name.endswith("safetensors")
-    }
+    """Every safetensors file of the store, by its name."""
+    files = {name.removeprefix(f"{URL}/"): file.getvalue() for name, file in Far.store.items()}
+    return {name: data for name, data in files.items() if name.endswith(".safetensors")}
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
@@ -89,6 +84,7 @@ def test_a_sweep_goes_on_when_the_store_is_back(
     assert clock[0] > (100 if down == "two minutes" else 1), "it waited"
     swept(tmp_path, [billing])
     assert content() == arrays(tmp_path)
+    assert not [name for name in Far.store if ".tmp-" in name]
     logits = read(store, ["billing"]).rows(range(40)).teachers[0].logits
     torch.testing.assert_close(logits, direct(models["billing"], SENTENCES), rtol=1e-4, atol=1e-5)
 
@@ -118,6 +114,7 @@ def test_after_ten_minutes_it_is_an_error_and_the_next_sweep_goes_on(
     swept(tmp_path, [billing])
     assert kept.items() <= content().items()
     assert content() == arrays(tmp_path)
+    assert not [name for name in Far.store if ".tmp-" in name]
 
 
 def test_an_error_that_lasts_is_not_waited_for(clock: list[float]) -> None:

@@ -60,9 +60,10 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
     """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
     place = {name: position for position, name in enumerate(space.names)}
     place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
-    found, unknown = [], set[str]()
+    found, unknown, done = torch.empty(len(texts), dtype=torch.int64), set[str](), 0
     for batch in texts.table.batches(["label"]):
-        found.append(torch.tensor([place.get(name, -1) for name in batch["label"]]))
+        found[done : done + len(batch["label"])] = torch.tensor([place.get(name, -1) for name in batch["label"]])
+        done += len(batch["label"])
         unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
     if unknown:
         raise AlloyError(
@@ -70,7 +71,7 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
             got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
             hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
         )
-    return torch.cat(found)
+    return found
 
 
 def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,10 @@ class AllBut:
 
     def __getitem__(self, which: Any) -> Any:
         """The positions at these places, an int or an array. IndexError for places that there are not."""
+        if isinstance(which, int):
+            if not 0 <= which < len(self):
+                raise IndexError(which)
+            return which + bisect_right(self._gaps, which)
         if np.any((places := np.asarray(which)) < 0) or np.any(places >= len(self)):
             raise IndexError(which)
         return which + np.searchsorted(self._gaps, which, side="right")

@@ -57,10 +57,8 @@ class StoredKnowledge:
         self._starts = np.cumsum([0] + [shards.rows(shard) for shard in self._names])
         found = store.index(self._names).find(id_blocks(ids))
         self._check(found, ids, shards, lacks)
-        self._rows, self._times = (
-            RowFile(OUTPUTS),
-            RowFile(OUTPUTS),
-        )  # the rows asked for, ascending; how many texts ask
+        self._rows = RowFile(OUTPUTS)  # the rows that are asked for, ascending
+        self._times = RowFile(OUTPUTS)  # how many texts ask for each of them
         self._before = np.zeros(len(self._names) + 1, np.int64)  # how many of these rows are in earlier shards
         self._place = scattered(OUTPUTS, len(found), self._asked(found))
         np.cumsum(self._before, out=self._before)
