@@ -22,7 +22,7 @@ run = alloykit.amalgamate(
     evaluate={"data": {"path": str(test_file("billing", "delivery")), "label": "label"}},
     output=RUNS / "two-teams",
 )
-print(len(run.labels), "labels:", ", ".join(run.labels))
+print(len(run.metrics["labels"]), "labels:", ", ".join(run.metrics["labels"]))
 
 # %% [markdown]
 # ## The update
@@ -38,7 +38,7 @@ updated = alloykit.update(
     output=RUNS / "three-teams",
     overwrite=True,
 )
-print(len(updated.labels), "labels:", ", ".join(updated.labels))
+print(len(updated.metrics["labels"]), "labels:", ", ".join(updated.metrics["labels"]))
 
 # %%
 show_scores(updated)
