@@ -51,7 +51,7 @@ function show(answer) {
   const best = answer.student[0], points = [];
   part("headline").textContent = `${best.label}: ${percent(best.score)}`;
   if (answer.none_of_these !== null) {
-    points.push(`This text is more unusual than ${percent(answer.none_of_these)} of the texts that the student is compared with.`);
+    points.push(`This text is more unusual than ${percent(answer.none_of_these).replace(" ", "\u00a0")} of the texts that the student is compared with.`);
     if (answer.none_of_these >= UNUSUAL) points.push("Perhaps none of these labels fits.");
   }
   if (answer.truncated) points.push("The text is too long: the student did not read its end.");
