@@ -50,4 +50,6 @@ show_scores(updated)
 
 # %%
 changes = json.loads((updated.folder / "changes.json").read_text(encoding="utf-8"))
-print(json.dumps(changes, indent=1)[:3000])
+print(f"{'label':<22} {'before':>8} {'now':>8}   change")
+for label, row in changes["labels"].items():
+    print(f"{label:<22} {100 * row['old']:>6.0f} % {100 * row['new']:>6.0f} %   {row['change']}")

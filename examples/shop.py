@@ -47,4 +47,4 @@ def show_scores(run: alloykit.Run) -> None:
     for name, score in run.metrics["evaluation"]["scores"].items():
         if name != "oracle routing":  # it needs the true labels
             low, high = score["interval"]
-            print(f"{name:<18} {100 * score['accuracy']:5.1f} %   (95 % interval: {100 * low:.0f} to {100 * high:.0f})")
+            print(f"{name:<22} {100 * score['accuracy']:5.1f} %   (95 % interval: {100 * low:.0f} to {100 * high:.0f})")
