@@ -22,7 +22,7 @@ run = alloykit.amalgamate(
     evaluate={"data": {"path": str(test_file("billing", "delivery")), "label": "label"}},
     output=RUNS / "two-teams",
 )
-print(len(run.labels), "labels:", ", ".join(run.labels))
+print(len(run.metrics["labels"]), "labels:", ", ".join(run.metrics["labels"]))
 
 # %% [markdown]
 # ## The update
@@ -38,7 +38,7 @@ updated = alloykit.update(
     output=RUNS / "three-teams",
     overwrite=True,
 )
-print(len(updated.labels), "labels:", ", ".join(updated.labels))
+print(len(updated.metrics["labels"]), "labels:", ", ".join(updated.metrics["labels"]))
 
 # %%
 show_scores(updated)
@@ -50,4 +50,6 @@ show_scores(updated)
 
 # %%
 changes = json.loads((updated.folder / "changes.json").read_text(encoding="utf-8"))
-print(json.dumps(changes, indent=1)[:3000])
+print(f"{'label':<22} {'before':>8} {'now':>8}   change")
+for label, row in changes["labels"].items():
+    print(f"{label:<22} {100 * row['old']:>6.0f} % {100 * row['new']:>6.0f} %   {row['change']}")

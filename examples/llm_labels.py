@@ -40,6 +40,10 @@ run = alloykit.amalgamate(
 )
 show_scores(run)
 
+# %% [markdown]
+# The file has no answers to the test messages, so the rows of the language model, the ensemble and the routing have no account messages right. The student can answer all
+# messages. It learned from 240 only: more messages make it better.
+
 # %%
 messages = ["it keeps closing itself whenever I open the basket", "who logged in from Oslo?", "twice 9.99, why"]
 for text, answer in zip(messages, run.predict(messages), strict=True):

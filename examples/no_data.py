@@ -3,8 +3,8 @@
 #
 # The two classifiers are all that is left: nobody may share the messages that they learned from. Then let a language model write messages.
 #
-# `data/written_messages.txt` has 147 messages. A language model wrote them for the nine label names: "Write messages that a customer would send about
-# *duplicate_charge*", and so on. They need no labels, because the teachers read them.
+# `data/written_messages.txt` has 147 messages. A language model wrote them for the nine label names, after it had read some messages of the shop. They need no labels,
+# because the teachers read them.
 #
 # It needs `pip install 'alloykit[demo]'`, and about a minute on two cores.
 

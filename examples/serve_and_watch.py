@@ -55,7 +55,7 @@ for text in ("they charged me two times", "my new lamp is broken", "please bring
 
 # %%
 with urllib.request.urlopen(f"{address}/metrics", timeout=30) as page:
-    print("\n".join(line for line in page.read().decode().splitlines() if line.startswith("alloykit_"))[:900])
+    print("\n".join(line for line in page.read().decode().splitlines() if line.startswith("alloykit_requests_total")))
 server.terminate()
 print("the server ended with", server.wait(timeout=60))
 
@@ -67,5 +67,16 @@ print("the server ended with", server.wait(timeout=60))
 
 # %%
 for name, teams in (("same topics", ("billing", "delivery")), ("a new topic", ("billing", "delivery", "account"))):
-    found = alloykit.watch(run, test_file(*teams), output=RUNS / f"watch {name}.html")
-    print(json.dumps({k: v for k, v in found.items() if k != "labels"}, indent=1)[:1500])
+    found = alloykit.watch(run, test_file(*teams), output=RUNS / f"watch-{len(teams)}-teams.html")
+    foreign = found["foreign"]
+    print(f"{name}: {found['texts']['new']} messages")
+    print(f"  unusual messages: {100 * foreign['new']:.1f} % (in the run: {100 * foreign['pool']:.1f} %)")
+    print(
+        f"  mean confidence: {found['confidence']['mean']['new']:.2f} (in the run: {found['confidence']['mean']['pool']:.2f})"
+    )
+    print(f"  largest population stability index: {found['psi']:.2f}")
+    print(f"  labels with another share: {', '.join(found['changed']) or 'none'}")
+
+# %% [markdown]
+# The student learned from the messages of the run. So it is more confident of them than of any new message, and the index is large in both cases. A run with at least 200 held-out texts is
+# compared with these, and does not have this effect. Compare the two lines: the new topic makes more messages unusual and the student less confident. Label some of these messages, or add a teacher.

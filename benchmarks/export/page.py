@@ -60,6 +60,7 @@ def _speed(f: dict[str, Any]) -> list[str]:
     return [
         f"{f['texts']} texts, tokenisation included; the median of {f['rounds']} rounds in which all take turns, and the middle half in brackets. PyTorch in "
         f"float32 reads so many texts per second, by the number of threads: {rates}. The processor has {', '.join(f['instructions']) or 'none of the instructions that we look for'}. "
+        f"The load average was {f['load']} at the beginning: above 1, other programs took a part of the processor. "
         "onnxruntime chooses its code by the processor and has no setting for it, so we could not measure AVX2 without VNNI on this machine.",
         "",
         *rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ PYTORCH = "PyTorch"
 
 def run(data: Path, work: Path) -> dict[str, Any]:
     about = subject(data, work)
-    texts, before = about.texts[:TIMED], torch.get_num_threads()
+    texts, before, load = about.texts[:TIMED], torch.get_num_threads(), round(os.getloadavg()[0], 1)
     found: dict[str, Any] = {}
     try:
         for threads in THREADS:
@@ -36,7 +37,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             }
     finally:
         torch.set_num_threads(before)
-    return {"texts": TIMED, "rounds": ROUNDS, "instructions": instructions(), "threads": found}
+    return {"texts": TIMED, "rounds": ROUNDS, "load": load, "instructions": instructions(), "threads": found}
 
 
 def instructions() -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -93,26 +94,43 @@ def test_phases_are_counted_on(tmp_path: Path) -> None:
     assert [e.step for e in events.Scalars("train/loss")] == [10]
 
 
-def test_mlflow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_run_in_mlflow(
+    recipe: dict[str, Any], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     mlflow = pytest.importorskip("mlflow")
     monkeypatch.setenv("MLFLOW_ALLOW_FILE_STORE", "true")
     monkeypatch.setenv("MLFLOW_TRACKING_URI", f"file:{tmp_path}/mlruns")
     mlflow.set_tracking_uri(f"file:{tmp_path}/mlruns")
-    with tracking(["mlflow"], tmp_path / "tickets", "cpu") as tracker:
-        tracker.log({"sweep/billing/reads_per_second": 12.0})
-        tracker.log({"test_student/accuracy": 0.5}, 10)
+    result = call("amalgamate", write_recipe(tmp_path, small(recipe, report_to=["mlflow"])))
+    assert result.code == 0, result
     (found,) = mlflow.search_runs(output_format="list", search_all_experiments=True)
-    assert found.info.run_name == "tickets"
-    assert found.info.status == "FINISHED"
-    assert found.data.metrics == {"sweep/billing/reads_per_second": 12.0, "test_student/accuracy": 0.5}
+    assert (found.info.run_name, found.info.status) == ("run", "FINISHED")
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    steps = json.loads((tmp_path / "run" / "training.json").read_text())["steps"]
+    sent = found.data.metrics
+    assert sent["test_student/accuracy"] == pytest.approx(metrics["evaluation"]["scores"]["student"]["accuracy"])
+    assert sent["sweep/billing/reads_per_second"] > 0
+    assert {"loss", "learning_rate", "eval_criterion", "pool/student_agrees_with_targets"} <= set(sent)
+    history = mlflow.tracking.MlflowClient().get_metric_history(found.info.run_id, "loss")
+    assert history[-1].step == steps
+    first = Path(str(recipe["texts"])).read_text().splitlines()[1]
+    assert not any(first in path.read_text() for path in (tmp_path / "mlruns").rglob("*") if path.is_file())
 
 
-def test_trackio(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_whole_run_in_trackio(
+    recipe: dict[str, Any], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("TRACKIO_DIR", str(tmp_path / "trackio"))  # trackio reads it when it is imported
     pytest.importorskip("trackio", minversion="0.20")
-    with tracking(["trackio"], tmp_path / "tickets", "cpu") as tracker:
-        tracker.log({"test_student/accuracy": 0.5}, 10)
-    assert (tmp_path / "trackio" / "alloykit.db").exists()
+    result = call("amalgamate", write_recipe(tmp_path, small(recipe, report_to=["trackio"])))
+    assert result.code == 0, result
+    metrics = json.loads((tmp_path / "run" / "metrics.json").read_text())
+    with sqlite3.connect(tmp_path / "trackio" / "alloykit.db") as database:
+        rows = [json.loads(row) for (row,) in database.execute("SELECT metrics FROM metrics WHERE run_name = 'run'")]
+    sent = {name: value for row in rows for name, value in row.items()}
+    student = metrics["evaluation"]["scores"]["student"]["accuracy"]
+    assert sent["test/student/accuracy"] == pytest.approx(student)
+    assert {"train/loss", "train/sweep/billing/reads_per_second"} <= set(sent)
 
 
 def test_a_tracker_of_another_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def compared_scores(expected: Tensor, found: Tensor) -> dict[str, float]:
     }
 
 
-def percent(share: float) -> str:
+def rounded_down(share: float) -> str:
     """Rounded down to two decimals, so that 0.98999 is not shown as 99 %."""
     return f"{math.floor(1e4 * share + 1e-9) / 100:g} %"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from alloykit.exporting.compared_answers import percent
+from alloykit.exporting.compared_answers import rounded_down
 
 
 def export_card(measured: Mapping[str, Any], labels: int, temperature: float) -> str:
@@ -55,7 +55,7 @@ def _notes(measured: Mapping[str, Any]) -> str:
     found = ""
     unusual = {name: one["none_of_these"] for name, one in measured["graphs"].items() if "none_of_these" in one}
     if unusual:
-        sides = ", ".join(f"{percent(one['same_side'])} ({name})" for name, one in unusual.items())
+        sides = ", ".join(f"{rounded_down(one['same_side'])} ({name})" for name, one in unusual.items())
         found += f"""The graphs' second output, `states`, is what the classification head reads. With `none_of_these.safetensors`, alloykit computes from it how unusual a
 text is (`--none-of-these`). Graph and PyTorch agree on whether a text is unusual on this share of the texts: {sides}. Other runtimes can
 leave this output out.

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.exporting.compared_answers import accuracy, compared_answers, compared_scores, percent, times_as_fast
+from alloykit.exporting.compared_answers import accuracy, compared_answers, compared_scores, rounded_down, times_as_fast
 from alloykit.exporting.export_card import export_card
 from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
@@ -206,7 +206,7 @@ class _Export:
                 return
             best = max(best, one, key=lambda each: float(each["same_label"]))
             log_line(
-                f"int8 with {kept} tensors in float32: the same label on only {percent(one['same_label'])} of the texts"
+                f"int8 with {kept} tensors in float32: the same label on only {rounded_down(one['same_label'])} of the texts"
             )
         raise self._refusal("int8", best, self.min_agreement)
 
@@ -232,7 +232,7 @@ class _Export:
         write_atomic(self.folder / GRAPHS[name], graph)
         self.record["graphs"][name] = one
         log_line(
-            f"{GRAPHS[name]}: {len(graph) / 1e6:.1f} MB, the same label on {percent(one['same_label'])} of {one['texts']:,} texts, "
+            f"{GRAPHS[name]}: {len(graph) / 1e6:.1f} MB, the same label on {rounded_down(one['same_label'])} of {one['texts']:,} texts, "
             f"largest difference of a probability {one['largest_difference']:.2g}"
             + (f", {one['times_as_fast']:.1f} × as fast as PyTorch" if "times_as_fast" in one else "")
         )
@@ -242,7 +242,7 @@ class _Export:
             hint = "alloykit may not support this architecture. Use the student with PyTorch."
         else:
             scores = (
-                f" Its accuracy on the labelled texts is {percent(one['accuracy'])}, and PyTorch's is {percent(self.record['accuracy'])}."
+                f" Its accuracy on the labelled texts is {rounded_down(one['accuracy'])}, and PyTorch's is {rounded_down(self.record['accuracy'])}."
                 if "accuracy" in one
                 else ""
             )
@@ -250,7 +250,7 @@ class _Export:
             below = math.floor(1000 * one["same_label"]) / 1000
             hint = f"{scores} Leave out {option}, or accept this graph with --min-agreement {below:g}.".strip()
         return AlloyError(
-            expected=f"an ONNX graph in {name} that gives the student's label on at least {percent(least)} of {one['texts']:,} texts",
-            got=f"{percent(one['same_label'])}, with differences of probabilities up to {one['largest_difference']:.2g}",
+            expected=f"an ONNX graph in {name} that gives the student's label on at least {rounded_down(least)} of {one['texts']:,} texts",
+            got=f"{rounded_down(one['same_label'])}, with differences of probabilities up to {one['largest_difference']:.2g}",
             hint=f"Nothing was exported. {hint}",
         )

@@ -4,6 +4,7 @@
 const part = (id) => document.getElementById(id);
 const form = part("form"), button = form.querySelector("button");
 const MOST = 10; // rows that a table shows at once
+const UNUSUAL = 0.95; // stats/none_of_these.py
 let asked = 0;
 
 function element(name, text, attributes = {}) {
@@ -49,7 +50,10 @@ function table(caption, scores, heading = "label", column = "probability") {
 function show(answer) {
   const best = answer.student[0], points = [];
   part("headline").textContent = `${best.label}: ${percent(best.score)}`;
-  if (answer.none_of_these !== null) points.push(`None of these labels: ${percent(answer.none_of_these)}`);
+  if (answer.none_of_these !== null) {
+    points.push(`This text is more unusual than ${percent(answer.none_of_these).replace(" ", "\u00a0")} of the texts that the student is compared with.`);
+    if (answer.none_of_these >= UNUSUAL) points.push("Perhaps none of these labels fits.");
+  }
   if (answer.truncated) points.push("The text is too long: the student did not read its end.");
   part("points").replaceChildren(...points.map((point) => element("li", point)));
   part("student").replaceChildren(...table("The student's probabilities", answer.student));
