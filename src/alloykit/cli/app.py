@@ -67,7 +67,10 @@ def show_run(run: Any) -> None:
         return
     from alloykit.evaluation.score_table import score_table
 
-    if "evaluation" in run.metrics:
-        terminal.echo_rich(score_table(run.metrics["evaluation"]))
+    for name, part in (run.questions or {"": run}).items():
+        if "evaluation" in part.metrics:
+            if name:
+                terminal.echo(f"question {name}")
+            terminal.echo_rich(score_table(part.metrics["evaluation"]))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report_page}")

@@ -77,13 +77,17 @@ def amalgamate(
     trust_python: TrustPython = False,
 ) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
-    from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
     from alloykit.stages.amalgamation import run_recipe
+    from alloykit.stages.questions_run import run_questions
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        checked = read_recipe(recipe, Recipe, with_engine(override, engine))
-        run = run_recipe(checked, cache=cache, overwrite=overwrite)
+        checked = read_amalgamation(recipe, with_engine(override, engine))
+        if isinstance(checked, QuestionsRecipe):
+            run = run_questions(checked, cache=cache, overwrite=overwrite)
+        else:
+            run = run_recipe(checked, cache=cache, overwrite=overwrite)
     show_run(run)
 
 
@@ -156,12 +160,16 @@ def sweep(
     trust_python: TrustPython = False,
 ) -> None:
     """Compute only the teachers' outputs, and store them for later runs."""
-    from alloykit.recipe.models import Recipe, read_recipe
-    from alloykit.stages.sweeping import sweep_recipe
+    from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
+    from alloykit.stages.sweeping import sweep_questions, sweep_recipe
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        sweep_recipe(read_recipe(recipe, Recipe, with_engine(override, engine)), cache=cache, part=_part(part))
+        checked = read_amalgamation(recipe, with_engine(override, engine))
+        if isinstance(checked, QuestionsRecipe):
+            sweep_questions(checked, cache=cache, part=_part(part))
+        else:
+            sweep_recipe(checked, cache=cache, part=_part(part))
 
 
 @command
@@ -173,17 +181,23 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
-    from alloykit.cli.listings import plan_lines
-    from alloykit.planning.plan_run import plan_recipe
-    from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.cli.listings import plan_lines, questions_plan_lines
+    from alloykit.planning.plan_run import plan_questions, plan_recipe
+    from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
+        checked = read_amalgamation(recipe, override)
+        several = isinstance(checked, QuestionsRecipe)
+        found = (
+            plan_questions(checked, probe=probe)
+            if isinstance(checked, QuestionsRecipe)
+            else plan_recipe(checked, probe=probe)
+        )
     if as_json:
         terminal.echo_json(found)
     else:
-        terminal.echo_lines(plan_lines(found))
+        terminal.echo_lines(questions_plan_lines(found) if several else plan_lines(found))
 
 
 @command
@@ -237,6 +251,10 @@ def evaluate(
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
+    elif "questions" in result:
+        for name, found in result["questions"].items():
+            terminal.echo(f"question {name}")
+            terminal.echo_rich(score_table(found))
     else:
         terminal.echo_rich(score_table(result))
 
@@ -285,6 +303,7 @@ class RecipeKind(StrEnum):
     teach = "teach"
     together = "together"
     generate = "generate"
+    questions = "questions"
 
 
 @command
@@ -292,7 +311,7 @@ def schema(
     kind: Annotated[
         RecipeKind,
         typer.Argument(
-            help="The kind of recipe, by its command: amalgamate, distill, teach, together (for `teach --together`) or generate.",
+            help="The kind of recipe, by its command: amalgamate, distill, teach, together (for `teach --together`) or generate; questions for `amalgamate` with `questions:`.",
             metavar="KIND",
         ),
     ] = RecipeKind.amalgamate,

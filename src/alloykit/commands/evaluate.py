@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import TextsOptions
-from alloykit.finished_runs.evaluate_folder import evaluate_model_folder, evaluate_run_folder
+from alloykit.finished_runs.evaluate_folder import evaluate_model_folder, evaluate_questions, evaluate_run_folder
 from alloykit.run_folder.file_names import RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
@@ -35,13 +35,16 @@ def evaluate(
     engine: who computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
     trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. trust_python: import the functions
     that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
-    `scores`, which for a run are also written to its metrics.json and report. AlloyError.
+    `scores`, which for a run are also written to its metrics.json and report; of a run with several questions, `questions` has them by name, and
+    the recipe names the columns of the labels. AlloyError.
     """
     folder, held = folder_of(run), teacher_entries(teachers)  # `held` keeps them in memory
     columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
     if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
         return evaluate_model_folder(folder, data, trust_remote_code, **columns)
     with locked(folder), python_trusted(trust_python):
-        found = evaluate_run_folder(RunFolder(folder), data, cache, trust_remote_code, engine, **columns)
+        run_folder = RunFolder(folder)
+        job = evaluate_questions if run_folder.questions else evaluate_run_folder
+        found = job(run_folder, data, cache, trust_remote_code, engine, **columns)
         del held
         return found

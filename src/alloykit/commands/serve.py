@@ -75,8 +75,11 @@ def _classifier(folder: Path, *, onnx: bool, device: str, trust: bool, threads: 
 
         return OnnxPredictor.load(folder / EXPORT if is_run else folder, threads=threads)
     from alloykit.serving.predictor import Predictor
+    from alloykit.serving.question_answers import require_one_question
 
-    return Predictor.load(folder / "student" if is_run else folder, device=device, trust_remote_code=trust)
+    found = Predictor.load(folder / "student" if is_run else folder, device=device, trust_remote_code=trust)
+    require_one_question(found.questions, "`alloykit serve`")
+    return found
 
 
 def _explainer(

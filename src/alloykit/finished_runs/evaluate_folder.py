@@ -6,20 +6,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import load_texts, texts_options
+from alloykit.data import TextsOptions, load_texts, texts_options
 from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.knowledge.store.artifacts import refuse, what_differs
 from alloykit.labels import LabelSpace
-from alloykit.progress import logged_to
+from alloykit.progress import log_line, logged_to
+from alloykit.recipe.questions import QuestionsRecipe, with_label
 from alloykit.run_folder.file_names import CACHE, INPUTS, LOG, RECIPE
+from alloykit.run_folder.lock import locked
+from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare
+from alloykit.stages.prepare_questions import folder_of_cache, of_question
+from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.texts import label_positions, read, salted
 from alloykit.stages.write_report import write_report
 
@@ -56,6 +61,26 @@ def evaluate_run_folder(
         result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
         write_report(run)
     return result
+
+
+def evaluate_questions(
+    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
+) -> dict[str, Any]:
+    """`evaluate_run_folder` for each question, and the report of the whole run. The columns of the
+    labels are those of the recipe. Returns `questions`, by name. AlloyError."""
+    recipe = any_recipe_of(run.folder)
+    assert isinstance(recipe, QuestionsRecipe)
+    found: dict[str, Any] = {}
+    for name, part in run.questions.items():
+        log_line(f"question '{name}'")
+        column = recipe.questions[name].column or name
+        own = columns | ({"label": column} if data is not None else {})
+        texts = with_label(data, column) if isinstance(data, TextsOptions) else data
+        with locked(part.folder), of_question(name):
+            place = folder_of_cache(cache, name)
+            found[name] = evaluate_run_folder(part, texts, place, trust_remote_code, engine, **own)
+    write_questions_report(run)
+    return {"questions": found}
 
 
 def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:

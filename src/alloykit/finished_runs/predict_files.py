@@ -58,7 +58,7 @@ def predict_files(
     """Write the labels of every file of texts as a Parquet file into the folder `to`. Returns these files.
 
     Each has one row per input row, in order: row (int64), label and probability (null without a usable text), error (why), and with
-    `all_probabilities` the probability of every label. Files that are finished, of the same texts and model, are kept. engine: who computes.
+    `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. Files that are finished, of the same texts and model, are kept. engine: who computes.
     Memory holds some thousand rows. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
@@ -120,6 +120,9 @@ class _PredictWorker:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.classifier = Predictor.load(request.model, trust_remote_code=request.trust_remote_code)
+        # Of each question: the prefix of its columns, its first label, its labels. Other students have one, without a prefix.
+        parts = [(f"{part.name}.", part.first, part.labels) for part in self.classifier.questions]
+        self._answered = parts or [("", 0, self.classifier.labels)]
 
     def __call__(self, job: Job) -> None:
         file: TextsFile = job.payload
@@ -129,7 +132,10 @@ class _PredictWorker:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = [("row", pa.int64()), ("label", pa.string()), ("probability", pa.float32()), ("error", pa.string())]
+        names = [("row", pa.int64())]
+        for prefix, _, _ in self._answered:
+            names += [(f"{prefix}label", pa.string()), (f"{prefix}probability", pa.float32())]
+        names += [("error", pa.string())]
         if self.request.all_probabilities:
             names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
         schema, done = pa.schema(names, {ABOUT: file.about.encode()}), 0
@@ -151,13 +157,16 @@ class _PredictWorker:
             pairs = [rows[i][1] for i in at] if len(self.request.columns) > 1 else None
             p[at] = self.classifier.probabilities([rows[i][0] for i in at], pairs, "prediction", progress=False).numpy()
         without = np.isnan(p[:, 0])
-        best = np.where(without, 0, np.nan_to_num(p).argmax(-1))
-        columns = [
-            pa.array(range(first, first + len(rows)), pa.int64()),
-            pa.array([None if lacks else labels[i] for i, lacks in zip(best, without, strict=True)], pa.string()),
-            pa.array(p[np.arange(len(rows)), best], pa.float32(), mask=without),
-            pa.array([problem or None for problem in problems], pa.string()),
-        ]
+        columns = [pa.array(range(first, first + len(rows)), pa.int64())]
+        for _, start, own in self._answered:
+            part = p[:, start : start + len(own)]
+            best = np.where(without, 0, np.nan_to_num(part).argmax(-1))
+            chosen = [None if lacks else own[i] for i, lacks in zip(best, without, strict=True)]
+            columns += [
+                pa.array(chosen, pa.string()),
+                pa.array(part[np.arange(len(rows)), best], pa.float32(), mask=without),
+            ]
+        columns.append(pa.array([problem or None for problem in problems], pa.string()))
         every = range(len(labels)) if self.request.all_probabilities else ()
         return columns + [pa.array(p[:, i], pa.float32(), mask=without) for i in every]
 

@@ -8,11 +8,13 @@ from typing import Any, overload
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
+from alloykit.finished_runs.evaluate_folder import evaluate_questions, evaluate_run_folder
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.predictor import Predictor, check_strings
+from alloykit.serving.question_answers import question_answers, require_one_question
 from alloykit.stages.arguments import Teachers, teacher_entries
+from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.write_report import write_report
 from alloykit.teachers.trust import python_trusted
 
@@ -61,7 +63,8 @@ class Run(RunFolder):
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any] | list[dict[str, Any]]:
-        """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list.
+        """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list. Of a student that answers
+        several questions, `answers` has the same by question.
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
@@ -86,9 +89,15 @@ class Run(RunFolder):
         trust_remote_code: bool,
     ) -> list[dict[str, Any]]:
         classifier = self._predictor(device, trust_remote_code)
+        if none_of_these:
+            require_one_question(classifier.questions, "`none_of_these`")
         predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
         answers: list[dict[str, Any]] = []
         for n, row in enumerate(predicted.probabilities):
+            if classifier.questions:
+                found = question_answers(classifier.questions, row, all_probabilities=all_probabilities)
+                answers.append({"answers": found})
+                continue
             best = int(row.argmax())
             answer: dict[str, Any] = {"label": classifier.labels[best], "probability": float(row[best])}
             if predicted.none_of_these is not None:
@@ -128,11 +137,12 @@ class Run(RunFolder):
         columns = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
         held = teacher_entries(teachers)  # keeps them in memory
         with locked(self.folder), python_trusted(trust_python):
-            found = evaluate_run_folder(self, data, cache, trust_remote_code, **columns)
+            evaluate = evaluate_questions if self.questions else evaluate_run_folder
+            found = evaluate(self, data, cache, trust_remote_code, **columns)
             del held
             return found
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""
         with locked(self.folder):
-            return write_report(self)
+            return write_questions_report(self) if self.questions else write_report(self)

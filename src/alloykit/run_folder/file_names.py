@@ -10,3 +10,4 @@ POOL_ANSWERS = "pool-answers.json"  # what the student answers to the pool, as c
 COMPARED = "changes.json"  # an updated run and the earlier one
 START = "start"  # a student that was passed from Python's memory, before its training
 CACHE = "cache"  # the folder of the teachers' outputs
+STATES = "text_states-texts.safetensors"  # the states of the pool, from the method's encoder

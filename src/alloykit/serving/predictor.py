@@ -21,6 +21,7 @@ from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.long_texts import Chunks, encode_long, long_texts_of
+from alloykit.models.questions import questions_of, softmax_by_question
 from alloykit.models.tokens import usable_length
 from alloykit.progress import bar
 from alloykit.serving.none_of_these_file import FILE, load_none_of_these
@@ -31,7 +32,11 @@ TOKENS_PER_BATCH = 8192
 
 
 class Predictor:
-    """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device."""
+    """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device.
+
+    `questions`: the parts of its labels, of a student that answers several questions; empty for other classifiers. Its probabilities then sum
+    to one over each question.
+    """
 
     def __init__(
         self, model: Any, tokenizer: Any, max_length: int | None = None, folder: str | Path | None = None
@@ -44,6 +49,7 @@ class Predictor:
         self.temperature = temperature_of(model.config)
         self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
+        self.questions = questions_of(model.config)
 
     @classmethod
     def load(
@@ -134,6 +140,8 @@ class Predictor:
         return load_none_of_these(Path(self.folder), HeadInput(self.model).width)
 
     def _softmax(self, calibrated: bool) -> Callable[[Tensor], Tensor]:
+        if self.questions:
+            return lambda logits: softmax_by_question(logits, self.questions, calibrated=calibrated)
         temperature = self.temperature if calibrated else 1.0
         return lambda logits: (logits / temperature).softmax(-1)
 
@@ -173,7 +181,9 @@ class Predictor:
         if parts is None:
             return found
         # The temperature was fitted to the mean, and `none_of_these` to mean states: so both come after it.
-        answers = finish(parts.mean_logits(found[:, : len(self.labels)]))
+        logits = found[:, : len(self.labels)]
+        mean = torch.cat([parts.mean_logits(q.of(logits)) for q in self.questions] or [parts.mean_logits(logits)], -1)
+        answers = finish(mean)
         if of_states is None:
             return answers
         return torch.cat([answers, of_states(parts.mean(found[:, len(self.labels) :])).to(answers)], -1)
