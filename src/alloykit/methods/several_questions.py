@@ -94,7 +94,7 @@ class SeveralQuestions(Method):
         return torch.stack(found).mean(0)
 
     def _parts(self, logits: Tensor) -> tuple[Tensor, ...]:
-        return logits.split([question.labels for question in self.questions], dim=-1)
+        return torch.split(logits, [question.labels for question in self.questions], dim=-1)
 
 
 def require_supervision_only(method: Method) -> None:

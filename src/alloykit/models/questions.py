@@ -66,7 +66,7 @@ def questions_of(config: Any) -> tuple[QuestionPart, ...]:
     if given is None:
         return ()
     try:
-        parts, first = [], 0
+        parts, first = list[QuestionPart](), 0
         for entry in given:
             name, labels, temperature = entry["question"], entry["labels"], entry.get("temperature", 1.0)
             if not isinstance(name, str) or not is_temperature(temperature) or not isinstance(labels, list):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic, write_json
@@ -102,9 +102,9 @@ class RunFolder:
         return recipe_of(self.folder)
 
     @property
-    def questions(self) -> dict[str, RunFolder]:
+    def questions(self) -> dict[str, Self]:
         """By question, the run folder of each question of a run with several; empty for other runs. AlloyError for a damaged recipe."""
-        return {name: RunFolder(folder) for name, folder in questions_of_run(self.folder).items()}
+        return {name: type(self)(folder) for name, folder in questions_of_run(self.folder).items()}
 
     def check(self) -> None:
         """AlloyError if one of the run's files is damaged. Called before long work that reads them at the end."""
