@@ -24,11 +24,11 @@ def questions_recipe(models: dict[str, Path], folder: Path, **changes: Any) -> d
     write_csv(folder / "test.csv", rows, ("text", "topic", "feeling"))
     return {
         "questions": {
+            "mood": {"teachers": [str(mood)], "method": "uhc", "column": "feeling"},
             "topic": {
                 "teachers": [str(models["billing"]), str(models["delivery"])],
                 "method": {"name": "muka", "passes": 0},
             },
-            "mood": {"teachers": [str(mood)], "method": "uhc", "column": "feeling"},
         },
         "texts": str(folder / "texts.csv"),
         "student": {"model": str(models["encoder"]), "layers": 2},

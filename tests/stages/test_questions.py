@@ -106,7 +106,7 @@ def test_transformers_loads_the_student_and_one_pass_answers_all(asked: Path) ->
     run = alloykit.Run(asked / "run")
     model = AutoModelForSequenceClassification.from_pretrained(run.student)
     tokenizer = AutoTokenizer.from_pretrained(run.student)
-    assert list(model.config.id2label.values()) == [f"topic: {t}" for t in TOPICS] + [f"mood: {m}" for m in MOODS]
+    assert list(model.config.id2label.values()) == [f"mood: {m}" for m in MOODS] + [f"topic: {t}" for t in TOPICS]
     texts = ["refund my card please", "the parcel is late"]
     logits = model(**tokenizer(texts, padding=True, return_tensors="pt")).logits
     found = run.predict(texts, all_probabilities=True)
@@ -130,7 +130,7 @@ def test_transformers_loads_the_student_and_one_pass_answers_all(asked: Path) ->
 
 def test_every_question_has_a_run_folder_with_its_measurements(asked: Path) -> None:
     run = alloykit.Run(asked / "run")
-    topic, mood = run.questions.values()
+    mood, topic = run.questions.values()
     assert (topic.metrics or {})["evaluation"]["texts"] == TESTED
     assert (mood.metrics or {})["evaluation"]["texts"] == TESTED - len(range(0, TESTED, 3)), "a text may lack a label"
     assert (mood.metrics or {})["labels"] == list(MOODS)
@@ -212,12 +212,12 @@ def test_a_run_that_stops_anywhere_goes_on_with_the_same_bits(
 
     stopped_by(questions_run, "gather", 2)  # the first question has its outputs
     stopped_by(PhaseTrainer, "after_step", 7)  # after a checkpoint
-    fitted = (tmp_path / "run/questions/topic/state.safetensors").stat().st_mtime_ns
+    fitted = (tmp_path / "run/questions/mood/state.safetensors").stat().st_mtime_ns
     stopped_by(questions_run, "save_classifier", 2)  # one student of a single question is saved
     assert not (tmp_path / "run/student").exists()
     stopped_by(questions_run, "evaluate_run", 2)
     questions_run.run_questions(recipe)
-    assert (tmp_path / "run/questions/topic/state.safetensors").stat().st_mtime_ns == fitted, "nothing is fitted again"
+    assert (tmp_path / "run/questions/mood/state.safetensors").stat().st_mtime_ns == fitted, "nothing is fitted again"
     for file in ("student/model.safetensors", "questions/topic/student/model.safetensors", "student/config.json"):
         assert (tmp_path / "run" / file).read_bytes() == (asked / "run" / file).read_bytes()
     shutil.rmtree(tmp_path / "run/questions/mood/student")
@@ -262,7 +262,7 @@ def test_from_python_with_teachers_in_memory_and_labelled_selection(models: dict
 
 def test_plan_counts_the_training_once(asked: Path, call: Call) -> None:
     found = json.loads(call("plan", asked / "recipe.yaml", "--no-probe", "--json").out)
-    assert [len(plan["teachers"]) for plan in found["questions"].values()] == [2, 1]
+    assert [len(plan["teachers"]) for plan in found["questions"].values()] == [1, 2]
     assert found["student_steps"] == found["questions"]["mood"]["student_steps"] > 0
     assert all(t["reads"] == TEXTS for plan in found["questions"].values() for t in plan["teachers"])
     shown = call("plan", asked / "recipe.yaml", "--no-probe").out
@@ -301,10 +301,10 @@ def test_validation_texts_need_a_label_for_every_question(asked: Path, call: Cal
 
 def test_what_needs_one_question_names_the_folder_of_one(asked: Path, call: Call, tmp_path: Path) -> None:
     run, texts = asked / "run", asked / "texts.csv"
-    call("predict", run, texts, "--none-of-these").refused("questions/topic")
-    call("watch", run, texts).refused("questions/topic")
-    call("export", run, "--onnx").refused("questions/topic")
-    with pytest.raises(AlloyError, match="questions/topic"):
+    call("predict", run, texts, "--none-of-these").refused("questions/mood")
+    call("watch", run, texts).refused("questions/mood")
+    call("export", run, "--onnx").refused("questions/mood")
+    with pytest.raises(AlloyError, match="questions/mood"):
         alloykit.Run(run).recipe  # noqa: B018
     assert call("predict", run / "questions/topic", texts, "--none-of-these").code == 0
 
@@ -315,7 +315,7 @@ def test_what_needs_one_question_names_the_folder_of_one(asked: Path, call: Call
 )
 def test_a_damaged_configuration_is_refused(asked: Path, damage: Any) -> None:
     model = AutoModelForSequenceClassification.from_pretrained(asked / "run" / "student")
-    assert [part.name for part in questions_of(model.config)] == ["topic", "mood"]
+    assert [part.name for part in questions_of(model.config)] == ["mood", "topic"]
     model.config.alloykit_questions = damage
     with pytest.raises(AlloyError, match="alloykit_questions"):
         questions_of(model.config)

@@ -26,6 +26,7 @@ from alloykit.cli.options import (
     TextColumn,
     Trust,
     TrustPython,
+    TrustUrl,
     with_engine,
 )
 from alloykit.errors import AlloyError
@@ -239,6 +240,7 @@ def evaluate(
     engine: EngineName = None,
     trust: Trust = False,
     trust_python: TrustPython = False,
+    trust_url: TrustUrl = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -247,7 +249,7 @@ def evaluate(
 
     result = job(
         run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust,
-        trust_python=trust_python,
+        trust_python=trust_python, trust_url=trust_url,
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)

@@ -50,6 +50,13 @@ TrustPython = Annotated[
         help="Import the Python functions that the recipe names as teachers. Only for code that you trust.",
     ),
 ]
+TrustUrl = Annotated[
+    bool,
+    typer.Option(
+        "--trust-url",
+        help="Send texts and keys to the services that the run's recipe names as teachers. Only if you know where they go.",
+    ),
+]
 EngineName = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="What computes: local (this process), or ray (the workers of a Ray cluster)."),

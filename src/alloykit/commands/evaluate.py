@@ -26,6 +26,7 @@ def evaluate(
     engine: Engine = None,
     trust_remote_code: bool = False,
     trust_python: bool = False,
+    trust_url: bool = False,
     teachers: Teachers = (),
 ) -> dict[str, Any]:
     """Scores of teachers, ensemble, routing and student on labelled texts. The same as `alloykit evaluate`, from Python.
@@ -34,7 +35,7 @@ def evaluate(
     them already. text, label, text_pair: their columns. cache: where the teachers' outputs are kept, if not in the run folder.
     engine: who computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
     trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. trust_python: import the functions
-    that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
+    that its recipe names as teachers. trust_url: send texts and keys to the services that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
     `scores`, which for a run are also written to its metrics.json and report; of a run with several questions, `questions` has them by name, and
     the recipe names the columns of the labels. AlloyError.
     """
@@ -45,6 +46,6 @@ def evaluate(
     with locked(folder), python_trusted(trust_python):
         run_folder = RunFolder(folder)
         job = evaluate_questions if run_folder.questions else evaluate_run_folder
-        found = job(run_folder, data, cache, trust_remote_code, engine, **columns)
+        found = job(run_folder, data, cache, trust_remote_code, trust_url, engine, **columns)
         del held
         return found

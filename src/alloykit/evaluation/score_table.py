@@ -20,6 +20,8 @@ def score_table(result: Mapping[str, Any]) -> Table:
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
         cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("right_teacher")]
+        if s.get("unanswered"):
+            name = f"{name} ({result['texts'] - s['unanswered']:,} texts)"
         style = "bold" if name == "student" else None
         out.add_row(plain(name), *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
     return out

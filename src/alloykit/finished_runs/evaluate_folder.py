@@ -10,7 +10,7 @@ from alloykit.data import TextsOptions, load_texts, texts_options
 from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
-from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
+from alloykit.finished_runs.finished_run import fitted_state, refuse_code, refuse_services, unfinished_run
 from alloykit.knowledge.store.artifacts import refuse, what_differs
 from alloykit.labels import LabelSpace
 from alloykit.progress import log_line, logged_to
@@ -30,14 +30,23 @@ from alloykit.stages.write_report import write_report
 
 
 def evaluate_run_folder(
-    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
+    run: RunFolder,
+    data: Any,
+    cache: str | Path | None,
+    trust_remote_code: bool,
+    trust_url: bool,
+    engine: Any = None,
+    **columns: Any,
 ) -> dict[str, Any]:
-    """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. AlloyError."""
+    """Score a run on labelled texts and update its metrics.json and report. data: the recipe's test texts if not given. trust_url: services may
+    be asked. AlloyError."""
     recipe = run.recipe
     if engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
+    if not trust_url:
+        refuse_services(recipe, run.folder / RECIPE)
     if data is None and recipe.evaluate is None:
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate RUN --data test.csv`."
@@ -64,7 +73,13 @@ def evaluate_run_folder(
 
 
 def evaluate_questions(
-    run: RunFolder, data: Any, cache: str | Path | None, trust_remote_code: bool, engine: Any = None, **columns: Any
+    run: RunFolder,
+    data: Any,
+    cache: str | Path | None,
+    trust_remote_code: bool,
+    trust_url: bool,
+    engine: Any = None,
+    **columns: Any,
 ) -> dict[str, Any]:
     """`evaluate_run_folder` for each question, and the report of the whole run. The columns of the
     labels are those of the recipe. Returns `questions`, by name. AlloyError."""
@@ -78,7 +93,7 @@ def evaluate_questions(
         texts = with_label(data, column) if isinstance(data, TextsOptions) else data
         with locked(part.folder), of_question(name):
             place = folder_of_cache(cache, name)
-            found[name] = evaluate_run_folder(part, texts, place, trust_remote_code, engine, **own)
+            found[name] = evaluate_run_folder(part, texts, place, trust_remote_code, trust_url, engine, **own)
     write_questions_report(run)
     return {"questions": found}
 

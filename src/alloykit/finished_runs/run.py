@@ -131,6 +131,7 @@ class Run(RunFolder):
         cache: str | Path | None = None,
         trust_remote_code: bool = False,
         trust_python: bool = False,
+        trust_url: bool = False,
         teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
@@ -138,7 +139,7 @@ class Run(RunFolder):
         held = teacher_entries(teachers)  # keeps them in memory
         with locked(self.folder), python_trusted(trust_python):
             evaluate = evaluate_questions if self.questions else evaluate_run_folder
-            found = evaluate(self, data, cache, trust_remote_code, **columns)
+            found = evaluate(self, data, cache, trust_remote_code, trust_url, **columns)
             del held
             return found
 

@@ -153,6 +153,7 @@ class Score(TypedDict):
     groups: dict[str, Share | None]
     interval: NotRequired[Annotated[list[Share], Field(min_length=2, max_length=2)]]
     right_teacher: NotRequired[Share]
+    unanswered: NotRequired[Count]
 
 
 class Comparison(TypedDict):

@@ -64,7 +64,7 @@ def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
         for name, teacher in zip(names, rows.teachers, strict=True):
             missing[name] += 0 if teacher.answered is None else int((~teacher.answered).sum())
     return [
-        f"teacher '{name}' has no answer to {n:,} of the {texts:,} test texts: its own accuracy counts them as its first label"
+        f"teacher '{name}' has no answer to {n:,} of the {texts:,} test texts: its own accuracy is that on the other texts"
         for name, n in missing.items()
         if n
     ]
