@@ -68,9 +68,10 @@ def show_run(run: Any) -> None:
     from alloykit.evaluation.score_table import score_table
 
     for name, part in (run.questions or {"": run}).items():
-        if "evaluation" in part.metrics:
+        found = part.metrics.get("evaluation") or (part.metrics.get("multi_label") or {}).get("evaluation")
+        if found:
             if name:
                 terminal.echo(f"question {name}")
-            terminal.echo_rich(score_table(part.metrics["evaluation"]))
+            terminal.echo_rich(score_table(found))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / 'metrics.json'}")
     terminal.echo(f"report: {run.report_page}")

@@ -10,10 +10,13 @@ from alloykit.data import TextsOptions, load_texts, texts_options
 from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
+from alloykit.evaluation.multi_label import multi_label_scores
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, refuse_services, unfinished_run
 from alloykit.knowledge.store.artifacts import refuse, what_differs
 from alloykit.labels import LabelSpace
+from alloykit.methods.registry import create
 from alloykit.progress import log_line, logged_to
+from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe, with_label
 from alloykit.run_folder.file_names import CACHE, INPUTS, LOG, RECIPE
 from alloykit.run_folder.lock import locked
@@ -25,7 +28,7 @@ from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import prepare
 from alloykit.stages.prepare_questions import folder_of_cache, of_question
 from alloykit.stages.questions_report import write_questions_report
-from alloykit.stages.texts import label_positions, read, salted
+from alloykit.stages.texts import label_matrix, label_positions, read, salted
 from alloykit.stages.write_report import write_report
 
 
@@ -56,7 +59,7 @@ def evaluate_run_folder(
         raise unfinished_run(run.folder)
     origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
     if isinstance(origin, (str, Path)):
-        origin = texts_options(origin, **columns)
+        origin = texts_options(origin, **columns, **_separator(recipe))
     test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
     state = fitted_state(run.folder)
@@ -70,6 +73,14 @@ def evaluate_run_folder(
         result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
         write_report(run)
     return result
+
+
+def _separator(recipe: Recipe) -> dict[str, str]:
+    """The option for the separator of labels in test texts that the recipe does not name: that of its own test texts, else "|"."""
+    if not create(recipe.method).needs.multi_label:
+        return {}
+    own = recipe.evaluate and getattr(recipe.evaluate.data, "label_separator", None)
+    return {"label_separator": own or "|"}
 
 
 def evaluate_questions(
@@ -90,7 +101,8 @@ def evaluate_questions(
         log_line(f"question '{name}'")
         column = recipe.questions[name].column or name
         own = columns | ({"label": column} if data is not None else {})
-        texts = with_label(data, column) if isinstance(data, TextsOptions) else data
+        several = create(recipe.questions[name].method).needs.multi_label
+        texts = with_label(data, column, several) if isinstance(data, TextsOptions) else data
         with locked(part.folder), of_question(name):
             place = folder_of_cache(cache, name)
             found[name] = evaluate_run_folder(part, texts, place, trust_remote_code, trust_url, engine, **own)
@@ -105,6 +117,11 @@ def evaluate_model_folder(folder: Path, data: Any, trust_remote_code: bool, **co
         raise AlloyError(
             expected="labelled test texts", got="none", hint="Name a file: `alloykit evaluate MODEL --data test.csv`."
         )
+    if classifier.multi_label:
+        texts = load_texts(data, want_labels=True, **{"label_separator": "|"} | columns)
+        space = LabelSpace.union([classifier.labels])
+        answers = {"model": probabilities_of(classifier, texts)}
+        return multi_label_scores(answers, label_matrix(texts, space), classifier.labels)
     texts = load_texts(data, want_labels=True, **columns)
     space = LabelSpace.union([classifier.labels])
     return {

@@ -69,6 +69,8 @@ class TextExplainer:
         if teachers and not trust_url:
             refuse_services(recipe, run.folder / RECIPE)
         self.prepared = prepare_for_texts_to_come(recipe)
+        if self.prepared.method.needs.multi_label:
+            raise AlloyError(expected="teachers whose labels exclude each other", got="multi-label teachers")
         if not self.prepared.method.needs.teachers:
             raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'")
         self.context = replace(self.prepared.context, state=fitted_state(run.folder))

@@ -34,7 +34,7 @@ from alloykit.run_folder.output_folder import refuse_others
 from alloykit.run_folder.read import recipe_of
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat, OnnxPredictor
 from alloykit.serving.predictor import Predictor
-from alloykit.serving.question_answers import require_one_question
+from alloykit.serving.question_answers import require_one_question, require_single_label
 from alloykit.stages.texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
@@ -82,6 +82,7 @@ def export_student(
     model_folder = folder / "student" if is_run else folder
     predictor = Predictor.load(model_folder, device="cpu")
     require_one_question(predictor.questions, "an ONNX export")
+    require_single_label(predictor.multi_label, "an ONNX export")
     if predictor.long_texts != "head":
         raise AlloyError(
             expected="a student with `long_texts: head`, to write it as ONNX",

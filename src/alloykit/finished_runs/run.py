@@ -12,7 +12,7 @@ from alloykit.finished_runs.evaluate_folder import evaluate_questions, evaluate_
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.predictor import Predictor, check_strings
-from alloykit.serving.question_answers import question_answers, require_one_question
+from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
 from alloykit.stages.arguments import Teachers, teacher_entries
 from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.write_report import write_report
@@ -64,7 +64,7 @@ class Run(RunFolder):
         trust_remote_code: bool = False,
     ) -> dict[str, Any] | list[dict[str, Any]]:
         """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list. Of a student that answers
-        several questions, `answers` has the same by question.
+        several questions, `answers` has the same by question. A multi-label student gives `labels`, those of at least 0.5, and `probabilities`.
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student. The student is loaded by
@@ -91,6 +91,7 @@ class Run(RunFolder):
         classifier = self._predictor(device, trust_remote_code)
         if none_of_these:
             require_one_question(classifier.questions, "`none_of_these`")
+            require_single_label(classifier.multi_label, "`none_of_these`")
         predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
         answers: list[dict[str, Any]] = []
         for n, row in enumerate(predicted.probabilities):
@@ -98,8 +99,7 @@ class Run(RunFolder):
                 found = question_answers(classifier.questions, row, all_probabilities=all_probabilities)
                 answers.append({"answers": found})
                 continue
-            best = int(row.argmax())
-            answer: dict[str, Any] = {"label": classifier.labels[best], "probability": float(row[best])}
+            answer = one_answer(classifier.labels, row, multi_label=classifier.multi_label)
             if predicted.none_of_these is not None:
                 answer["none_of_these"] = float(predicted.none_of_these[n])
             if all_probabilities:

@@ -24,6 +24,7 @@ from alloykit.run_folder.file_names import CACHE, COMPARED, LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import require_single_label
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.distillation import check_teachers
 from alloykit.stages.evaluate_student import probabilities_of
@@ -52,6 +53,7 @@ def update_run(
     before = run.recipe
     if not trust_remote_code:
         refuse_code(before, run.folder / RECIPE)
+    require_single_label(create(before.method).needs.multi_label, "`alloykit update`")
     run.check()
     if run.metrics is None:
         raise unfinished_run(run.folder)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,19 @@ KEY = "alloykit_questions"
 
 @dataclass(frozen=True)
 class QuestionPart:
-    """One question's part of the logits: from `first` on, one logit per label. temperature: that of its probabilities."""
+    """One question's part of the logits: from `first` on, one logit per label. temperature: that of its probabilities. multi_label: its labels do
+    not exclude each other."""
 
     name: str
     labels: tuple[str, ...]
     first: int
     temperature: float = 1.0
+    multi_label: bool = False
+
+    def probabilities(self, logits: Tensor, *, calibrated: bool = True) -> Tensor:
+        """The probabilities of this question's labels: logits over all labels [..., C] → [..., C_q]."""
+        part = self.of(logits) / (self.temperature if calibrated else 1.0)
+        return part.sigmoid() if self.multi_label else part.softmax(-1)
 
     def of(self, values: Tensor) -> Tensor:
         """This question's part of values over all labels: [..., C] → [..., C_q]."""
@@ -46,18 +53,22 @@ def joint_label(question: str, label: str) -> str:
     return f"{question}: {label}"
 
 
-def question_parts(labels: Mapping[str, Sequence[str]]) -> tuple[QuestionPart, ...]:
-    """The parts of these questions, in their order. labels: by question."""
+def question_parts(labels: Mapping[str, Sequence[str]], multi_label: Collection[str] = ()) -> tuple[QuestionPart, ...]:
+    """The parts of these questions, in their order. labels: by question. multi_label: the questions whose labels do not exclude each other."""
     parts, first = [], 0
     for name, own in labels.items():
-        parts.append(QuestionPart(name, tuple(own), first))
+        parts.append(QuestionPart(name, tuple(own), first, multi_label=name in multi_label))
         first += len(own)
     return tuple(parts)
 
 
 def set_questions(config: Any, parts: Sequence[QuestionPart]) -> None:
     """Note the questions in a classifier's configuration."""
-    setattr(config, KEY, [{"question": p.name, "labels": list(p.labels), "temperature": p.temperature} for p in parts])
+    entries = [
+        {"question": p.name, "labels": list(p.labels), "temperature": p.temperature, "multi_label": p.multi_label}
+        for p in parts
+    ]
+    setattr(config, KEY, entries)
 
 
 def questions_of(config: Any) -> tuple[QuestionPart, ...]:
@@ -69,9 +80,15 @@ def questions_of(config: Any) -> tuple[QuestionPart, ...]:
         parts, first = list[QuestionPart](), 0
         for entry in given:
             name, labels, temperature = entry["question"], entry["labels"], entry.get("temperature", 1.0)
-            if not isinstance(name, str) or not is_temperature(temperature) or not isinstance(labels, list):
+            several = entry.get("multi_label", False)
+            if (
+                not isinstance(name, str)
+                or not isinstance(several, bool)
+                or not is_temperature(temperature)
+                or not isinstance(labels, list)
+            ):
                 raise ValueError(f"the entry {len(parts)}")
-            parts.append(QuestionPart(name, tuple(map(str, labels)), first, float(temperature)))
+            parts.append(QuestionPart(name, tuple(map(str, labels)), first, float(temperature), several))
             first += len(labels)
         joint = [joint_label(part.name, label) for part in parts for label in part.labels]
         if not parts or joint != [config.id2label[i] for i in range(config.num_labels)]:
@@ -99,9 +116,9 @@ def save_question_temperatures(folder: Path, temperatures: Mapping[str, float | 
         write_atomic(path, text)
 
 
-def softmax_by_question(logits: Tensor, parts: Sequence[QuestionPart], *, calibrated: bool) -> Tensor:
-    """The probabilities of each question, side by side: [n, C] → [n, C]; each question's sum to one."""
-    return torch.cat([(p.of(logits) / (p.temperature if calibrated else 1.0)).softmax(-1) for p in parts], -1)
+def probabilities_by_question(logits: Tensor, parts: Sequence[QuestionPart], *, calibrated: bool) -> Tensor:
+    """The probabilities of each question, side by side: [n, C] → [n, C]. Those of a question sum to one, unless it is multi-label."""
+    return torch.cat([part.probabilities(logits, calibrated=calibrated) for part in parts], -1)
 
 
 def classifier_of_question(model: Any, part: QuestionPart) -> Any:
@@ -124,6 +141,7 @@ def classifier_of_question(model: Any, part: QuestionPart) -> Any:
     parent, _, last = name.rpartition(".")
     setattr(single.get_submodule(parent) if parent else single, last, cut)
     config = single.config
+    config.problem_type = "multi_label_classification" if part.multi_label else "single_label_classification"
     config.num_labels = len(part.labels)
     config.id2label = dict(enumerate(part.labels))
     config.label2id = {label: i for i, label in enumerate(part.labels)}

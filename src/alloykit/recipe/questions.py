@@ -111,17 +111,17 @@ class QuestionsRecipe(Block):
         """The recipe of one question alone: the same texts, student and training, and its own folder in the run folder."""
         asked = self.questions[name]
         column = asked.column or name
-        with_labels = create(asked.method).needs.labels
+        needs = create(asked.method).needs
         return Recipe(
             teachers=asked.teachers,
-            texts=with_label(self.texts, column) if with_labels else self.texts,
+            texts=with_label(self.texts, column) if needs.labels else self.texts,
             student=self.student,
             method=asked.method,
             labels=asked.labels,
             training=self.training,
             inference=self.inference,
-            validation=self.validation and DataBlock(data=with_label(self.validation.data, column)),
-            evaluate=self.evaluate and EvaluateBlock(data=with_label(self.evaluate.data, column)),
+            validation=self.validation and DataBlock(data=with_label(self.validation.data, column, needs.multi_label)),
+            evaluate=self.evaluate and EvaluateBlock(data=with_label(self.evaluate.data, column, needs.multi_label)),
             report=self.report,
             engine=self.engine,
             device=self.device,
@@ -129,13 +129,14 @@ class QuestionsRecipe(Block):
         )
 
 
-def with_label(data: TextsOptions | InMemory, column: str) -> TextsOptions | InMemory:
-    """The same texts with their labels from this column. Texts in memory keep theirs."""
+def with_label(data: TextsOptions | InMemory, column: str, several: bool = False) -> TextsOptions | InMemory:
+    """The same texts with their labels from this column. Texts in memory keep theirs. several: a text may have several labels; otherwise a
+    separator of labels is left out."""
     if isinstance(data, InMemory):
         return data
-    values = data.model_dump()
-    more = [place | {"label": column} for place in values.pop("more") or ()]
-    return TextsOptions.model_validate(values | {"label": column, "more": more or None})
+    values, changes = data.model_dump(), {"label": column} | ({} if several else {"label_separator": None})
+    more = [place | changes for place in values.pop("more") or ()]
+    return TextsOptions.model_validate(values | changes | {"more": more or None})
 
 
 def read_amalgamation(path: Path, overrides: Sequence[str] | None = None) -> Recipe | QuestionsRecipe:

@@ -126,6 +126,7 @@ class TextsPlaceDict(TypedDict, total=False):
     text_pair: str | None
     label: str | None
     label_names: list[str] | None
+    label_separator: str | None
     bad_rows: Literal["drop", "refuse"]
     limit: int | None
     salt_env: str | None

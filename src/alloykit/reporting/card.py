@@ -104,6 +104,8 @@ def card(
         "place": Markup(place),
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
+        "multi_label": "multi_label" in metrics,
+        "label_scores": (metrics.get("multi_label") or {}).get("evaluation"),
         "none_of_these": "none_of_these" in (metrics.get("student") or {}),
     }
     template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")

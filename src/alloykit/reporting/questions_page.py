@@ -57,7 +57,7 @@ def questions_card(name: str, views: Mapping[str, Mapping[str, Any]], length: in
 def _values(name: str, view: Mapping[str, Any]) -> dict[str, Any]:
     """What page and card show of one question."""
     metrics = view["metrics"]
-    tested = metrics.get("evaluation")
+    tested, several = metrics.get("evaluation"), (metrics.get("multi_label") or {}).get("evaluation")
     student = tested["scores"].get("student") if tested else None
     best = best_alternative(tested) if tested else None
     return {
@@ -66,7 +66,10 @@ def _values(name: str, view: Mapping[str, Any]) -> dict[str, Any]:
         "teachers": list(metrics["teachers"]),
         "method": metrics["method"]["name"],
         "used": metrics["texts"]["used"],
-        "texts": tested["texts"] if tested else None,
+        "texts": tested["texts"] if tested else several["texts"] if several else None,
+        "multi_label": "multi_label" in metrics,
+        "micro_f1": (several["scores"].get("student") or {}).get("micro_f1") if several else None,
+        "label_scores": several["scores"] if several else None,
         "accuracy": student["accuracy"] if student else None,
         "best": best,
         "best_accuracy": tested["scores"][best]["accuracy"] if tested and best else None,

@@ -218,6 +218,55 @@ class Evaluation(TypedDict):
     reference: NotRequired[ReferenceDistance]
 
 
+class LearnedLabel(TypedDict):
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    texts: Count
+    target: Share
+    student: Share
+    difference: Share
+    agree: Share
+
+
+class MultiLabelPool(TypedDict):
+    """Student and targets on the pool, by label (evaluation/multi_label.py)."""
+
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    texts: Count
+    unseen: bool
+    labels: dict[str, LearnedLabel]
+
+
+class GivenLabel(TypedDict):
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    texts: Count
+    precision: Share | None
+    recall: Share | None
+    f1: Share | None
+    average_precision: Share | None
+
+
+class MultiLabelScore(TypedDict):
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    micro_f1: Share | None
+    macro_f1: Share | None
+    exact: Share
+    labels: dict[str, GivenLabel]
+
+
+class MultiLabelEvaluation(TypedDict):
+    """Results on labelled texts with several labels each (evaluation/multi_label.py)."""
+
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    texts: Annotated[int, Field(ge=1, le=10**15)]
+    scores: dict[str, MultiLabelScore]
+
+
+class MultiLabelView(TypedDict):
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    pool: NotRequired[MultiLabelPool]
+    evaluation: NotRequired[MultiLabelEvaluation]
+
+
 class Metrics(TypedDict):
     """metrics.json: measurements and warnings."""
 
@@ -237,6 +286,7 @@ class Metrics(TypedDict):
     warnings: list[str]
     seconds: NotRequired[TimeSpent]
     evaluation: NotRequired[Evaluation]
+    multi_label: NotRequired[MultiLabelView]
 
 
 def check_parts(metrics: Metrics) -> Metrics:

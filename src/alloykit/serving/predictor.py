@@ -21,7 +21,7 @@ from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.long_texts import Chunks, encode_long, long_texts_of
-from alloykit.models.questions import questions_of, softmax_by_question
+from alloykit.models.questions import probabilities_by_question, questions_of
 from alloykit.models.tokens import usable_length
 from alloykit.progress import bar
 from alloykit.serving.none_of_these_file import FILE, load_none_of_these
@@ -35,7 +35,7 @@ class Predictor:
     """A loaded classifier with its labels, its maximum number of tokens per text, its temperature and its device.
 
     `questions`: the parts of its labels, of a student that answers several questions; empty for other classifiers. Its probabilities then sum
-    to one over each question.
+    to one over each question. `multi_label`: its labels do not exclude each other; the probability of each is then a sigmoid.
     """
 
     def __init__(
@@ -50,6 +50,7 @@ class Predictor:
         self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
         self.questions = questions_of(model.config)
+        self.multi_label = getattr(model.config, "problem_type", None) == "multi_label_classification"
 
     @classmethod
     def load(
@@ -141,8 +142,10 @@ class Predictor:
 
     def _softmax(self, calibrated: bool) -> Callable[[Tensor], Tensor]:
         if self.questions:
-            return lambda logits: softmax_by_question(logits, self.questions, calibrated=calibrated)
+            return lambda logits: probabilities_by_question(logits, self.questions, calibrated=calibrated)
         temperature = self.temperature if calibrated else 1.0
+        if self.multi_label:
+            return lambda logits: (logits / temperature).sigmoid()
         return lambda logits: (logits / temperature).softmax(-1)
 
     def _read(
@@ -182,6 +185,12 @@ class Predictor:
             return found
         # The temperature was fitted to the mean, and `none_of_these` to mean states: so both come after it.
         logits = found[:, : len(self.labels)]
+        if self.multi_label or any(q.multi_label for q in self.questions):
+            raise AlloyError(
+                expected="`long_texts: head`, tail or head_tail for a multi-label classifier",
+                got="mean",
+                hint="Set `alloykit_long_texts` in its config.json.",
+            )
         mean = torch.cat([parts.mean_logits(q.of(logits)) for q in self.questions] or [parts.mean_logits(logits)], -1)
         answers = finish(mean)
         if of_states is None:

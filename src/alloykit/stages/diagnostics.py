@@ -39,7 +39,7 @@ def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings
 
     warnings: new ones are appended."""
     source, method, names, space = outputs.stored, prepared.method, prepared.names, prepared.space
-    if not isinstance(source, StoredKnowledge):
+    if not isinstance(source, StoredKnowledge) or method.needs.multi_label:
         return {}
     found = teachers_health(prepared, source, outputs.store)
     pool, seen = sample(source, LOOKED_AT), sample(outputs.pool, LOOKED_AT)

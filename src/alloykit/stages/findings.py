@@ -17,6 +17,7 @@ from alloykit.serving.none_of_these_file import save_none_of_these
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
+from alloykit.stages.multi_label_views import multi_label_pool
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.sizes import sizes
 from alloykit.stages.texts import generated
@@ -72,7 +73,10 @@ class Findings:
             return
         if student.training is not None and "report" in student.training:
             self.warnings += student.training["report"]["warnings"]
-        if report:
+        if report and prepared.method.needs.multi_label:
+            self.metrics["multi_label"] = {"pool": multi_label_pool(prepared, student.folder, outputs.stored)}
+            self.metrics["models"] = sizes(prepared, run)
+        elif report:
             view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
             save_temperature(student.folder, view["temperature"])

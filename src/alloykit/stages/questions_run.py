@@ -110,7 +110,9 @@ def run_questions(
             tracker.log(
                 {f"{name}/{key}": value for key, value in figures.items()}, (run.training or {"steps": 0})["steps"]
             )
-        temperatures = {name: each.findings.metrics["student"]["temperature"] for name, each in parts.items()}
+        temperatures = {
+            name: (each.findings.metrics.get("student") or {}).get("temperature") for name, each in parts.items()
+        }
         save_question_temperatures(run.student, temperatures)
         write_questions_report(run)
     return run
@@ -133,7 +135,8 @@ def _train(prepared: PreparedQuestions, run: RunFolder, parts: Mapping[str, _Par
     """Train the student of all questions. Its folder appears when the students of the single questions are complete."""
     method = joint_method(prepared.parts, {name: part.fitted.context for name, part in parts.items()})
     joint = replace(prepared.joint, method=method)
-    places = question_parts({name: part.space.names for name, part in prepared.parts.items()})
+    several = [name for name, part in prepared.parts.items() if part.method.needs.multi_label]
+    places = question_parts({name: part.space.names for name, part in prepared.parts.items()}, several)
 
     def save_questions(model: Any, tokenizer: Any, length: int) -> None:
         model = model.to("cpu")

@@ -72,7 +72,9 @@ def train_student(
 
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None
-    model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
+    model, tokenizer = build_student(
+        recipe.student, prepared.space, options.seed, multi_label=prepared.method.needs.multi_label
+    )
     length = usable_length(model, tokenizer, options.max_length)
     set_long_texts(model, options.long_texts)
     if options.long_texts == "mean":
