@@ -82,7 +82,7 @@ def test_the_loss_is_the_binary_divergence_of_each_label_by_a_plain_loop() -> No
             if said[label]:  # nobody teaches a label that only a silent teacher knows
                 t, q = sum(said[label]) / len(said[label]), sigmoid(s)
                 wanted += t * math.log(t / q) + (1 - t) * math.log((1 - t) / (1 - q))
-        assert float(loss[i]) == pytest.approx(wanted, abs=1e-5)
+        assert float(loss[i].detach()) == pytest.approx(wanted, abs=1e-5)
     loss.sum().backward()
     assert student.grad is not None
     assert student.grad[1, 3] == 0

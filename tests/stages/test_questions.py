@@ -81,9 +81,9 @@ def test_the_loss_is_the_sum_over_the_questions_by_a_plain_loop() -> None:
         p, q = z[:3], z[3:]
         first, second = (t.logits[i].tolist() for t in rows.questions[0].teachers)
         uhc = divergence(softmax(first), softmax(p[:2])) + divergence(softmax(second), softmax(p[1:]))
-        assert float(terms["p.kl"][i]) == pytest.approx(uhc, abs=1e-5)
+        assert float(terms["p.kl"][i].detach()) == pytest.approx(uhc, abs=1e-5)
         [only] = rows.questions[1].teachers
-        assert float(terms["q.kl"][i]) == pytest.approx(
+        assert float(terms["q.kl"][i].detach()) == pytest.approx(
             divergence(softmax(only.logits[i].tolist()), softmax(q)), abs=1e-5
         )
     terms["q.kl"].sum().backward()
@@ -114,7 +114,9 @@ def test_transformers_loads_the_student_and_one_pass_answers_all(asked: Path) ->
     for question in model.config.alloykit_questions:  # as the card says
         part = logits[:, first : first + len(question["labels"])]
         first += len(question["labels"])
-        assert (question["temperature"] != 1) == (question["question"] == "topic"), "uhc has no single target to fit one to"
+        assert (question["temperature"] != 1) == (question["question"] == "topic"), (
+            "uhc has no single target to fit one to"
+        )
         for answer, p in zip(found, torch.softmax(part / question["temperature"], -1), strict=True):
             said = answer["answers"][question["question"]]
             assert said["probabilities"] == pytest.approx(

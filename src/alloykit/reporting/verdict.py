@@ -47,6 +47,8 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
         return Verdict("unknown", "Not tested: no test text has a label that is known.", _warned(metrics))
     lost = mean["micro_f1"] - student["micro_f1"]
     status = "good" if lost <= NEGLIGIBLE else "mixed" if lost <= 5 * NEGLIGIBLE else "poor"
+    if student["micro_f1"] < 0.5 and status == "good":
+        status = "mixed"
     headline = f"Student: micro-F1 {percent(student['micro_f1'])}, mean of the teachers {percent(mean['micro_f1'])}, on {found['texts']:,} texts."
     points = ["A label is given to a text if its probability is at least 0.5."]
     weak = [
