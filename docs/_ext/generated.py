@@ -25,9 +25,9 @@ MARK = re.compile(r"^<!-- generated: (\w+) -->$", re.MULTILINE)
 
 def recipe() -> str:
     """Every recipe, then every block, with all keys."""
-    from alloykit.recipe import models
+    from alloykit.recipe.schema import KINDS
 
-    kinds = (models.Recipe, models.DistillRecipe, models.TeachRecipe, models.TogetherRecipe, models.GenerateRecipe)
+    kinds = tuple(KINDS.values())
     uses: dict[type[BaseModel], dict[str, None]] = {}  # block → the keys that it stands under
     found: dict[str, type[BaseModel]] = {}
     for kind in kinds:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from alloykit.commands.amalgamate import amalgamate as amalgamate
+    from alloykit.commands.amalgamate_questions import amalgamate_questions as amalgamate_questions
     from alloykit.commands.distill import distill as distill
     from alloykit.commands.doctor import doctor as doctor
     from alloykit.commands.evaluate import evaluate as evaluate
@@ -46,6 +47,7 @@ _HOMES = {
     "Run": "finished_runs.run",
     "Teacher": "teachers.function_in_memory",
     "amalgamate": "commands.amalgamate",
+    "amalgamate_questions": "commands.amalgamate_questions",
     "distill": "commands.distill",
     "doctor": "commands.doctor",
     "evaluate": "commands.evaluate",

@@ -8,6 +8,7 @@ import itertools
 import json
 import os
 import re
+import shutil
 import socket
 import stat
 import tempfile
@@ -199,6 +200,18 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+
+
+def link_file(path: Path, target: Path) -> None:
+    """A hard link `target` to a file, which takes no space; on another file system a copy. A file that is there already stays. AlloyError."""
+    with file_errors(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            os.link(path, target)
+        except FileExistsError:
+            return
+        except OSError:  # another file system, or one without hard links
+            replace_atomic(target, lambda part: shutil.copyfile(path, part))
 
 
 def temporary_path(folder: Path) -> Path:

@@ -56,6 +56,7 @@ class Rows:
     `labels`: [B] int64 positions in the union of labels, or None. `text_states`: [B, d] float16, [CLS] of a frozen encoder.
     `given`: [B] int64, the label that a text of the recipe's `labelled:` has, as a position in the union; −1 for all other texts.
     `embeddings`: [B, L, d], made instead of texts (AS-DFD). `hidden`: [B, L] bool, the positions that the student does not read.
+    `questions`: of a student that answers several questions, the rows of each question; `teachers` is empty then.
     """
 
     teachers: tuple[TeacherRows, ...]
@@ -64,6 +65,7 @@ class Rows:
     given: Tensor | None = None
     embeddings: Tensor | None = None
     hidden: Tensor | None = None
+    questions: tuple[Rows, ...] = ()
 
     def answered(self) -> Tensor | None:
         """Which teacher has an answer to which text, [B, N] bool; None where every teacher has one to every text."""
@@ -92,14 +94,17 @@ class Rows:
     def to_batch(self) -> dict[str, Any]:
         """Nested dicts and lists of tensors, which loaders and `accelerate` can move between devices."""
         teachers = [{k: v for k, v in vars(t).items() if v is not None} for t in self.teachers]
-        rest = {k: v for k, v in vars(self).items() if k != "teachers"}
-        return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None}
+        rest = {k: v for k, v in vars(self).items() if k not in ("teachers", "questions")}
+        asked = {"questions": [rows.to_batch() for rows in self.questions]} if self.questions else {}
+        return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None} | asked
 
     @classmethod
     def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
         """The inverse of `to_batch`."""
         teachers = tuple(TeacherRows(**t) for t in batch["teachers"])
-        return cls(teachers, **{key: value for key, value in batch.items() if key != "teachers"})
+        questions = tuple(cls.from_batch(rows) for rows in batch.get("questions", ()))
+        rest = {key: value for key, value in batch.items() if key not in ("teachers", "questions")}
+        return cls(teachers, **rest, questions=questions)
 
 
 class Source(Protocol):
@@ -148,3 +153,16 @@ class LabelsOnly:
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         return Rows((), self.labels[torch.as_tensor(list(indices) if isinstance(indices, range) else indices)])
+
+
+@dataclass(frozen=True)
+class QuestionSources:
+    """The sources of several questions about the same texts as one: each row has the rows of all questions."""
+
+    sources: tuple[Source, ...]
+
+    def __len__(self) -> int:
+        return len(self.sources[0])
+
+    def rows(self, indices: Sequence[int] | Tensor) -> Rows:
+        return Rows((), questions=tuple(source.rows(indices) for source in self.sources))

@@ -35,7 +35,7 @@ def test_every_key_option_and_argument_has_a_meaning(part: str) -> None:
 
 def test_every_recipe_and_every_block_is_there() -> None:
     text = generated.recipe()
-    for kind in ("Recipe", "DistillRecipe", "TeachRecipe", "TogetherRecipe", "GenerateRecipe"):
+    for kind in ("Recipe", "DistillRecipe", "TeachRecipe", "TogetherRecipe", "GenerateRecipe", "QuestionsRecipe"):
         assert f"### {kind}\n" in text
     for block in generated._blocks(Recipe):
         assert f"### {block.__name__}\n" in text

@@ -15,6 +15,7 @@ from pages import ROOT, Snippet, snippets
 from alloykit.cli.main import app
 from alloykit.methods.registry import create
 from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe, parse
+from alloykit.recipe.questions import QuestionsRecipe
 
 BASE = {"teachers": ["teachers/billing"], "texts": "tickets.csv", "output": "runs/x"}
 KINDS = (Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
@@ -22,6 +23,8 @@ KINDS = (Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
 
 def kind_of(values: Mapping[str, Any]) -> type[Any]:
     """The recipe that has these keys."""
+    if "questions" in values:
+        return QuestionsRecipe
     if "models" in values:
         return TogetherRecipe
     if "model" in values:

@@ -1,7 +1,7 @@
 """What everybody answered: collected, kept, read back, and assessed against true labels."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -53,6 +53,35 @@ def collected(pool, method) -> Answers:
 
 def one_hot(*labels) -> torch.Tensor:
     return torch.nn.functional.one_hot(torch.tensor([SPACE.position(y) for y in labels]), SPACE.size).float()
+
+
+def test_a_teacher_is_scored_on_the_texts_that_it_answers(pool, tmp_path):
+    told = torch.arange(N) % 3 != 0
+    silent = torch.zeros(N, dtype=torch.bool)
+
+    class Partly(Pool):
+        def rows(self, indices):
+            at = torch.tensor(list(indices))
+            first, second, third = pool.rows(indices).teachers
+            return Rows((first, replace(second, answered=told[at]), replace(third, answered=silent[at])))
+
+    answers = collected(Partly(pool.teachers), {"name": "ensemble"})
+    answers.save(tmp_path / "answers.safetensors", [f"{i:032x}" for i in range(N)])
+    for found in (answers, Answers.load(tmp_path / "answers.safetensors")):
+        result = assess(found, SPACE, TEACHERS)
+        scores = result["scores"]
+        assert "teacher three" not in scores
+        assert "unanswered" not in scores["teacher two"]
+        mine = scores["teacher one"]
+        p = found.probabilities["teacher one"]
+        right = [int(p[i].argmax() == i % SPACE.size) for i in range(N) if i % 3]
+        assert mine["unanswered"] == N - len(right)
+        assert mine["accuracy"] == pytest.approx(sum(right) / len(right))
+        assert mine["interval"] == interval(np.array(right, dtype=bool))
+        judged = found.probabilities[result["judged"]]
+        ours = [int(judged[i].argmax() == i % SPACE.size) for i in range(N) if i % 3]
+        gain = (sum(ours) - sum(right)) / len(right)
+        assert result["significance"]["teacher one"]["difference"] == pytest.approx(gain)
 
 
 def test_everybody_answers_every_text(pool):

@@ -134,7 +134,7 @@ CASES: dict[str, tuple[Spoil, tuple[str, ...]]] = {
     ),
     # Heads
     "regression head": (teacher(problem_type="regression"), ("odd", "single-label", "regression")),
-    "multi-label head": (teacher(problem_type="multi_label_classification"), ("odd", "single-label", "multi label")),
+    "multi-label head": (teacher(problem_type="multi_label_classification"), ("odd", "multi-label head", "method: multi_label")),
     "no classifier": (teacher(architectures=["BertForMaskedLM"]), ("odd", "sequence-classification", "BertForMaskedLM")),
     "bare encoder": (teacher(architectures=["BertModel"]), ("odd", "sequence-classification", "BertModel", "teach")),
     # Folders

@@ -68,7 +68,11 @@ def show_run(run: Any) -> None:
         return
     from alloykit.evaluation.score_table import score_table
 
-    if "evaluation" in run.metrics:
-        terminal.echo_rich(score_table(run.metrics["evaluation"]))
+    for name, part in (run.questions or {"": run}).items():
+        found = part.metrics.get("evaluation") or (part.metrics.get("multi_label") or {}).get("evaluation")
+        if found:
+            if name:
+                terminal.echo(f"question {name}")
+            terminal.echo_rich(score_table(found))
     terminal.echo(f"student: {run.student}" if run.has_student else f"results: {run.folder / METRICS}")
     terminal.echo(f"report: {run.report_page}")

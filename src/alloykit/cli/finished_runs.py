@@ -21,6 +21,7 @@ from alloykit.cli.options import (
     TextColumn,
     Trust,
     TrustPython,
+    TrustUrl,
 )
 from alloykit.errors import AlloyError
 from alloykit.escape import to_json
@@ -78,6 +79,7 @@ def update(
     cache: Cache = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
+    trust_url: TrustUrl = False,
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
     from alloykit.finished_runs.update_recipe import Changes
@@ -89,7 +91,7 @@ def update(
         add_teacher or (), remove_teacher or (), replaced, add_texts or (), labelled or (), override or ()
     )  # fmt: skip
     new, found = update_run(
-        RunFolder(run), changes, output=output, cache=cache, overwrite=overwrite, trust_remote_code=trust
+        RunFolder(run), changes, output=output, cache=cache, overwrite=overwrite, trust_remote_code=trust, trust_url=trust_url
     )  # fmt: skip
     show_run(new)
     if found:
@@ -354,12 +356,13 @@ def serve(
     cache: Cache = None,
     trust: Trust = False,
     trust_python: TrustPython = False,
+    trust_url: TrustUrl = False,
 ) -> None:
     """Serve a student over HTTP, with /predict as in text-embeddings-inference, and with a page to try it."""
     from alloykit.commands.serve import serve as job
 
     job(
-        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust, trust_python=trust_python,
+        run, onnx=onnx, teachers=teachers, cache=cache, trust_remote_code=trust, trust_python=trust_python, trust_url=trust_url,
         ready=lambda address: terminal.echo(f"serving at {address}", now=True),
         host=host, port=port, batch=batch, wait_ms=wait_ms, queue=queue, texts_per_request=texts_per_request,
         characters=characters, timeout=timeout, threads=threads, truncate=truncate, allowed_hosts=tuple(allowed_hosts or ()),

@@ -138,6 +138,24 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         )
     if plan["cache_bytes"]:
         lines.append(f"teachers' outputs: at most {plan['cache_bytes'] / 1e6:,.1f} MB")
+    lines += _student_lines(plan)
+    lines += [f"warning: {warning}" for warning in plan["warnings"]]
+    return [*lines, f"output: {plan['output']}"]
+
+
+def questions_plan_lines(plan: dict[str, Any]) -> list[str]:
+    """A plan with several questions as lines of text."""
+    lines = []
+    for name, asked in plan["questions"].items():
+        *own, _ = plan_lines(asked | {"student_steps": 0, "seconds": None})  # without training and output
+        lines += [f"question {name}:", *(f"  {line}" for line in own)]
+    lines.append(f"labels of the student: {len(plan['labels'])}")
+    return [*lines, *_student_lines(plan), f"output: {plan['output']}"]
+
+
+def _student_lines(plan: dict[str, Any]) -> list[str]:
+    """The lines about the student's training and the whole time."""
+    lines = []
     if plan["student_steps"]:
         about = f", about {duration(plan['seconds']['training'])}" if plan["seconds"] else ""
         how = plan["student_training"]
@@ -147,8 +165,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     if plan["seconds"]:
         total = duration(sum(plan["seconds"].values()))
         lines.append(f"in all about {total} (from a probe of {plan['probe_seconds']:.0f} s on this machine)")
-    lines += [f"warning: {warning}" for warning in plan["warnings"]]
-    return [*lines, f"output: {plan['output']}"]
+    return lines
 
 
 def doctor_lines(found: dict[str, Any]) -> list[str]:

@@ -27,6 +27,7 @@ from alloykit.cli.options import (
     TextColumn,
     Trust,
     TrustPython,
+    TrustUrl,
 )
 from alloykit.errors import AlloyError
 from alloykit.interrupts import noted_interrupts
@@ -70,11 +71,15 @@ def init(
 @command
 def amalgamate(options: RecipeRun, overwrite: Overwrite = False) -> None:
     """Distil teachers with different labels into one student, with unlabelled texts. The main command."""
-    from alloykit.recipe.models import Recipe
+    from alloykit.recipe.questions import QuestionsRecipe
     from alloykit.stages.amalgamation import run_recipe
+    from alloykit.stages.questions_run import run_questions
 
-    with options.read(Recipe) as recipe:
-        run = run_recipe(recipe, cache=options.cache, overwrite=overwrite)
+    with options.read_amalgamation() as recipe:
+        if isinstance(recipe, QuestionsRecipe):
+            run = run_questions(recipe, cache=options.cache, overwrite=overwrite)
+        else:
+            run = run_recipe(recipe, cache=options.cache, overwrite=overwrite)
     show_run(run)
 
 
@@ -134,11 +139,14 @@ def sweep(
     ] = "1/1",
 ) -> None:
     """Compute only the teachers' outputs, and store them for later runs."""
-    from alloykit.recipe.models import Recipe
-    from alloykit.stages.sweeping import sweep_recipe
+    from alloykit.recipe.questions import QuestionsRecipe
+    from alloykit.stages.sweeping import sweep_questions, sweep_recipe
 
-    with options.read(Recipe) as recipe:
-        sweep_recipe(recipe, cache=options.cache, part=_part(part))
+    with options.read_amalgamation() as recipe:
+        if isinstance(recipe, QuestionsRecipe):
+            sweep_questions(recipe, cache=options.cache, part=_part(part))
+        else:
+            sweep_recipe(recipe, cache=options.cache, part=_part(part))
 
 
 @command
@@ -150,17 +158,23 @@ def plan(
     as_json: AsJson = False,
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
-    from alloykit.cli.listings import plan_lines
-    from alloykit.planning.plan_run import plan_recipe
-    from alloykit.recipe.models import Recipe, read_recipe
+    from alloykit.cli.listings import plan_lines, questions_plan_lines
+    from alloykit.planning.plan_run import plan_questions, plan_recipe
+    from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
     from alloykit.teachers.trust import python_trusted
 
     with python_trusted(trust_python):
-        found = plan_recipe(read_recipe(recipe, Recipe, override), probe=probe)
+        checked = read_amalgamation(recipe, override)
+        several = isinstance(checked, QuestionsRecipe)
+        found = (
+            plan_questions(checked, probe=probe)
+            if isinstance(checked, QuestionsRecipe)
+            else plan_recipe(checked, probe=probe)
+        )
     if as_json:
         terminal.echo_json(found)
     else:
-        terminal.echo_lines(plan_lines(found))
+        terminal.echo_lines(questions_plan_lines(found) if several else plan_lines(found))
 
 
 @command
@@ -205,6 +219,7 @@ def evaluate(
     engine: EngineName = None,
     trust: Trust = False,
     trust_python: TrustPython = False,
+    trust_url: TrustUrl = False,
     as_json: AsJson = False,
 ) -> None:
     """Measure the accuracy of teachers, ensemble, routing and student on labelled texts."""
@@ -213,10 +228,14 @@ def evaluate(
 
     result = job(
         run, data, text=text, label=label, text_pair=text_pair, cache=cache, engine=engine, trust_remote_code=trust,
-        trust_python=trust_python,
+        trust_python=trust_python, trust_url=trust_url,
     )  # fmt: skip
     if as_json:
         terminal.echo_json(result)
+    elif "questions" in result:
+        for name, found in result["questions"].items():
+            terminal.echo(f"question {name}")
+            terminal.echo_rich(score_table(found))
     else:
         terminal.echo_rich(score_table(result))
 
@@ -265,6 +284,7 @@ class RecipeKind(StrEnum):
     teach = "teach"
     together = "together"
     generate = "generate"
+    questions = "questions"
 
 
 @command
@@ -272,7 +292,7 @@ def schema(
     kind: Annotated[
         RecipeKind,
         typer.Argument(
-            help="The kind of recipe, by its command: amalgamate, distill, teach, together (for `teach --together`) or generate.",
+            help="The kind of recipe, by its command: amalgamate, distill, teach, together (for `teach --together`) or generate; questions for `amalgamate` with `questions:`.",
             metavar="KIND",
         ),
     ] = RecipeKind.amalgamate,

@@ -17,7 +17,8 @@ from alloykit.cli.errors import be_verbose
 from alloykit.progress import set_quiet
 
 if TYPE_CHECKING:
-    from alloykit.recipe.models import AnyRecipe
+    from alloykit.recipe.models import AnyRecipe, Recipe
+    from alloykit.recipe.questions import QuestionsRecipe
 
 RecipeFile = Annotated[Path, typer.Argument(help="A recipe: a YAML file.", metavar="RECIPE")]
 Folder = Annotated[Path, typer.Argument(help="A run folder, or a model folder.", metavar="RUN")]
@@ -53,6 +54,13 @@ TrustPython = Annotated[
     typer.Option(
         "--trust-python",
         help="Import the Python functions that the recipe names as teachers. Only for code that you trust.",
+    ),
+]
+TrustUrl = Annotated[
+    bool,
+    typer.Option(
+        "--trust-url",
+        help="Send texts and keys to the services that the run's recipe names as teachers. Only if you know where they go.",
     ),
 ]
 EngineName = Annotated[
@@ -162,11 +170,23 @@ class RecipeRun:
     trust_python: TrustPython = False
 
     @contextmanager
+    def read_amalgamation(self) -> Iterator[Recipe | QuestionsRecipe]:
+        """The same for a recipe with `teachers:` or with `questions:`."""
+        from alloykit.recipe.questions import read_amalgamation
+        from alloykit.teachers.trust import python_trusted
+
+        with python_trusted(self.trust_python):
+            yield read_amalgamation(self.recipe, self._overrides)
+
+    @property
+    def _overrides(self) -> list[str]:
+        return [*(self.override or []), *([] if self.engine is None else [f"engine.name={self.engine}"])]
+
+    @contextmanager
     def read(self, kind: type[AnyRecipe]) -> Iterator[AnyRecipe]:
         """The checked recipe. While the block runs, its Python functions may be imported if the user trusts them. AlloyError."""
         from alloykit.recipe.models import read_recipe
         from alloykit.teachers.trust import python_trusted
 
-        overrides = [*(self.override or []), *([] if self.engine is None else [f"engine.name={self.engine}"])]
         with python_trusted(self.trust_python):
-            yield read_recipe(self.recipe, kind, overrides)
+            yield read_recipe(self.recipe, kind, self._overrides)

@@ -22,6 +22,7 @@ def evaluate(
     engine: Engine = None,
     trust_remote_code: bool = False,
     trust_python: bool = False,
+    trust_url: bool = False,
     teachers: Teachers = (),
 ) -> dict[str, Any]:
     """Scores of teachers, ensemble, routing and student on labelled texts. The same as `alloykit evaluate`, from Python.
@@ -30,8 +31,9 @@ def evaluate(
     them already. text, label, text_pair: their columns. cache: where the teachers' outputs are kept, if not in the run folder.
     engine: who computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
     trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. trust_python: import the functions
-    that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
-    `scores`, which for a run are also written to its metrics.json and report. AlloyError.
+    that its recipe names as teachers. trust_url: send texts and keys to the services that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
+    `scores`, which for a run are also written to its metrics.json and report; of a run with several questions, `questions` has them by name, and
+    the recipe names the columns of the labels. AlloyError.
     """
     folder = folder_of(run)
     columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
@@ -39,5 +41,5 @@ def evaluate(
         return evaluate_model_folder(folder, data, trust_remote_code=trust_remote_code, **columns)
     return evaluate_run_folder(
         RunFolder(folder), data, cache=cache, engine=engine, trust_remote_code=trust_remote_code,
-        trust_python=trust_python, teachers=teachers, **columns,
+        trust_python=trust_python, trust_url=trust_url, teachers=teachers, **columns,
     )  # fmt: skip

@@ -13,6 +13,7 @@ from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_
 from alloykit.serving.check_texts import check_strings
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
 from alloykit.serving.text_classifier import TextClassifier
 
 
@@ -28,7 +29,8 @@ def predict(
     trust_remote_code: bool = False,
     onnx: bool = False,
 ) -> Iterator[dict[str, Any]]:
-    """Yield {row, label, probability} per input row, with `probabilities` of all labels and `none_of_these` on request.
+    """Yield {row, label, probability} per input row, with `probabilities` of all labels and `none_of_these` on request. A student that answers
+    several questions gives {row, answers}, with the same by question. A multi-label student gives `labels`, those of at least 0.5, and `probabilities`.
 
     run: a run, its folder, or a model folder. texts: a file as in a recipe's `texts:`, an open stream with one text per line,
     or a list of texts. A row without a usable text gets the label null and the reason in `error`. Probabilities are calibrated with
@@ -70,15 +72,25 @@ def predict(
         first, pairs = [lines[i] for i in rows], None
     if not first:
         raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
+    questions, multi_label = getattr(classifier, "questions", ()), getattr(classifier, "multi_label", False)
+    if none_of_these:
+        require_one_question(questions, "--none-of-these")
+        require_single_label(multi_label, "--none-of-these")
+    empty: dict[str, Any] = {"label": None, "probability": None}
+    if questions or multi_label:
+        empty = {"answers": None} if questions else {"labels": None, "probabilities": None}
     predicted = classifier.predict(first, pairs, "prediction", none_of_these=none_of_these)
     place = {row: n for n, row in enumerate(rows)}
     for row in range(total):
         if row not in place:
-            yield {"row": row, "label": None, "probability": None, "error": "no usable text in this row"}
+            yield {"row": row, **empty, "error": "no usable text in this row"}
             continue
         p = predicted.probabilities[place[row]]
-        best = int(p.argmax())
-        answer: dict[str, Any] = {"row": row, "label": classifier.labels[best], "probability": round(float(p[best]), 6)}
+        if questions:
+            found = question_answers(questions, p, all_probabilities=all_probabilities, digits=6)
+            yield {"row": row, "answers": found}
+            continue
+        answer = {"row": row} | one_answer(classifier.labels, p, multi_label=multi_label, digits=6)
         if predicted.none_of_these is not None:
             answer["none_of_these"] = round(float(predicted.none_of_these[place[row]]), 6)
         if estimated_accuracy:

@@ -10,6 +10,7 @@ from alloykit.files import write_output
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import check_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of, require_run_folder
+from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.write_report import answers_of, write_report
 
 
@@ -32,7 +33,7 @@ def _report(runs: Sequence[RunFolder], output: str | Path | None) -> Path:
         check_file(Path(output))
     if len(runs) == 1:
         with locked(runs[0].folder):
-            path = write_report(runs[0])
+            path = write_questions_report(runs[0]) if runs[0].questions else write_report(runs[0])
             if output is not None:
                 write_output(Path(output), path.read_bytes())
         return Path(output) if output is not None else path

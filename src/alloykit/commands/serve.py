@@ -29,6 +29,7 @@ def serve(
     device: str = "auto",
     trust_remote_code: bool = False,
     trust_python: bool = False,
+    trust_url: bool = False,
     ready: Callable[[str], None] = lambda address: log_line(f"serving at {address} (Ctrl-C stops it)"),
     **options: Any,
 ) -> None:
@@ -37,8 +38,8 @@ def serve(
     run: a run, its folder, or a model folder. onnx: use the ONNX file that `alloykit export RUN --onnx` made. teachers: keep the run's
     teachers in memory, so that the page can ask them too. cache: where the teachers' outputs are kept, if not in the run folder. device:
     auto, cpu, cuda or mps. trust_remote_code: run code that comes with the models. trust_python: import the functions that the
-    run's recipe names as teachers. ready: called with the server's address when it answers. options: fields of `ServeOptions`
-    (web/serve_options.py). AlloyError.
+    run's recipe names as teachers. trust_url: send texts and keys to the services that it names. ready: called with the server's address when
+    it answers. options: fields of `ServeOptions` (web/serve_options.py). AlloyError.
     """
     if missing := [name for name in NEEDED if find_spec(name) is None]:
         raise AlloyError(
@@ -55,7 +56,9 @@ def serve(
     with place:
         classifier = _classifier(folder, onnx=onnx, device=device, trust=trust_remote_code, threads=chosen.threads)
         with python_trusted(trust_python):
-            explainer, why = _explainer(folder, cache=cache, teachers=teachers, trust=trust_remote_code)
+            explainer, why = _explainer(
+                folder, cache=cache, teachers=teachers, trust=trust_remote_code, trust_url=trust_url
+            )
         name = folder.resolve().name
         warn_of_exposure(chosen)
         threads = partial(_use_threads, chosen.threads)
@@ -73,12 +76,15 @@ def _classifier(folder: Path, *, onnx: bool, device: str, trust: bool, threads: 
 
         return OnnxPredictor.load(onnx_folder(folder), threads=threads)
     from alloykit.serving.predictor import Predictor
+    from alloykit.serving.question_answers import require_one_question
 
-    return Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust)
+    found = Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust)
+    require_one_question(found.questions, "`alloykit serve`")
+    return found
 
 
 def _explainer(
-    folder: Path, *, cache: str | Path | None, teachers: bool, trust: bool
+    folder: Path, *, cache: str | Path | None, teachers: bool, trust: bool, trust_url: bool
 ) -> tuple[TextExplainer | None, str]:
     """What explains the targets, or None and the reason. AlloyError if `teachers` were asked for."""
     if not is_run_folder(folder):
@@ -92,7 +98,10 @@ def _explainer(
     from alloykit.finished_runs.explain_text import TextExplainer
 
     try:
-        return TextExplainer(RunFolder(folder), cache=cache, teachers=teachers, trust_remote_code=trust), ""
+        explainer = TextExplainer(
+            RunFolder(folder), cache=cache, teachers=teachers, trust_remote_code=trust, trust_url=trust_url
+        )
+        return explainer, ""
     except AlloyError as error:
         if teachers:
             raise

@@ -26,6 +26,7 @@ def update(
     cache: str | Path | None = None,
     overwrite: bool = False,
     trust_remote_code: bool = False,
+    trust_url: bool = False,
 ) -> Run:
     """Make a new run from a finished one. The same as `alloykit update`, from Python. The finished run stays as it is.
 
@@ -33,6 +34,7 @@ def update(
     the columns of the run's texts. labelled: CSV files with the columns text and label, as `suggest` writes them. override: other changes of
     the recipe, such as "training.epochs=1". output: the new run folder; RUN-2 if not given. cache: where the teachers' outputs are, if not in
     the run folder. overwrite: replace the student of another recipe in the new folder. trust_remote_code: run code that comes with the models.
+    trust_url: send texts and keys to the services that the run's recipe names as teachers.
 
     Returns the new run. Its `changes.json` and `changes.html` compare the two students per label. A second call with the same arguments goes
     on where the first one stopped. AlloyError for invalid arguments.
@@ -50,6 +52,6 @@ def update(
     )
     new, _ = update_run(
         RunFolder(folder_of(run)), changes, output=output, cache=cache, overwrite=overwrite,
-        trust_remote_code=trust_remote_code,
+        trust_remote_code=trust_remote_code, trust_url=trust_url,
     )  # fmt: skip
     return Run(new)

@@ -22,6 +22,7 @@ from alloykit.names import quoted, shown
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
 
+BETWEEN_LABELS = "\n"  # in the label of a text with several
 SHOWN = 5  # row numbers of unusable rows that a message lists
 
 
@@ -151,7 +152,13 @@ class RowCollector:
         reason = row_problem(text, pair)
         if not reason and "label" in values:
             class_names = table.class_names.get(self.columns["label"], [])
-            label = _label(values["label"], self.label_names, class_names, f"row {self.total} of {table.where}")
+            where = f"row {self.total} of {table.where}"
+            separator = self.options.label_separator
+            label = (
+                _label(values["label"], self.label_names, class_names, where)
+                if separator is None
+                else _several_labels(values["label"], separator, where)
+            )
             values["label"] = label
             reason = "missing label" if label is None else _cell_problem("label", label)
         if reason:
@@ -198,6 +205,19 @@ def _cell_problem(role: str, value: object) -> str:
         return f"{role} is not valid Unicode"
     # U+0000 is valid Unicode, but comes from UTF-16 or binary data that was read as text.
     return f"{role} contains a NUL character" if "\0" in value else ""
+
+
+def _several_labels(value: Any, separator: str, where: str) -> str:
+    """The labels of a text, stripped, with BETWEEN_LABELS between them; "" for none. AlloyError for anything but a string or a list of strings."""
+    missing = value is None or (isinstance(value, float) and math.isnan(value))
+    parts = [] if missing else value.split(separator) if isinstance(value, str) else value
+    if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):
+        raise AlloyError(
+            expected=f"labels with '{separator}' between them, or a list of labels",
+            got=f"{shown(value)} in {where}",
+            hint="Convert the column, for example to `toxic|insult`.",
+        )
+    return BETWEEN_LABELS.join(" ".join(part.split()) for part in parts if part.strip())
 
 
 def _label(value: Any, label_names: Sequence[str], class_names: Sequence[str], where: str) -> str | None:

@@ -15,7 +15,15 @@ from alloykit.data.readers import FORMATS, format_of
 from alloykit.errors import AlloyError
 from alloykit.names import quoted
 
-INHERITED = ("text", "text_pair", "label", "label_names", "bad_rows", "salt_env")  # by the places in `more`
+INHERITED = (
+    "text",
+    "text_pair",
+    "label",
+    "label_names",
+    "label_separator",
+    "bad_rows",
+    "salt_env",
+)  # by the places in `more`
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
 
@@ -34,6 +42,9 @@ class ColumnOptions(Block):
     """The column of the true label: text, or a whole number with `label_names`."""
     label_names: list[str] | None = None
     """Names for labels that are whole numbers, in order."""
+    label_separator: str | None = Field(None, min_length=1, max_length=10)
+    """Set it for multi-label texts: what stands between the labels of a text in a cell, such as "|". A cell may also be a list. An empty cell is a text
+    that no label fits."""
     bad_rows: Literal["drop", "refuse"] = "drop"
     """What happens to rows without a usable text: drop them and count them, or refuse the file."""
     limit: Annotated[int, Field(ge=1)] | None = None

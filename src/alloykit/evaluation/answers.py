@@ -42,17 +42,31 @@ class Answers:
     weights: Tensor | None = None
     ids: Tensor | None = None
     """The ids of the texts, [n, 16] uint8; only of answers that were loaded from a file."""
+    answered: Tensor | None = None
+    """Which teacher has an answer to which text, [n, N] bool; None where every teacher has one to every text."""
+
+    def answered_by(self, teachers: list[str]) -> dict[str, Tensor]:
+        """By classifier, the texts that it has an answer to, [n] bool; only of teachers that lack some."""
+        if self.answered is None:
+            return {}
+        found = {f"teacher {name}": told for name, told in zip(teachers, self.answered.T, strict=True)}
+        return {way: told for way, told in found.items() if not bool(told.all())}
 
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
         """Accuracy, macro-F1 and accuracy per teacher's labels, of every classifier.
 
         The routing also has `correct_teacher`, the share of texts for which the teacher with the largest weight knows the true label, and
-        `correct_teacher_balanced`, its mean over the teachers, each over the texts whose label it knows.
+        `correct_teacher_balanced`, its mean over the teachers, each over the texts whose label it knows. A teacher is scored on the texts that it
+        has an answer to, and has `unanswered`, the number of the others; one without any answer has no scores.
         """
-        found = {
-            way: score(probabilities.argmax(-1), self.labels, space, teachers)
-            for way, probabilities in self.probabilities.items()
-        }
+        found, known = dict[str, dict[str, Any]](), self.answered_by(teachers)
+        for way, probabilities in self.probabilities.items():
+            told = known.get(way)
+            if told is None:
+                found[way] = score(probabilities.argmax(-1), self.labels, space, teachers)
+            elif bool(told.any()):
+                scored = score(probabilities[told].argmax(-1), self.labels[told], space, teachers)
+                found[way] = scored | {"unanswered": int((~told).sum())}
         if ROUTING in found and self.teacher_weights is not None:
             right = space.has_label()[self.teacher_weights.argmax(-1), self.labels]
             found[ROUTING]["correct_teacher"] = float(right.double().mean())
@@ -65,7 +79,7 @@ class Answers:
         tensors = {f"probabilities.{way}": p for way, p in self.probabilities.items()}
         tensors |= {"labels": self.labels, "confidence": self.confidence}
         tensors |= {"ids": torch.frombuffer(bytearray.fromhex("".join(ids)), dtype=torch.uint8).view(-1, 16)}
-        for name in ("teacher_weights", "weights"):
+        for name in ("teacher_weights", "weights", "answered"):
             if (value := getattr(self, name)) is not None:
                 tensors[name] = value
         whole = {k: v.contiguous() for k, v in tensors.items()}
@@ -86,6 +100,7 @@ class Answers:
                 tensors.get("teacher_weights"),
                 tensors.get("weights"),
                 tensors["ids"],
+                tensors.get("answered"),
             )
             found._check()
         except (safetensors.SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
@@ -104,7 +119,9 @@ class Answers:
             len(widths) == 1,
         ]
         shapes += [len(p) == n and p.dim() == 2 and p.is_floating_point() for p in self.probabilities.values()]
-        shapes += [len(t) == n for t in (self.confidence, self.teacher_weights, self.weights) if t is not None]
+        shapes += [
+            len(t) == n for t in (self.confidence, self.teacher_weights, self.weights, self.answered) if t is not None
+        ]
         shapes += [self.ids is not None and self.ids.shape == (n, 16) and self.ids.dtype == torch.uint8]
         if not all(shapes):
             raise ValueError("tensors of other shapes or types")
@@ -129,7 +146,11 @@ def of_teachers(
     confidences: list[Tensor] = []
     owners: list[Tensor] = []
     weights: list[Tensor] = []
+    answered: list[Tensor] = []
     for rows in chunks(source):
+        told = rows.answered()
+        every = torch.ones(len(rows.teachers[0].logits), len(rows.teachers), dtype=torch.bool)
+        answered.append(every if told is None else told)
         confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
         for way, asked in ways.items():
             supervision = supervised(asked, rows, context, len(rows.teachers[0].logits))
@@ -138,10 +159,12 @@ def of_teachers(
             if way == ROUTING:
                 weights.append(supervision.weights)
                 owners += [] if supervision.teacher_weights is None else [supervision.teacher_weights]
+    all_answered = torch.cat(answered)
     return Answers(
         labels,
         torch.cat(confidences),
         {way: torch.cat(p) for way, p in parts.items()},
         torch.cat(owners) if owners else None,
         torch.cat(weights) if weights else None,
+        answered=None if bool(all_answered.all()) else all_answered,
     )

@@ -36,9 +36,10 @@ def assess(
     """
     y, p = answers.labels, answers.probabilities
     scores = answers.scores(space, teachers)
-    right = {way: (q.argmax(-1) == y).numpy() for way, q in p.items()}
+    right = {way: (p[way].argmax(-1) == y).numpy() for way in scores}
+    answered = {way: told.numpy() for way, told in answers.answered_by(teachers).items()}
     for way, scored in scores.items():
-        scored["interval"] = interval(right[way])
+        scored["interval"] = interval(right[way][answered[way]] if way in answered else right[way])
     judged = [way for way in (STUDENT, ROUTING, ENSEMBLE) if way in p]
     ours = judged[0]
     found: dict[str, Any] = {
@@ -47,7 +48,7 @@ def assess(
         "judged": ours,
         "confusion": confusion_matrix(y.numpy(), p[ours].argmax(-1).numpy(), labels=range(space.size)).tolist(),
         "reliability": {way: reliability(p[way], y) for way in judged},
-        "significance": against(right, ours),
+        "significance": against(right, ours, answered),
         "confidence": _right_and_wrong(answers, space),
         "routing": _routing(answers, space, teachers),
     }

@@ -13,6 +13,8 @@ from alloykit.terminal import plain
 def score_table(result: Mapping[str, Any]) -> Table:
     """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows."""
     scores = result["scores"]
+    if "micro_f1" in next(iter(scores.values())):
+        return _multi_label_table(result)
     groups = list(next(iter(scores.values()))["groups"])
     caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
     out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
@@ -20,6 +22,24 @@ def score_table(result: Mapping[str, Any]) -> Table:
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
         cells = [s["accuracy"], s["macro_f1"], *(s["groups"][g] for g in groups), s.get("correct_teacher")]
+        if s.get("unanswered"):
+            name = f"{name} ({result['texts'] - s['unanswered']:,} texts)"
+        style = "bold" if name == "student" else None
+        out.add_row(plain(name), *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
+    return out
+
+
+def _multi_label_table(result: Mapping[str, Any]) -> Table:
+    """The result of a multi-label test: a row per classifier, a column with the F1 of each label."""
+    scores = result["scores"]
+    labels = list(dict.fromkeys(label for s in scores.values() for label in s["labels"]))
+    out = Table(
+        title=f"F1 on {result['texts']:,} labelled texts (%)", caption="a label is given from a probability of 0.5 on"
+    )
+    for heading in ("", "micro-F1", "macro-F1", "exact", *labels):
+        out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
+    for name, s in scores.items():
+        cells = [s["micro_f1"], s["macro_f1"], s["exact"], *(s["labels"].get(x, {}).get("f1") for x in labels)]
         style = "bold" if name == "student" else None
         out.add_row(plain(name), *("–" if c is None else f"{100 * c:.1f}" for c in cells), style=style)
     return out

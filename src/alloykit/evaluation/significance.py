@@ -84,17 +84,20 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected
 
 
-def against(right: Mapping[str, Right], ours: str) -> dict[str, dict[str, Any]]:
+def against(
+    right: Mapping[str, Right], ours: str, answered: Mapping[str, Right] | None = None
+) -> dict[str, dict[str, Any]]:
     """`ours` against every other classifier on one test set, each trained once.
 
-    right: classifier → [n] bool, was the answer right? By the others' names: `paired_interval`, McNemar's p (`mcnemar_p`), and both p after
-    Holm's correction (`p_holm`, `mcnemar_p_holm`).
+    right: classifier → [n] bool, was the answer right? answered: by classifier, the texts that it has an answer to, [n] bool, of those that lack
+    some; the comparison is on these texts. By the others' names: `paired_interval`, McNemar's p (`mcnemar_p`), and both p after Holm's
+    correction (`p_holm`, `mcnemar_p_holm`).
     """
-    others = [name for name in right if name != ours]
-    found = {
-        name: paired_interval(right[ours], right[name]) | {"mcnemar_p": mcnemar(right[ours], right[name])}
-        for name in others
-    }
+    others, found = [name for name in right if name != ours], dict[str, dict[str, Any]]()
+    for name in others:
+        told = (answered or {}).get(name, np.ones(len(right[name]), dtype=np.bool_))
+        a, b = right[ours][told], right[name][told]
+        found[name] = paired_interval(a, b) | {"mcnemar_p": mcnemar(a, b)}
     for key in ("p", "mcnemar_p"):
         for name, p in zip(others, holm([found[name][key] for name in others]), strict=True):
             found[name][f"{key}_holm"] = p

@@ -6,21 +6,34 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import load_texts, texts_options
+from alloykit.data import TextsOptions, load_texts, texts_options
 from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
-from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code, unfinished_run
+from alloykit.evaluation.multi_label import multi_label_scores
+from alloykit.finished_runs.finished_run import (
+    fitted_state,
+    refuse_changed_teachers,
+    refuse_code,
+    refuse_services,
+    unfinished_run,
+)
 from alloykit.labels import LabelSpace
-from alloykit.progress import logged_to
+from alloykit.methods.registry import create
+from alloykit.progress import log_line, logged_to
+from alloykit.recipe.models import Recipe
+from alloykit.recipe.questions import QuestionsRecipe, with_label
 from alloykit.run_folder.file_names import CACHE, LOG, RECIPE
 from alloykit.run_folder.lock import locked
+from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import evaluate_run, probabilities_of
 from alloykit.stages.from_arguments import Engine, Teachers, teacher_entries
 from alloykit.stages.prepare import prepare
-from alloykit.stages.recipe_texts import label_positions, read, salted
+from alloykit.stages.prepare_questions import folder_of_cache, of_question
+from alloykit.stages.questions_report import write_questions_report
+from alloykit.stages.recipe_texts import label_matrix, label_positions, read, salted
 from alloykit.stages.write_report import write_report
 from alloykit.teachers.trust import python_trusted
 
@@ -33,16 +46,19 @@ def evaluate_run_folder(
     engine: Engine = None,
     trust_remote_code: bool = False,
     trust_python: bool = False,
+    trust_url: bool = False,
     teachers: Teachers = (),
     **columns: Any,
 ) -> dict[str, Any]:
     """Score a run on labelled texts, and update its metrics.json and report. The arguments are those of `commands/evaluate.py: evaluate`.
 
-    data: the recipe's test texts if not given. columns: text, label and text_pair of `data`. AlloyError.
+    data: the recipe's test texts if not given. columns: text, label and text_pair of `data`. Of a run with several questions, `questions` has the
+    results by name, and the columns of the labels are those of the recipe. AlloyError.
     """
     held = teacher_entries(teachers)  # keeps them in memory
+    score_it = _evaluated_questions if run.questions else _evaluated
     with locked(run.folder), python_trusted(trust_python):
-        found = _evaluated(run, data, columns, cache, engine, trust_remote_code)
+        found = score_it(run, data, columns, cache, engine, trust_remote_code, trust_url)
     del held
     return found
 
@@ -54,12 +70,15 @@ def _evaluated(
     cache: str | Path | None,
     engine: Engine,
     trust_remote_code: bool,
+    trust_url: bool,
 ) -> dict[str, Any]:
     recipe = run.recipe
     if engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
+    if not trust_url:
+        refuse_services(recipe, run.folder / RECIPE)
     origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
     if origin is None:
         raise _no_test_texts("RUN")
@@ -67,7 +86,7 @@ def _evaluated(
     if run.metrics is None:
         raise unfinished_run(run.folder)
     if isinstance(origin, (str, Path)):
-        origin = texts_options(origin, **columns)
+        origin = texts_options(origin, **columns, **_separator(recipe))
     test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
     state = fitted_state(run.folder)
@@ -83,11 +102,50 @@ def _evaluated(
     return result
 
 
+def _separator(recipe: Recipe) -> dict[str, str]:
+    """The option for the separator of labels in test texts that the recipe does not name: that of its own test texts, else "|"."""
+    if not create(recipe.method).needs.multi_label:
+        return {}
+    own = recipe.evaluate and getattr(recipe.evaluate.data, "label_separator", None)
+    return {"label_separator": own or "|"}
+
+
+def _evaluated_questions(
+    run: RunFolder,
+    data: Any,
+    columns: dict[str, Any],
+    cache: str | Path | None,
+    engine: Engine,
+    trust_remote_code: bool,
+    trust_url: bool,
+) -> dict[str, Any]:
+    """Each question, and the report of the whole run."""
+    recipe = any_recipe_of(run.folder)
+    assert isinstance(recipe, QuestionsRecipe)
+    found: dict[str, Any] = {}
+    for name, part in run.questions.items():
+        log_line(f"question '{name}'")
+        column = recipe.questions[name].column or name
+        own = columns | ({"label": column} if data is not None else {})
+        several = create(recipe.questions[name].method).needs.multi_label
+        texts = with_label(data, column, several) if isinstance(data, TextsOptions) else data
+        with locked(part.folder), of_question(name):
+            place = folder_of_cache(cache, name)
+            found[name] = _evaluated(part, texts, own, place, engine, trust_remote_code, trust_url)
+    write_questions_report(run)
+    return {"questions": found}
+
+
 def evaluate_model_folder(folder: Path, data: Any, *, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:
     """Score the classifier of a model folder on labelled texts. Writes nothing. columns: text, label and text_pair of `data`. AlloyError."""
     classifier = Predictor.load(folder, trust_remote_code=trust_remote_code)
     if data is None:
         raise _no_test_texts("MODEL")
+    if classifier.multi_label:
+        texts = load_texts(data, want_labels=True, **{"label_separator": "|"} | columns)
+        space = LabelSpace.union([classifier.labels])
+        answers = {"model": probabilities_of(classifier, texts)}
+        return multi_label_scores(answers, label_matrix(texts, space), classifier.labels)
     texts = load_texts(data, want_labels=True, **columns)
     space = LabelSpace.union([classifier.labels])
     predicted = probabilities_of(classifier, texts).argmax(-1)

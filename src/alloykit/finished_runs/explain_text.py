@@ -12,7 +12,7 @@ import torch
 
 from alloykit.data import Texts, load_texts
 from alloykit.errors import AlloyError
-from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code
+from alloykit.finished_runs.finished_run import fitted_state, refuse_changed_teachers, refuse_code, refuse_services
 from alloykit.knowledge.online.encoder_states import TextEncoder, WithTextStates
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import load_teacher, sweep
@@ -59,13 +59,18 @@ class TextExplainer:
         cache: str | Path | None = None,
         teachers: bool = False,
         trust_remote_code: bool = False,
+        trust_url: bool = False,
     ) -> None:
-        """teachers: load them all and keep them in memory, to explain texts that are not in the pool. AlloyError for an unfinished run,
-        and for a run whose teachers are missing or were changed."""
+        """teachers: load them all and keep them in memory, to explain texts that are not in the pool. trust_url: they may be services. AlloyError
+        for an unfinished run, and for a run whose teachers are missing or were changed."""
         recipe = run.recipe
         if not trust_remote_code:
             refuse_code(recipe, run.folder / RECIPE)
+        if teachers and not trust_url:
+            refuse_services(recipe, run.folder / RECIPE)
         self.prepared = prepare_for_texts_to_come(recipe)
+        if self.prepared.method.needs.multi_label:
+            raise AlloyError(expected="teachers whose labels exclude each other", got="multi-label teachers")
         if not self.prepared.method.needs.teachers:
             raise AlloyError(expected="a method with teachers", got=f"'{self.prepared.method.name}'")
         self.context = replace(self.prepared.context, state=fitted_state(run.folder))

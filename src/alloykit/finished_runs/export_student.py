@@ -35,6 +35,7 @@ from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
 from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import require_one_question, require_single_label
 from alloykit.stages.recipe_texts import label_positions, origin_of, read, salted
 
 RECORD = "export.json"
@@ -84,6 +85,8 @@ def export_student(
     refuse_others(target, RECORD)
     model_folder = classifier_folder(folder)
     predictor = Predictor.load(model_folder, device="cpu")
+    require_one_question(predictor.questions, "an ONNX export")
+    require_single_label(predictor.multi_label, "an ONNX export")
     config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
     recipe = recipe_of(folder) if is_run_folder(folder) else None
     sample = _sample(recipe, predictor.labels, texts, text=text, text_pair=text_pair)

@@ -1,4 +1,5 @@
-"""What commands check before they use a finished run: it is finished, its fit can be read, its teachers are the same, and no strange code runs."""
+"""What commands check before they use a finished run: it is finished, its fit can be read, its teachers are the same, no strange code runs, and
+no strange service gets texts."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from safetensors import SafetensorError
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.escape import visible
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
 from alloykit.recipe.models import Recipe
 from alloykit.run_folder.file_names import INPUTS, STATE
@@ -63,4 +65,19 @@ def refuse_code(recipe: Recipe, path: Path) -> None:
             expected="a run whose models need no code of their own",
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
             hint="If you have read and trust that code, add --trust-remote-code.",
+        )
+
+
+def refuse_services(recipe: Recipe, path: Path) -> None:
+    """AlloyError if a teacher of the run is a service: the recipe of a finished run may be somebody else's, and says where texts and keys go."""
+    found = [
+        f"`teachers.{i}` asks {visible(spec.service)[:200]}"
+        for i, spec in enumerate(recipe.teachers)
+        if spec.service is not None
+    ]
+    if found:
+        raise AlloyError(
+            expected="a run whose teachers are on this machine",
+            got=f"{'; '.join(found)} in {path}",
+            hint="If these services may get your texts and keys, add --trust-url (in Python: trust_url=True).",
         )

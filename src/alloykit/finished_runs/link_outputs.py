@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Collection
 from pathlib import Path
 
-from alloykit.files import file_errors, is_left_over, replace_atomic
-from alloykit.run_folder.file_names import CACHE
+from alloykit.files import file_errors, is_left_over, link_file
+from alloykit.run_folder.file_names import CACHE, STATES
 from alloykit.run_folder.output_folder import LOCK_FILES
-
-STATES = "text_states-texts.safetensors"  # the states of the pool, from the method's encoder
 
 
 def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> int:
@@ -27,7 +24,7 @@ def link_outputs(earlier: Path, run: Path, teachers: Collection[str]) -> int:
     for path in sorted(files, key=lambda path: (path.suffix == ".json", path)):
         target = run / path.relative_to(earlier)
         if not os.path.lexists(target):
-            _link(path, target)
+            link_file(path, target)
     return len(files)
 
 
@@ -35,14 +32,3 @@ def _belongs(name: Path, teachers: Collection[str]) -> bool:
     """Whether a file of the store is one of its own, and not of another teacher."""
     own = not (is_left_over(name.name) or name.name.startswith(LOCK_FILES) or name.suffix == ".log")
     return own and (name.parts[0] != "teachers" or name.parts[1] in teachers)
-
-
-def _link(path: Path, target: Path) -> None:
-    with file_errors(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            os.link(path, target)
-        except FileExistsError:
-            return
-        except OSError:  # another file system, or one without hard links
-            replace_atomic(target, lambda part: shutil.copyfile(path, part))

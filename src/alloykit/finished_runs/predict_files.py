@@ -15,6 +15,7 @@ from alloykit.engines.choose import engine_of, engine_options
 from alloykit.engines.jobs import Job
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
+from alloykit.methods.multi_label import GIVEN
 from alloykit.models.location import model_identity
 from alloykit.progress import log_line
 from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of
@@ -57,7 +58,8 @@ def predict_files(
     """Write the labels of every file of texts as a Parquet file into the folder `to`. Returns these files.
 
     Each has one row per input row, in order: row (int64), label and probability (null without a usable text), error (why), and with
-    `all_probabilities` the probability of every label. Files that are finished, of the same texts and model, are kept. engine: who computes.
+    `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
+    multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability. Files that are finished, of the same texts and model, are kept. engine: who computes.
     Memory holds some thousand rows. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
@@ -139,6 +141,10 @@ class _PredictWorker:
     def __init__(self, request: Request) -> None:
         self.request = request
         self.classifier = Predictor.load(request.model, trust_remote_code=request.trust_remote_code)
+        # Of each question: the prefix of its columns, its first label, its labels, and whether a text may have several of them. Other students
+        # have one, without a prefix.
+        parts = [(f"{part.name}.", part.first, part.labels, part.multi_label) for part in self.classifier.questions]
+        self._answered = parts or [("", 0, self.classifier.labels, self.classifier.multi_label)]
 
     def __call__(self, job: Job) -> None:
         file: TextsFile = job.payload
@@ -148,7 +154,13 @@ class _PredictWorker:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        names = [("row", pa.int64()), ("label", pa.string()), ("probability", pa.float32()), ("error", pa.string())]
+        names = [("row", pa.int64())]
+        for prefix, _, _, several in self._answered:
+            if several:
+                names += [(f"{prefix}labels", pa.list_(pa.string()))]
+            else:
+                names += [(f"{prefix}label", pa.string()), (f"{prefix}probability", pa.float32())]
+        names += [("error", pa.string())]
         if self.request.all_probabilities:
             names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
         schema, done = pa.schema(names, {ABOUT: file.about.encode()}), 0
@@ -170,13 +182,23 @@ class _PredictWorker:
             pairs = [rows[i][1] for i in at] if len(self.request.columns) > 1 else None
             p[at] = self.classifier.probabilities([rows[i][0] for i in at], pairs, "prediction", progress=False).numpy()
         without = np.isnan(p[:, 0])
-        best = np.where(without, 0, np.nan_to_num(p).argmax(-1))
-        columns = [
-            pa.array(range(first, first + len(rows)), pa.int64()),
-            pa.array([None if lacks else labels[i] for i, lacks in zip(best, without, strict=True)], pa.string()),
-            pa.array(p[np.arange(len(rows)), best], pa.float32(), mask=without),
-            pa.array([problem or None for problem in problems], pa.string()),
-        ]
+        columns = [pa.array(range(first, first + len(rows)), pa.int64())]
+        for _, start, own, several in self._answered:
+            part = p[:, start : start + len(own)]
+            if several:
+                given = [
+                    None if lacks else [label for label, q in zip(own, row, strict=True) if q >= GIVEN]
+                    for row, lacks in zip(part, without, strict=True)
+                ]
+                columns.append(pa.array(given, pa.list_(pa.string())))
+                continue
+            best = np.where(without, 0, np.nan_to_num(part).argmax(-1))
+            chosen = [None if lacks else own[i] for i, lacks in zip(best, without, strict=True)]
+            columns += [
+                pa.array(chosen, pa.string()),
+                pa.array(part[np.arange(len(rows)), best], pa.float32(), mask=without),
+            ]
+        columns.append(pa.array([problem or None for problem in problems], pa.string()))
         every = range(len(labels)) if self.request.all_probabilities else ()
         return columns + [pa.array(p[:, i], pa.float32(), mask=without) for i in every]
 

@@ -13,7 +13,9 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.check_texts import check_strings
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
 from alloykit.stages.from_arguments import Engine, Teachers
+from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.write_report import write_report
 
 
@@ -60,7 +62,8 @@ class Run(RunFolder):
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any] | list[dict[str, Any]]:
-        """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list.
+        """The student's label and its calibrated probability: a dictionary for one text, a list of them for a list. Of a student that answers
+        several questions, `answers` has the same by question. A multi-label student gives `labels`, those of at least 0.5, and `probabilities`.
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any
@@ -88,11 +91,17 @@ class Run(RunFolder):
         trust_remote_code: bool,
     ) -> list[dict[str, Any]]:
         classifier = self._predictor(device, trust_remote_code)
+        if none_of_these:
+            require_one_question(classifier.questions, "`none_of_these`")
+            require_single_label(classifier.multi_label, "`none_of_these`")
         predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
         answers: list[dict[str, Any]] = []
         for n, row in enumerate(predicted.probabilities):
-            best = int(row.argmax())
-            answer: dict[str, Any] = {"label": classifier.labels[best], "probability": float(row[best])}
+            if classifier.questions:
+                found = question_answers(classifier.questions, row, all_probabilities=all_probabilities)
+                answers.append({"answers": found})
+                continue
+            answer = one_answer(classifier.labels, row, multi_label=classifier.multi_label)
             if predicted.none_of_these is not None:
                 answer["none_of_these"] = float(predicted.none_of_these[n])
             if all_probabilities:
@@ -125,16 +134,17 @@ class Run(RunFolder):
         engine: Engine = None,
         trust_remote_code: bool = False,
         trust_python: bool = False,
+        trust_url: bool = False,
         teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
         columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
         return evaluate_run_folder(
             self, data, cache=cache, engine=engine, trust_remote_code=trust_remote_code, trust_python=trust_python,
-            teachers=teachers, **columns,
+            trust_url=trust_url, teachers=teachers, **columns,
         )  # fmt: skip
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""
         with locked(self.folder):
-            return write_report(self)
+            return write_questions_report(self) if self.questions else write_report(self)

@@ -13,7 +13,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic, write_json
-from alloykit.finished_runs.finished_run import refuse_code, unfinished_run
+from alloykit.finished_runs.finished_run import refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.link_outputs import link_outputs
 from alloykit.finished_runs.update_recipe import Changes, kept_teachers, updated_recipe
 from alloykit.methods.registry import create
@@ -24,6 +24,7 @@ from alloykit.run_folder.file_names import CACHE, CHANGES, LOG, RECIPE
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import require_single_label
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.distillation import check_teachers
 from alloykit.stages.evaluate_student import probabilities_of
@@ -42,15 +43,17 @@ def update_run(
     cache: str | Path | None = None,
     overwrite: bool = False,
     trust_remote_code: bool = False,
+    trust_url: bool = False,
 ) -> tuple[RunFolder, dict[str, Any]]:
     """Make the updated run in a folder of its own, and compare its student with the earlier one.
 
     output: the new folder; `next_folder` of the run if not given. cache: where the run's outputs are, if not in its folder. The earlier run
-    stays as it is. Returns the new run, and what changed, as changes.json has it. Started again after a kill, it goes on. AlloyError.
+    stays as it is. trust_url: send texts and keys to the services among its teachers. Returns the new run, and what changed, as changes.json has it. Started again after a kill, it goes on. AlloyError.
     """
     before = run.recipe
     if not trust_remote_code:
         refuse_code(before, run.folder / RECIPE)
+    require_single_label(create(before.method).needs.multi_label, "`alloykit update`")
     run.check()
     if run.metrics is None:
         raise unfinished_run(run.folder)
@@ -62,6 +65,8 @@ def update_run(
             hint=f"For instance `--output {next_folder(run.folder)}`.",
         )
     recipe = updated_recipe(run, changes, folder)
+    if not trust_url:
+        refuse_services(recipe, run.folder / RECIPE)
     _refuse_lost_labels(run, recipe)
     kept = kept_teachers(before, recipe, changes)
 

@@ -21,6 +21,7 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
+from alloykit.serving.question_answers import require_single_label
 from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.recipe_texts import origin_of, read
 from alloykit.training.pool_sample import pool_sample
@@ -58,6 +59,7 @@ def watch_texts(
         raise unfinished_run(run.folder)
     new_texts = load_texts(origin, text=text, text_pair=text_pair)
     student = Predictor.load(run.student, device=recipe.device, trust_remote_code=trust_remote_code)
+    require_single_label(student.multi_label, "`alloykit watch`")
     pool = _pool_answers(run, student)
     new = AnswerCounts.empty(len(student.labels), pool.all.low, pool.all.high)
     for reading in _readings(student, new_texts, "student on the new texts"):

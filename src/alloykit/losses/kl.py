@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from alloykit.errors import AlloyError
 
@@ -33,6 +34,13 @@ def reverse_kl(target: Tensor, logits: Tensor, smoothing: float = 0.0, temperatu
         )
     log_q = torch.log_softmax(logits / temperature, dim=-1)
     return temperature**2 * (log_q.exp() * (log_q - smoothed.log())).sum(-1)
+
+
+def binary_kl(target: Tensor, logits: Tensor) -> Tensor:
+    """KL of one yes-or-no answer: p log(p / q) + (1 − p) log((1 − p) / (1 − q)) with q = σ(logit). target, logits [...], 0 and 1 allowed → [...]."""
+    log_q, log_not = functional.logsigmoid(logits), functional.logsigmoid(-logits)
+    entropy = torch.xlogy(target, target) + torch.xlogy(1 - target, 1 - target)
+    return entropy - target * log_q - (1 - target) * log_not
 
 
 def grouped_kl(target: Tensor, logits: Tensor, groups: Tensor, temperature: float = 1.0) -> Tensor:

@@ -17,7 +17,12 @@ STAND_IN = ModelShape(8, 12)  # the shape of a teacher without states, to ask a 
 
 def lacking(method: Method, gives: Mapping[str, Gives], context: Context) -> list[str]:
     """One line for each thing that the method needs and a teacher does not give. gives: by teacher's name. context: with space and student."""
-    needs, found = method.needs, list[str]()
+    needs = method.needs
+    found = [
+        f"teacher '{name}' with a {'multi-label' if g.multi_label else 'single-label'} head"
+        for name, g in gives.items()
+        if g.multi_label != needs.multi_label and needs.teachers
+    ]
     if needs.passes:
         found += [f"teacher '{name}' gives no Monte-Carlo passes" for name, g in gives.items() if not g.passes]
     states = (needs.pooled_states and not needs.states_optional) or needs.token_states or needs.attention_scores
@@ -55,5 +60,7 @@ def require_gives(method: Method, gives: Mapping[str, Gives], context: Context, 
         raise AlloyError(
             expected=f"teachers that give what method '{method.name}' needs ({method.needs.describe()})",
             got="; ".join(problems),
-            hint=f"Leave these teachers out, or take another method: {', '.join(remaining(gives, context, has_labels=has_labels))}.",
+            hint="Teachers with a multi-label head have `method: multi_label`, all together."
+            if any(g.multi_label for g in gives.values())
+            else f"Leave these teachers out, or take another method: {', '.join(remaining(gives, context, has_labels=has_labels))}.",
         )

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
-from torch import nn
+from torch import Tensor, nn
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.inputs import Context, EstimatedAccuracy, LoadedTeacher, Phase, PhaseData, State, Step
 from alloykit.methods.report_sections import MethodReport
-from alloykit.outputs import Source
+from alloykit.outputs import Rows, Source
 
 if TYPE_CHECKING:
     from alloykit.methods.protocol import Method, MethodOptions
@@ -94,6 +94,11 @@ class Hooks:
     ) -> PhaseData:
         """The examples of one phase, made from the teachers and the current student. Called if `needs.phase_data`."""
         raise NotImplementedError
+
+    def correct(self, logits: Tensor, rows: Rows) -> Tensor:
+        """How correct the student's answers are, for checks with true labels: logits [B, C] → [B] float32, from 0 to 1."""
+        assert rows.labels is not None
+        return (logits.argmax(-1) == rows.labels).float()
 
     def after_step(self, step: Step) -> None:
         """Called after each optimiser step, without gradient (policies learn here)."""

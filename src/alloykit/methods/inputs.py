@@ -43,6 +43,7 @@ class Needs:
     phase_data: bool = False  # learns from examples that `phase_data` makes for each phase, instead of texts
     generated_texts: bool = False  # texts with a known source teacher: generated for it, or labelled
     text_states: TextStates | None = None  # of a frozen encoder that is not a teacher
+    multi_label: bool = False  # teachers whose labels do not exclude each other
     labels: bool = False  # true labels of the training texts
     validation: bool = False  # the labelled texts of the recipe's `validation:`
     student_hidden_states: bool = False
@@ -59,6 +60,7 @@ class Needs:
         words += ["texts generated for each teacher (or labels)"] if self.generated_texts else []
         words += ["attention scores"] if self.attention_scores else []
         words += [self.text_states.describe()] if self.text_states else []
+        words += ["multi-label teachers"] if self.multi_label else []
         words += ["labels"] if self.labels else []
         words += ["labelled validation texts"] if self.validation else []
         return ", ".join(words)
@@ -82,10 +84,12 @@ class Gives:
     states: ModelShape | None = None  # pooled states of its layers
     model: bool = False  # a transformers model in memory: token states, attention scores, gradients
     new_texts: bool = True  # it answers texts that it has not seen; False: stored answers
+    multi_label: bool = False  # its labels do not exclude each other: the sigmoid of each logit is a probability
     every_text: bool = True  # it answers every text; False: stored answers, or a service that may give none
 
     def describe(self) -> str:
         words = ["logits" if self.logits else "probabilities"]
+        words += ["of each label by itself (multi-label)"] if self.multi_label else []
         words += ["Monte-Carlo passes"] if self.passes else []
         words += ["states"] if self.states else []
         return ", ".join(words) + ("" if self.every_text else " (not of every text)")

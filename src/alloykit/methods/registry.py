@@ -25,6 +25,7 @@ from alloykit.methods.ensembles import (
 )
 from alloykit.methods.mt_bert import MTBert
 from alloykit.methods.muka.method import Muka
+from alloykit.methods.multi_label import MultiLabel
 from alloykit.methods.oracle_routing import OracleRouting
 from alloykit.methods.pkd import PKD
 from alloykit.methods.protocol import Method
@@ -52,6 +53,7 @@ BUILT_IN: tuple[type[Method], ...] = (
     TeacherAlone,
     Ensemble,
     Routing,
+    MultiLabel,
     StrataNet,
     AsDfd,
     MTBert,

@@ -8,9 +8,9 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.planning.examine_machine import SCARCE, examine_machine
-from alloykit.planning.examine_recipe import examine_recipe
+from alloykit.planning.examine_recipe import examine_questions, examine_recipe
 from alloykit.planning.finding import Finding
-from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
 from alloykit.run_folder.file_names import CACHE
 
 
@@ -29,7 +29,7 @@ def examine(
     places = {"output": Path.cwd()}
     if path is not None:
         try:
-            recipe = read_recipe(path, Recipe, overrides)
+            recipe = read_amalgamation(path, overrides)
         except AlloyError as error:
             checks.append(Finding.of_error("recipe", error))
         else:
@@ -37,7 +37,11 @@ def examine(
             places = {"output": output}
             if cache is None or "://" not in cache:
                 places["teachers' outputs"] = Path(cache).expanduser() if cache else output / CACHE
-            found, plan = examine_recipe(recipe, probe=probe)
+            found, plan = (
+                examine_questions(recipe, probe=probe)
+                if isinstance(recipe, QuestionsRecipe)
+                else examine_recipe(recipe, probe=probe)
+            )
             checks += found
     wanted = max(SCARCE, 2 * (plan or {}).get("cache_bytes", 0))
     checks = [*examine_machine(places, wanted), *checks]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.names import quoted, short
 from alloykit.planning.finding import Finding
-from alloykit.planning.plan_run import plan_recipe
+from alloykit.planning.plan_run import plan_questions, plan_recipe
 from alloykit.precision import native_bfloat16
 from alloykit.progress import duration, log_line
 from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.recipe_texts import origin_of, read, wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
@@ -45,6 +47,20 @@ def examine_recipe(recipe: Recipe, *, probe: bool = True) -> tuple[list[Finding]
     if "texts" in plan and plan["seconds"] is not None:
         checks += _time(recipe, plan)
     return checks, plan
+
+
+def examine_questions(recipe: QuestionsRecipe, *, probe: bool = True) -> tuple[list[Finding], dict[str, Any] | None]:
+    """The checks of every question, and the plan of all if the recipe can run. probe: as for `examine_recipe`."""
+    checks: list[Finding] = []
+    for name in recipe.questions:
+        found, _ = examine_recipe(recipe.question(name), probe=False)
+        checks += [replace(check, name=f"{name}: {check.name}") for check in found]
+    if any(check.level == "error" for check in checks):
+        return checks, None
+    try:
+        return checks, plan_questions(recipe, probe=probe)
+    except AlloyError as error:
+        return [*checks, Finding.of_error("recipe", error)], None
 
 
 def _teachers(recipe: Recipe) -> Iterator[Finding]:

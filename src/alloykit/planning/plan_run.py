@@ -16,7 +16,9 @@ from alloykit.models.loading import load_config
 from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, probe_text_encoder
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.stages.prepare import SHARD_ROWS_BY_DEVICE, Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.training.schedule import Schedule
 from alloykit.training.training_options import TrainingOptions
@@ -36,6 +38,30 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
         generation = {}
     prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
     return describe_plan(prepared, recipe.training, probe=probe) | generation
+
+
+def plan_questions(
+    recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True
+) -> dict[str, Any]:
+    """The plan of a recipe with several questions: `questions`, by name as `plan_recipe` gives them, and what they have in common. The student
+    is trained once, so its steps and seconds count once. tables, probe and AlloyError as `plan_recipe`."""
+    prepared = prepare_questions(recipe, tables)
+    plans = {name: describe_plan(part, recipe.training, probe=probe) for name, part in prepared.parts.items()}
+    first = next(iter(plans.values()))
+    seconds = None
+    if probe:
+        seconds = {key: round(sum(p["seconds"][key] for p in plans.values()), 3) for key in ("sweep", "text_states")}
+        seconds["training"] = first["seconds"]["training"]
+    return {
+        "questions": plans,
+        "labels": list(prepared.joint.space.names),
+        "cache_bytes": sum(p["cache_bytes"] for p in plans.values()),
+        "student_steps": first["student_steps"],
+        "student_training": first["student_training"],
+        "seconds": seconds,
+        "probe_seconds": round(sum(p["probe_seconds"] for p in plans.values()), 1) if probe else None,
+        "output": recipe.output,
+    }
 
 
 def describe_generation(prepared: Prepared) -> dict[str, Any]:

@@ -173,18 +173,22 @@ class Recipe(Block):
     @field_validator("method", mode="before")
     @classmethod
     def _complete_method(cls, value: Any) -> Any:
-        """Write out every default, so that the recipe in the run folder is complete."""
-        if isinstance(value, str):
-            value = {"name": value}
-        if not isinstance(value, Mapping) or "name" not in value:
-            raise ValueError("give a name, for instance `method: {name: alloy}`; `alloykit methods` lists them")
-        try:
-            return registry.spec_of(registry.create(value))
-        except ValidationError as error:
-            options = registry.methods()[value["name"]].Options
-            raise ValueError("; ".join(explain(error, options))) from error
-        except AlloyError as error:
-            raise ValueError(str(error)) from error
+        return complete_method(value)
+
+
+def complete_method(value: Any) -> dict[str, Any]:
+    """The `method:` of a recipe with every default written out, so that the recipe in the run folder is complete. ValueError."""
+    if isinstance(value, str):
+        value = {"name": value}
+    if not isinstance(value, Mapping) or "name" not in value:
+        raise ValueError("give a name, for instance `method: {name: alloy}`; `alloykit methods` lists them")
+    try:
+        return registry.spec_of(registry.create(value))
+    except ValidationError as error:
+        options = registry.methods()[value["name"]].Options
+        raise ValueError("; ".join(explain(error, options))) from error
+    except AlloyError as error:
+        raise ValueError(str(error)) from error
 
 
 class _LabelledTexts(Block):
@@ -277,7 +281,7 @@ class DistillRecipe(Recipe):
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
 
 
-AnyRecipe = TypeVar("AnyRecipe", Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe)
+AnyRecipe = TypeVar("AnyRecipe", bound=Block)
 
 
 def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | None = None) -> AnyRecipe:
@@ -285,6 +289,16 @@ def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | No
 
     overrides: changes of its values, "training.epochs=5" (`alloykit.recipe.overrides`).
     """
+    return parse(recipe_values(path, overrides), kind, name_in_messages(path, overrides))
+
+
+def name_in_messages(path: Path, overrides: Sequence[str] | None = None) -> str:
+    """How messages call a recipe file that was changed from the command line."""
+    return f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path)
+
+
+def recipe_values(path: Path, overrides: Sequence[str] | None = None) -> dict[str, Any]:
+    """The values of a recipe file, after `overrides`, before they are checked. AlloyError for a file that holds no mapping."""
     if path.is_dir():
         raise AlloyError(expected="a recipe file", got=f"'{path}', which is a folder", hint="Name the YAML file in it.")
     if not path.is_file():
@@ -298,9 +312,7 @@ def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | No
         raise AlloyError(
             expected=f"`key: value` lines in {path}", got=type(values).__name__, hint="Start with `teachers:`."
         )
-    if overrides:
-        values = override(values, overrides)
-    return parse(values, kind, f"{path}, changed by -o {' -o '.join(overrides)}" if overrides else str(path))
+    return override(values, overrides) if overrides else values
 
 
 def parse(values: Mapping[str, Any], kind: type[AnyRecipe], name: str = "the recipe") -> AnyRecipe:

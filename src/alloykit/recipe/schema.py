@@ -7,6 +7,7 @@ from typing import Any
 from alloykit.blocks import Block
 from alloykit.methods.registry import methods
 from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe
+from alloykit.recipe.questions import QuestionsRecipe
 
 KINDS: dict[str, type[Block]] = {
     "amalgamate": Recipe,
@@ -14,6 +15,7 @@ KINDS: dict[str, type[Block]] = {
     "teach": TeachRecipe,
     "together": TogetherRecipe,
     "generate": GenerateRecipe,
+    "questions": QuestionsRecipe,
 }
 SHORT = (
     "HuggingFaceSpec",
@@ -33,13 +35,18 @@ def recipe_schema(kind: str = "amalgamate") -> dict[str, Any]:
     for hidden in HIDDEN:
         definitions.pop(hidden, None)
     recipe: dict[str, Any] = _with_strings(schema)
-    if "method" in recipe["properties"]:
-        names = {"enum": list(methods())}
-        block = {"type": "object", "properties": {"name": names}, "required": ["name"]}
-        recipe["properties"]["method"] |= {"anyOf": [names, block]}
-        recipe["properties"]["method"].pop("type", None)
-        recipe["properties"]["method"].pop("additionalProperties", None)
+    for block in (recipe, *recipe.get("$defs", {}).values()):
+        if "method" in block.get("properties", {}):
+            _name_methods(block["properties"]["method"])
     return {"$schema": DIALECT, **recipe}
+
+
+def _name_methods(method: dict[str, Any]) -> None:
+    """Let the schema of `method:` allow the names of all methods, alone or in a block."""
+    names = {"enum": list(methods())}
+    method |= {"anyOf": [names, {"type": "object", "properties": {"name": names}, "required": ["name"]}]}
+    method.pop("type", None)
+    method.pop("additionalProperties", None)
 
 
 def _with_strings(value: Any) -> Any:

@@ -5,6 +5,7 @@ The pydantic models of the same blocks check the values; a test compares the two
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypedDict
 
 
@@ -125,6 +126,7 @@ class TextsPlaceDict(TypedDict, total=False):
     text_pair: str | None
     label: str | None
     label_names: list[str] | None
+    label_separator: str | None
     bad_rows: Literal["drop", "refuse"]
     limit: int | None
     salt_env: str | None
@@ -146,6 +148,15 @@ class LabelsDict(TypedDict, total=False):
 
     aliases: dict[str, str]
     keep_apart: bool | list[str]
+
+
+class QuestionDict(TypedDict, total=False):
+    """One entry of `questions:`."""
+
+    teachers: Sequence[Any]
+    method: str | dict[str, Any]
+    labels: LabelsDict
+    column: str | None
 
 
 class TrainingDict(TypedDict, total=False):

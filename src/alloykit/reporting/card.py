@@ -99,13 +99,15 @@ def card(
         "place": Markup(place),
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
         "temperature": (metrics.get("student") or {}).get("temperature"),
+        "multi_label": "multi_label" in metrics,
+        "label_scores": (metrics.get("multi_label") or {}).get("evaluation"),
         "none_of_these": "none_of_these" in (metrics.get("student") or {}),
     }
     template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")
-    return str(ModelCard(_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
+    return str(ModelCard(card_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
 
 
-def _environment() -> Environment:
+def card_environment() -> Environment:
     """Inserted values are escaped, unless they are `Markup`. So they are never read as Markdown."""
     made = Environment(autoescape=False, undefined=StrictUndefined, finalize=markdown)
     made.filters |= {"sentence": markdown_sentence}

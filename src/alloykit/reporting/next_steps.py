@@ -30,6 +30,8 @@ def next_steps(metrics: Mapping[str, Any]) -> list[str]:
         return ["Run the recipe again with the same `output`. Finished parts are kept."]
     if metrics.get("evaluation"):
         steps = _after_the_test(metrics)
+    elif (metrics.get("multi_label") or {}).get("evaluation"):
+        steps = []
     else:
         steps = ["Draw about 300 texts at random, label them, and run `alloykit evaluate RUN --data labelled.csv`."]
     steps = list(dict.fromkeys(steps + _of_warnings(metrics, steps)))

@@ -34,8 +34,30 @@ def verdict(metrics: Mapping[str, Any]) -> Verdict:
     """Judge a run by its metrics.json."""
     if not metrics:
         return Verdict("unknown", "This run is not finished: it has no results yet.", [])
+    if several := (metrics.get("multi_label") or {}).get("evaluation"):
+        return _tested_labels(metrics, several)
     found = metrics.get("evaluation")
     return _tested(metrics, found) if found else _untested(metrics)
+
+
+def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
+    """The verdict on a multi-label run: the F1 of the student beside that of the mean of its teachers."""
+    student, mean = found["scores"].get("student"), found["scores"]["mean of the teachers"]
+    if student is None or student["micro_f1"] is None or mean["micro_f1"] is None:
+        return Verdict("unknown", "Not tested: no test text has a label that is known.", _warned(metrics))
+    lost = mean["micro_f1"] - student["micro_f1"]
+    status = "good" if lost <= NEGLIGIBLE else "mixed" if lost <= 5 * NEGLIGIBLE else "poor"
+    if student["micro_f1"] < 0.5 and status == "good":
+        status = "mixed"
+    headline = f"Student: micro-F1 {percent(student['micro_f1'])}, mean of the teachers {percent(mean['micro_f1'])}, on {found['texts']:,} texts."
+    points = ["A label is given to a text if its probability is at least 0.5."]
+    weak = [
+        f"{label} ({percent(s['recall'], 0)} of {s['texts']:,} texts)"
+        for label, s in student["labels"].items()
+        if s["texts"] >= ENOUGH and s["recall"] is not None and s["recall"] < WEAK_RECALL
+    ]
+    points += [f"Low recall: {', '.join(weak[:SHOWN])}."] if weak else []
+    return Verdict(status, headline, points + _warned(metrics))
 
 
 def best_alternative(found: Mapping[str, Any]) -> str | None:

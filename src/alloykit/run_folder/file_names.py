@@ -10,6 +10,7 @@ CACHE = "cache"  # folder: the teachers' outputs
 GENERATED = "generated"  # folder: texts of the `generation:` block
 SUMMARY = "generation.json"  # beside generated texts: what is known of them
 START = "start"  # folder: a student that was passed from Python's memory, before its training
+STATES = "text_states-texts.safetensors"  # the states of the pool, from the method's encoder
 STATE = "state.safetensors"  # the state of the method's fit
 TRAINING = "training.json"  # losses, checks, the selected step
 STUDENT = "student"  # folder: the classifier

@@ -157,6 +157,7 @@ class Score(OpenDict):
     groups: dict[str, Share | None]
     interval: NotRequired[Annotated[list[Share], Field(min_length=2, max_length=2)]]
     correct_teacher: NotRequired[Share]
+    unanswered: NotRequired[Count]
 
 
 class Comparison(OpenDict):
@@ -232,6 +233,49 @@ class EstimatedAccuracyRecord(OpenDict):
     labelled_texts: Count
 
 
+class LearnedLabel(OpenDict):
+    texts: Count
+    target: Share
+    student: Share
+    difference: Share
+    agree: Share
+
+
+class MultiLabelPool(OpenDict):
+    """Student and targets on the pool, by label (evaluation/multi_label.py)."""
+
+    texts: Count
+    unseen: bool
+    labels: dict[str, LearnedLabel]
+
+
+class GivenLabel(OpenDict):
+    texts: Count
+    precision: Share | None
+    recall: Share | None
+    f1: Share | None
+    average_precision: Share | None
+
+
+class MultiLabelScore(OpenDict):
+    micro_f1: Share | None
+    macro_f1: Share | None
+    exact: Share
+    labels: dict[str, GivenLabel]
+
+
+class MultiLabelEvaluation(OpenDict):
+    """Results on labelled texts with several labels each (evaluation/multi_label.py)."""
+
+    texts: Annotated[int, Field(ge=1, le=10**15)]
+    scores: dict[str, MultiLabelScore]
+
+
+class MultiLabelView(OpenDict):
+    pool: NotRequired[MultiLabelPool]
+    evaluation: NotRequired[MultiLabelEvaluation]
+
+
 class Metrics(OpenDict):
     """metrics.json: measurements and warnings."""
 
@@ -251,6 +295,7 @@ class Metrics(OpenDict):
     warnings: list[str]
     seconds: NotRequired[TimeSpent]
     evaluation: NotRequired[Evaluation]
+    multi_label: NotRequired[MultiLabelView]
 
 
 def check_parts(metrics: Metrics) -> Metrics:

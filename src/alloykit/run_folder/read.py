@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, cast
 
@@ -9,8 +10,9 @@ from pydantic import AfterValidator, TypeAdapter, ValidationError
 
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
-from alloykit.names import short
-from alloykit.recipe.models import Recipe, read_recipe
+from alloykit.names import quoted, short
+from alloykit.recipe.models import Recipe
+from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe, read_amalgamation
 from alloykit.run_folder.file_names import ENVIRONMENT, METRICS, RECIPE, SUMMARY, TRAINING
 from alloykit.run_folder.metrics import Metrics, check_parts
 from alloykit.run_folder.records import EnvironmentRecord, GenerationSummary, TrainingRecord, check_history
@@ -49,8 +51,29 @@ def read_summary(folder: Path) -> GenerationSummary | None:
 
 
 def recipe_of(folder: Path) -> Recipe:
-    """The recipe that made a run. AlloyError if there is none, or none that can be read."""
-    return read_recipe(folder / RECIPE, Recipe)
+    """The recipe that made a run. AlloyError if there is none, none that can be read, or one with several questions."""
+    found = any_recipe_of(folder)
+    if isinstance(found, QuestionsRecipe):
+        first = next(iter(found.questions))
+        raise AlloyError(
+            expected="a run with one question, for this",
+            got=f"{folder}, whose student answers {len(found.questions)} ({quoted(found.questions)})",
+            hint=f"Name the folder of one question: {folder / QUESTIONS / first}.",
+        )
+    return found
+
+
+def any_recipe_of(folder: Path) -> Recipe | QuestionsRecipe:
+    """The recipe that made a run, with one question or several. AlloyError if there is none, or none that can be read."""
+    return read_amalgamation(folder / RECIPE)
+
+
+def questions_of_run(folder: Path) -> dict[str, Path]:
+    """The folder of each question of a run; empty for a run with one question, and for a folder that is no run. AlloyError."""
+    if not os.path.exists(folder / RECIPE):  # also of a name that no path can have
+        return {}
+    found = any_recipe_of(folder)
+    return {name: folder / QUESTIONS / name for name in found.questions} if isinstance(found, QuestionsRecipe) else {}
 
 
 def _read(path: Path) -> Any:

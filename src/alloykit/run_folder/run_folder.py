@@ -8,12 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic, write_json
 from alloykit.knowledge.store.artifacts import differences, record_made, refuse, what_differs
 from alloykit.recipe.models import Recipe, dump
+from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe
 from alloykit.run_folder.file_names import (
     ANSWERS,
     CACHE,
@@ -31,11 +32,19 @@ from alloykit.run_folder.file_names import (
 )
 from alloykit.run_folder.metrics import Metrics
 from alloykit.run_folder.output_folder import check_removable, refuse_others, remove
-from alloykit.run_folder.read import read_environment, read_metrics, read_training, recipe_of
+from alloykit.run_folder.read import (
+    any_recipe_of,
+    questions_of_run,
+    read_environment,
+    read_metrics,
+    read_training,
+    recipe_of,
+)
 from alloykit.run_folder.records import TrainingRecord
 
 OR_OVERWRITE = "Choose another `output`, or add --overwrite to replace the student (the teachers' cached outputs stay)"
 SECTIONS = (
+    "questions",
     "teachers",
     "texts",
     "generation",
@@ -92,8 +101,13 @@ class RunFolder:
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe with every default written out. AlloyError for a missing or damaged file."""
+        """The recipe with every default written out. AlloyError for a missing or damaged file, and for a run with several questions."""
         return recipe_of(self.folder)
+
+    @property
+    def questions(self) -> dict[str, Self]:
+        """By question, the run folder of each question of a run with several; empty for other runs. AlloyError for a damaged recipe."""
+        return {name: type(self)(folder) for name, folder in questions_of_run(self.folder).items()}
 
     def check(self) -> None:
         """AlloyError if one of the run's files is damaged. Called before long work that reads them at the end."""
@@ -148,13 +162,15 @@ TENSORBOARD = "tensorboard"  # the folder that training/tracker.py names
 RESULTS = (TRAINING, METRICS, STATE, ANSWERS, REPORT)
 
 
-def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> RunFolder:
+def open_run(
+    recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any], *, overwrite: bool = False, begun: bool = False
+) -> RunFolder:
     """Create the run folder, or check that it was made by the same recipe from the same inputs.
 
-    The AlloyError names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed
+    begun: the folder belongs to a question of a run that holds results. What is in it stays, even if it holds no student yet. The AlloyError names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed
     and an AlloyError says so. The cached outputs are kept.
     """
-    something_to_lose = check_run(recipe, inputs, overwrite=overwrite)
+    something_to_lose = check_run(recipe, inputs, overwrite=overwrite) or begun
     folder = Path(recipe.output)
     if overwrite:
         remove(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
@@ -168,14 +184,14 @@ def open_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fal
 
 def check_run_folder(folder: Path) -> None:
     """AlloyError for an output folder with files that do not belong to a run."""
-    refuse_others(folder, RECIPE, (CACHE, START, GENERATED))
+    refuse_others(folder, RECIPE, (CACHE, START, GENERATED, QUESTIONS))
 
 
-def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
+def check_run(recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any], *, overwrite: bool = False) -> bool:
     """AlloyError for an output folder that this recipe must not write to. Returns whether it holds results."""
     folder = Path(recipe.output)
     check_run_folder(folder)
-    something_to_lose = _has_results(folder)
+    something_to_lose = has_results(folder)
     if overwrite:
         check_removable(folder, (*STARTS_ANEW, *RESULTS, TENSORBOARD))
     elif (folder / RECIPE).exists() and something_to_lose:
@@ -187,18 +203,19 @@ def check_run(recipe: Recipe, inputs: Mapping[str, Any], *, overwrite: bool = Fa
 
 def record_inputs(run: RunFolder, inputs: Mapping[str, Any]) -> None:
     """Record further inputs of the run. AlloyError if the folder's results were made of other inputs."""
-    if _has_results(run.folder):
+    if has_results(run.folder):
         refuse(what_differs(run.folder / INPUTS, inputs), **_refusal(run.folder))
     record_made(run.folder / INPUTS, inputs)
 
 
-def _has_results(folder: Path) -> bool:
+def has_results(folder: Path) -> bool:
+    """Whether a run folder holds a student, checkpoints or measurements."""
     return any((folder / name).exists() for name in (*STARTS_ANEW, METRICS))
 
 
-def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> None:
+def _refuse_changes(folder: Path, recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any]) -> None:
     try:
-        old = recipe_of(folder).model_dump(mode="json")
+        old = any_recipe_of(folder).model_dump(mode="json")
     except AlloyError as error:
         raise AlloyError(
             expected=error.expected,
@@ -207,7 +224,7 @@ def _refuse_changes(folder: Path, recipe: Recipe, inputs: Mapping[str, Any]) -> 
         ) from error
     new = recipe.model_dump(mode="json")
     new["training"] |= unresolved_settings(old, new)
-    changed = [line for section in SECTIONS for line in differences(section, old.get(section), new[section])]
+    changed = [line for section in SECTIONS for line in differences(section, old.get(section), new.get(section))]
     refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))
 
 

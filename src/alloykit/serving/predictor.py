@@ -18,6 +18,7 @@ from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.long_texts import long_texts_of
+from alloykit.models.questions import questions_of
 from alloykit.models.tokens import usable_length
 from alloykit.serving.text_classifier import TextClassifier
 
@@ -41,6 +42,8 @@ class Predictor(TextClassifier):
         self.estimated_accuracy = estimated_accuracy_of(vars(model.config))
         self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
+        self.questions = questions_of(model.config)
+        self.multi_label = getattr(model.config, "problem_type", None) == "multi_label_classification"
 
     @classmethod
     def load(

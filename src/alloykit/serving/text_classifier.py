@@ -12,8 +12,10 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from alloykit.errors import AlloyError
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.long_texts import Chunks, LongTexts, encode_long
+from alloykit.models.questions import QuestionPart, probabilities_by_question
 from alloykit.progress import bar
 from alloykit.serving.check_texts import check_texts_and_pairs
 from alloykit.serving.none_of_these_file import FILE, load_none_of_these
@@ -29,6 +31,10 @@ class TextClassifier(ABC):
     tokenizer: Any
     temperature: float
     long_texts: LongTexts
+    questions: tuple[QuestionPart, ...] = ()
+    """The parts of its labels, of a student that answers several questions; empty for other classifiers. Its probabilities sum to one over each question."""
+    multi_label: bool = False
+    """Whether its labels do not exclude each other. The probability of each is then a sigmoid."""
     estimated_accuracy: dict[str, float | None]
     """Label → the accuracy of its answers as the run estimated it, or None; empty for a classifier without an estimate."""
     folder: Path | None
@@ -114,7 +120,11 @@ class TextClassifier(ABC):
         return load_none_of_these(self.folder, self.states_width)
 
     def _softmax(self, calibrated: bool) -> Callable[[Tensor], Tensor]:
+        if self.questions:
+            return lambda logits: probabilities_by_question(logits, self.questions, calibrated=calibrated)
         temperature = self.temperature if calibrated else 1.0
+        if self.multi_label:
+            return lambda logits: (logits / temperature).sigmoid()
         return lambda logits: (logits / temperature).softmax(-1)
 
     def _read(
@@ -152,7 +162,15 @@ class TextClassifier(ABC):
         if parts is None:
             return found
         # The temperature was fitted to the mean, and `none_of_these` to mean states: so both come after it.
-        answers = finish(parts.mean_logits(found[:, : len(self.labels)]))
+        logits = found[:, : len(self.labels)]
+        if self.multi_label or any(q.multi_label for q in self.questions):
+            raise AlloyError(
+                expected="`long_texts: head`, tail or head_tail for a multi-label classifier",
+                got="mean",
+                hint="Set `alloykit_long_texts` in its config.json.",
+            )
+        mean = torch.cat([parts.mean_logits(q.of(logits)) for q in self.questions] or [parts.mean_logits(logits)], -1)
+        answers = finish(mean)
         if of_states is None:
             return answers
         return torch.cat([answers, of_states(parts.mean(found[:, len(self.labels) :])).to(answers)], -1)

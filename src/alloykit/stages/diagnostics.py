@@ -38,7 +38,7 @@ def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings
 
     warnings: new ones are appended. Empty for a method without teachers."""
     source, method, names, space = outputs.stored, prepared.method, prepared.names, prepared.space
-    if not isinstance(source, StoredKnowledge):
+    if not isinstance(source, StoredKnowledge) or method.needs.multi_label:
         return {}
     found = teachers_health(prepared, source, outputs.store)
     pool, seen = sample(source, LOOKED_AT), sample(outputs.pool, LOOKED_AT)

@@ -22,11 +22,14 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
+from alloykit.stages.multi_label_views import evaluate_multi_label
 from alloykit.stages.prepare import Prepared
 
 
 def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
     """Score every classifier on the test texts, and add the result to the run's metrics.json. Returns the result (run_folder/metrics.py)."""
+    if prepared.method.needs.multi_label:
+        return evaluate_multi_label(prepared, run, store, data)
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
     passes = method.needs.passes if method.single_target else 0
@@ -64,7 +67,7 @@ def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
         for name, teacher in zip(names, rows.teachers, strict=True):
             missing[name] += 0 if teacher.answered is None else int((~teacher.answered).sum())
     return [
-        f"teacher '{name}' has no answer to {n:,} of the {texts:,} test texts: its own accuracy counts them as its first label"
+        f"teacher '{name}' has no answer to {n:,} of the {texts:,} test texts: its own accuracy is that on the other texts"
         for name, n in missing.items()
         if n
     ]

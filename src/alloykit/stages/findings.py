@@ -18,6 +18,7 @@ from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.model_sizes import model_sizes
+from alloykit.stages.multi_label_views import multi_label_pool
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.recipe_texts import generated_folder
 from alloykit.stages.train_student import TrainedStudent
@@ -78,7 +79,10 @@ class Findings:
             return
         if student.training is not None and "report" in student.training:
             self.warnings += student.training["report"]["warnings"]
-        if report:
+        if report and prepared.method.needs.multi_label:
+            self.metrics["multi_label"] = {"pool": multi_label_pool(prepared, student.folder, outputs.stored)}
+            self.metrics["models"] = model_sizes(prepared, run)
+        elif report:
             view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
             estimated = (self.metrics.get("estimated_accuracy") or {}).get("labels")

@@ -23,6 +23,7 @@ from alloykit.recipe.typed import (
     LabelsDict,
     OnnxDict,
     PythonDict,
+    QuestionDict,
     ReportDict,
     ServiceDict,
     SklearnDict,
@@ -43,6 +44,8 @@ Teachers: TypeAlias = Sequence[
 ]
 """Folders or hub ids; dictionaries as in the recipe; or teachers in memory: (model, tokenizer), a pipeline of transformers, an
 `alloykit.Teacher`, a fitted classifier of scikit-learn."""
+Questions: TypeAlias = Mapping[str, QuestionDict]
+"""By name, dictionaries as in the recipe's `questions:`; their teachers may be in memory."""
 Student: TypeAlias = str | Path | StudentSpec | StudentDict | tuple[Any, Any]
 """A folder, a hub id or bundled:minilm; in a dictionary also `layers` and more; or (model, tokenizer), which are saved in the run folder."""
 TextsLike: TypeAlias = str | Path | TextsOptions | TextsDict | Sequence[Any]
@@ -64,6 +67,7 @@ __all__ = [
     "Inference",
     "Labels",
     "MethodLike",
+    "Questions",
     "Report",
     "Student",
     "Teachers",
@@ -82,6 +86,11 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
     values = {key: value for key, value in arguments.items() if value is not None}
     if "teachers" in arguments:
         values["teachers"] = teacher_entries(arguments["teachers"])
+    if "questions" in arguments:
+        values["questions"] = {
+            name: {**asked, "teachers": teacher_entries(asked.get("teachers"))}
+            for name, asked in _questions(arguments["questions"]).items()
+        }
     if "models" in arguments:
         values["models"] = _models("a list of models", arguments["models"])
     for key in ("student", "model"):
@@ -97,10 +106,7 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
         return {"in_memory": tables[name].fingerprint()}
 
     if "texts" in arguments:
-        needs = create(arguments["method"]).needs
-        values["texts"] = texts(
-            "texts", needs.labels or (needs.generated_texts and arguments.get("generation") is None)
-        )
+        values["texts"] = texts("texts", _want_labels(arguments))
     if "data" in arguments:
         values["data"] = texts("data", True)
     for name in ("evaluate", "validation", "labelled"):
@@ -111,6 +117,25 @@ def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dic
                 continue
             values[name] = {"data": texts(name, True)}
     return parse(values, kind, "the arguments"), tables
+
+
+def _want_labels(arguments: Mapping[str, Any]) -> bool:
+    """Whether texts in memory need labels. Those of several questions have none: a text in memory has one label."""
+    if "method" not in arguments:
+        return False
+    needs = create(arguments["method"]).needs
+    return needs.labels or (needs.generated_texts and arguments.get("generation") is None)
+
+
+def _questions(given: Any) -> Mapping[str, Mapping[str, Any]]:
+    """AlloyError for anything but a dictionary of dictionaries."""
+    if not isinstance(given, Mapping) or not all(isinstance(asked, Mapping) for asked in given.values()):
+        raise AlloyError(
+            expected="a dictionary of questions, each a dictionary",
+            got=f"a {type(given).__name__}",
+            hint='For instance questions={"topic": {"teachers": ["teachers/news"]}}.',
+        )
+    return given
 
 
 def teacher_entries(given: Any) -> list[Any]:

@@ -78,6 +78,12 @@ def _write_texts(
     max_length: int,
 ) -> Path:
     infos, space = teachers_and_labels(teachers, labels)
+    if several := [info.name for info in infos if info.gives.multi_label]:
+        raise AlloyError(
+            expected="teachers whose labels exclude each other, to generate texts",
+            got=f"teacher '{several[0]}' with a multi-label head",
+            hint="Take `texts:` from a file for multi-label teachers.",
+        )
     made_of = {
         "options": options.model_dump(mode="json"),
         "max_length": max_length,

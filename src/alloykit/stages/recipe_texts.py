@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from alloykit.data import Texts, TextsOptions, load_texts
+from alloykit.data.table import BETWEEN_LABELS
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Method
@@ -70,6 +71,26 @@ def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] 
             expected=f"labels of the union ({quoted(space.names)})",
             got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
             hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
+        )
+    return found
+
+
+def label_matrix(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
+    """Which labels each text has, [n, C] bool. AlloyError for labels that no teacher knows."""
+    place = {name: position for position, name in enumerate(space.names)}
+    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+    found, unknown, row = torch.zeros(len(texts), space.size, dtype=torch.bool), set[str](), 0
+    for batch in texts.table.batches(["label"]):
+        for cell in batch["label"]:
+            labels = [part for part in cell.split(BETWEEN_LABELS) if part]
+            unknown |= {label for label in labels if label not in place}
+            found[row, [place[label] for label in labels if label in place]] = True
+            row += 1
+    if unknown:
+        raise AlloyError(
+            expected=f"labels of the union ({quoted(space.names)})",
+            got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
+            hint="Rename them in the data, or say what stands between the labels of a text: `label_separator: '|'`.",
         )
     return found
 

@@ -10,10 +10,12 @@ from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.file_names import CACHE, LOG
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.prepare import prepare, with_labelled_texts
+from alloykit.stages.prepare_questions import folder_of_cache, of_question
 
 
 def sweep_recipe(
@@ -34,6 +36,23 @@ def sweep_recipe(
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
         log_line(f"cached outputs are in {store.storage.url}")
     return str(store.storage.url)
+
+
+def sweep_questions(
+    recipe: QuestionsRecipe,
+    *,
+    tables: Mapping[str, Texts] | None = None,
+    cache: str | Path | None = None,
+    part: tuple[int, int] = (0, 1),
+) -> dict[str, str]:
+    """`sweep_recipe` for every question of a recipe. Returns the store's folder or URL by question. Arguments and AlloyError as there."""
+    found = {}
+    for name in recipe.questions:
+        log_line(f"question '{name}'")
+        with of_question(name):
+            place = folder_of_cache(cache, name)
+            found[name] = sweep_recipe(recipe.question(name), tables=tables, cache=place, part=part)
+    return found
 
 
 def _logged(place: str | Path, part: tuple[int, int]) -> AbstractContextManager[None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -60,16 +61,20 @@ def train_student(
     validation: LabelledOutputs | None,
     labelled: LabelledOutputs | None = None,
     tracker: Tracker | None = None,
+    before_saving: Callable[[Any, Any, int], None] | None = None,
 ) -> None:
     """Train, select the checkpoint, and save a plain Hugging Face classifier in the run folder in one atomic step.
 
-    Of several processes, all train, and the first one saves.
+    Of several processes, all train, and the first one saves. before_saving: called with the trained model, its tokenizer and its tokens per
+    text, when training.json is written.
     """
     from alloykit.training.trainer import train
 
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None
-    model, tokenizer = build_student(recipe.student, prepared.space, options.seed)
+    model, tokenizer = build_student(
+        recipe.student, prepared.space, options.seed, multi_label=prepared.method.needs.multi_label
+    )
     length = usable_length(model, tokenizer, options.max_length)
     set_long_texts(model, options.long_texts)
     if options.long_texts == "mean":
@@ -133,6 +138,8 @@ def train_student(
             "report": training_view(prepared, context, fitted),
         },
     )
+    if before_saving is not None:
+        before_saving(model, tokenizer, length)
     save_classifier(model, tokenizer, run.student, length)
     shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
 

@@ -8,18 +8,25 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.names import rename
 
+MULTI_LABEL = "multi_label_classification"
+
+
+def is_multi_label(config: Any) -> bool:
+    """Whether the labels of a transformers configuration do not exclude each other."""
+    return bool(getattr(config, "problem_type", None) == MULTI_LABEL)
+
 
 def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The label names of a transformers configuration in the order of the logits, after the recipe's renaming. name: the teacher's.
 
-    AlloyError for a model that cannot be a teacher: a head for several labels at once or for numbers, fewer than two labels, no classifier.
+    AlloyError for a model that cannot be a teacher: a head for numbers, fewer than two labels, no classifier.
     """
     problem = getattr(config, "problem_type", None)
-    if problem in ("regression", "multi_label_classification"):
+    if problem == "regression":
         raise AlloyError(
-            expected=f"a single-label classifier as teacher '{name}'",
-            got=f"a {problem.replace('_', ' ')} head",
-            hint="alloykit joins classifiers whose labels exclude each other.",
+            expected=f"a single-label or multi-label classifier as teacher '{name}'",
+            got="a regression head",
+            hint="alloykit joins classifiers, not models that give numbers.",
         )
     if config.num_labels < 2:
         raise AlloyError(

@@ -25,7 +25,7 @@ from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
 from alloykit.models.tokens import pad, usable_length
-from alloykit.teachers.config_labels import labels_of_config
+from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
@@ -77,7 +77,12 @@ class HuggingFaceInfo(TeacherInfo):
         config = self.config
         shape = ModelShape(config.hidden_size, config.num_hidden_layers)
         return Gives(
-            logits=True, passes=True, states=shape, model=True, dropout=max(dropout_rates(config), default=0.0)
+            logits=True,
+            passes=True,
+            states=shape,
+            model=True,
+            dropout=max(dropout_rates(config), default=0.0),
+            multi_label=is_multi_label(config),
         )
 
     @property

@@ -22,7 +22,7 @@ from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.names import quoted
-from alloykit.teachers.config_labels import labels_of_config
+from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
 GRAPHS = ("onnx/model.onnx", "model.onnx")
@@ -93,7 +93,7 @@ class OnnxInfo(TeacherInfo):
 
     @property
     def gives(self) -> Gives:
-        return Gives(logits=True)
+        return Gives(logits=True, multi_label=is_multi_label(self.config))
 
     @property
     def model_spec(self) -> ModelSpec:

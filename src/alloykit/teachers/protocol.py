@@ -60,6 +60,11 @@ class TeacherSpec(Block):
         return None
 
     @property
+    def service(self) -> str | None:
+        """Where this entry sends texts and a key, in words; None if it sends nothing. A stranger's run folder cannot grant it."""
+        return None
+
+    @property
     def flag(self) -> str:
         """The option of the command line that grants it."""
         return "--trust-python"

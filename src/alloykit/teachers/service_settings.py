@@ -37,6 +37,10 @@ class ServiceSettings(TeacherSpec):
     max_cost: float | None = Field(None, gt=0)
     """The run stops with a message before the requests cost more than this. Needs `cost_per_request`."""
 
+    @property
+    def service(self) -> str | None:
+        return self.url if self.key_env is None else f"{self.url}, with the key in ${self.key_env}"
+
     @field_validator("url")
     @classmethod
     def _is_address(cls, value: str) -> str:

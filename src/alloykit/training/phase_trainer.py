@@ -117,7 +117,8 @@ class PhaseTrainer(Trainer):
             out = model(**inputs)
         values = out["per_text"]
         if self.labelled:
-            values = (out["logits"].argmax(-1) == inputs["rows"]["labels"]).float()
+            method = self.accelerator.unwrap_model(model).method
+            values = method.correct(out["logits"], Rows.from_batch(inputs["rows"]))
         return out["loss"], values, inputs["row"]
 
     def after_step(self) -> None:

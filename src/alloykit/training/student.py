@@ -16,17 +16,24 @@ from alloykit.models.export import TEMPERATURE
 from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.long_texts import LONG_TEXTS
+from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.progress import log_line
 from alloykit.training.continued_student import start_from_earlier
 from alloykit.training.training_options import StudentSpec
 
 
-def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[Any, Any]:
-    """The student in float32 with a random head from `seed`, and its tokenizer. AlloyError if the encoder has too few layers."""
+def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0, *, multi_label: bool = False) -> tuple[Any, Any]:
+    """The student in float32 with a random head from `seed`, and its tokenizer. multi_label: its labels do not exclude each other. AlloyError if
+    the encoder has too few layers."""
     from transformers import set_seed
 
     config, revision = load_config(spec)
-    for key in (HEAD_KEY, TEMPERATURE, LONG_TEXTS):  # of the encoder's own head, which the student does not use
+    for key in (
+        HEAD_KEY,
+        TEMPERATURE,
+        LONG_TEXTS,
+        QUESTIONS_KEY,
+    ):  # of the encoder's own head, which the student does not use
         if hasattr(config, key):
             delattr(config, key)
     same_labels = tuple(config.id2label.get(i) for i in range(config.num_labels)) == space.names
@@ -34,7 +41,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0) -> tuple[
         set_dropout_rate(config, spec.dropout)
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id
-    config.problem_type = "single_label_classification"
+    config.problem_type = "multi_label_classification" if multi_label else "single_label_classification"
     layers = layers_to_keep(config.num_hidden_layers, spec)
     set_seed(seed)
     model, tokenizer = load_encoder(spec.model_copy(update={"revision": revision}), config, head=True)

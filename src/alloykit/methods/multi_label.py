@@ -1,0 +1,57 @@
+"""Multi-label teachers: each label is a yes-or-no question of its own.
+
+    t_c = mean over the teachers that know c of σ(z_ic)        L(x) = Σ_c KL(t_c ‖ σ(s_c))
+
+Routing does not apply here: a teacher says of each of its labels whether it fits, and says nothing of the labels of others. So each label is taught by the
+teachers that know it, and by all of them alike.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from alloykit.labels import LabelSpace
+from alloykit.losses.kl import binary_kl
+from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Supervision
+from alloykit.outputs import Rows
+
+GIVEN = 0.5  # the smallest probability of a label that is given to a text
+
+
+class MultiLabel(Method):
+    """The mean of the teachers' probabilities, label by label, for teachers whose labels do not exclude each other."""
+
+    name = "multi_label"
+    title = "Multi-label teachers: mean probability of each label"
+    reference = "alloykit"
+    single_target = False
+
+    @property
+    def needs(self) -> Needs:
+        return Needs(multi_label=True)
+
+    def supervise(self, rows: Rows, context: Context) -> Supervision | None:
+        return None
+
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        with torch.no_grad():
+            target, known = label_probabilities(inputs.rows, inputs.context.space)
+        return {"kl": (binary_kl(target, inputs.student.logits) * known.to(target)).sum(-1)}
+
+    def correct(self, logits: Tensor, rows: Rows) -> Tensor:
+        """TypeError: validation texts have one label each."""
+        raise TypeError("validation texts with several labels each are not supported")
+
+
+def label_probabilities(rows: Rows, space: LabelSpace) -> tuple[Tensor, Tensor]:
+    """The mean probability of each label over the teachers that know it and have an answer to the text, [B, C] float32, and whether there is
+    such a teacher, [B, C] bool. A probability that nobody gives is 0."""
+    logits = rows.teachers[0].logits
+    total = logits.new_zeros(len(logits), space.size)
+    count = torch.zeros_like(total)
+    for i, teacher in enumerate(rows.teachers):
+        told = torch.ones_like(logits[:, 0]) if teacher.answered is None else teacher.answered.to(logits)
+        total = total + space.scatter(i, torch.sigmoid(teacher.logits) * told.unsqueeze(-1))
+        count = count + space.scatter(i, told.unsqueeze(-1).expand_as(teacher.logits))
+    return total / count.clamp(min=1), count > 0

@@ -1,0 +1,52 @@
+"""A run folder may be somebody else's: it alone decides neither where texts go nor which key is sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from commandline import Call, write_csv, write_recipe
+
+import alloykit
+from alloykit import AlloyError
+from alloykit.finished_runs.explain_text import TextExplainer
+from alloykit.finished_runs.update_recipe import Changes
+from alloykit.finished_runs.update_run import update_run
+from alloykit.run_folder.run_folder import RunFolder
+
+URL = "http://127.0.0.1:9/predict"
+SAID = ("`teachers.0` asks", URL, "the key in $SOME_KEY", "--trust-url", "trust_url=True")
+
+
+@pytest.fixture
+def run(tmp_path: Path, models: dict[str, Path]) -> Path:
+    """A folder with a recipe, which is read before anything else of a run."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    service = {"url": URL, "format": "tei", "labels": ["bug", "login"], "key_env": "SOME_KEY", "name": "far"}
+    values = {"teachers": [service, str(models["billing"])], "texts": str(write_csv(tmp_path / "t.csv", [["a text"]]))}
+    values |= {"student": str(models["encoder"]), "output": str(folder)}
+    write_recipe(folder, values)
+    return folder
+
+
+def test_evaluate_asks_no_service_without_the_flag(run: Path, tmp_path: Path, call: Call) -> None:
+    test = write_csv(tmp_path / "test.csv", [("a text", "bug")], ("text", "label"))
+    call("evaluate", run, "--data", test).refused(*SAID)
+    with pytest.raises(AlloyError, match="--trust-url"):
+        alloykit.Run(run).evaluate(test)
+    call("evaluate", run, "--data", test, "--trust-url").refused("a finished run")
+
+
+def test_the_page_of_the_server_asks_no_service_without_the_flag(run: Path) -> None:
+    with pytest.raises(AlloyError, match="--trust-url"):
+        TextExplainer(RunFolder(run), teachers=True)
+    for options in ({"teachers": True, "trust_url": True}, {"teachers": False}):
+        with pytest.raises(AlloyError, match="a finished run"):
+            TextExplainer(RunFolder(run), **options)
+
+
+def test_update_asks_no_service_that_stays_without_the_flag(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(RunFolder, "metrics", {"labels": []})
+    with pytest.raises(AlloyError, match="--trust-url"):
+        update_run(RunFolder(run), Changes(overrides=("training.epochs=1",)))

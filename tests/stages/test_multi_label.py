@@ -1,0 +1,185 @@
+"""Multi-label teachers: each label is a yes-or-no question of its own, in a run of one question and beside another question."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+import torch
+from commandline import Call, run_here, write_csv, write_recipe
+from shared import once, whole_run
+from sklearn.metrics import average_precision_score, f1_score
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+import alloykit
+from alloykit.evaluation.multi_label import multi_label_scores
+from alloykit.labels import LabelSpace
+from alloykit.methods.multi_label import MultiLabel
+from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
+from alloykit.outputs import Rows, TeacherRows
+
+LABELS = ("toxic", "insult", "threat", "spam")
+TRUTH = ("toxic", "", "toxic|insult", " spam | insult ")
+SPACE = LabelSpace.union([LABELS[:3], ("insult", "spam")])
+
+
+def recipe_of(folder: Path, **changes: Any) -> dict[str, Any]:
+    return {
+        "teachers": [str(folder / "a"), str(folder / "b")],
+        "method": "multi_label",
+        "texts": str(folder / "texts.csv"),
+        "student": {"model": str(folder / "encoder"), "layers": 2},
+        "training": {"epochs": 2, "learning_rate": 3e-3, "batch_size": 16, "max_length": 32},
+        "evaluate": {"data": {"path": str(folder / "test.csv"), "label": "kinds", "label_separator": "|"}},
+        "output": str(folder / "run"),
+    } | changes
+
+
+@pytest.fixture(scope="session")
+def taught_labels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with two multi-label teachers that share a label, a single-label one, and a finished run of the first two."""
+
+    def make(folder: Path) -> None:
+        several = {"problem_type": "multi_label_classification"}
+        tiny.classifier(folder / "a", LABELS[:3], "bert", seed=1, **several)
+        tiny.classifier(folder / "b", ("insult", "spam"), "roberta", seed=2, **several)
+        tiny.classifier(folder / "mood", ("good", "bad"), "bert", seed=5)
+        tiny.encoder(folder / "encoder", "bert", seed=3)
+        write_csv(folder / "texts.csv", [[text] for text in tiny.texts(90)])
+        rows = [(text, TRUTH[i % 4], ("good", "bad")[i % 2]) for i, text in enumerate(tiny.texts(20, seed=9))]
+        write_csv(folder / "test.csv", rows, ("text", "kinds", "mood"))
+        done = run_here("amalgamate", write_recipe(folder, recipe_of(folder)))
+        assert done.code == 0, done.err
+
+    return once(whole_run(tmp_path_factory), "multi_label", make)
+
+
+def sigmoid(z: float) -> float:
+    return 1 / (1 + math.exp(-z))
+
+
+def test_the_loss_is_the_binary_divergence_of_each_label_by_a_plain_loop() -> None:
+    n, g = 6, torch.Generator().manual_seed(0)
+    first, second = torch.randn(n, 3, generator=g), torch.randn(n, 2, generator=g)
+    told = torch.tensor([True, False, True, True, False, True])
+    student = torch.randn(n, 4, generator=g, requires_grad=True)
+    rows = Rows((TeacherRows(first), TeacherRows(second, answered=told)))
+    method = MultiLabel(MultiLabel.Options())
+    inputs = LossInputs(StudentOutput(student), rows, None, torch.nn.ModuleDict(), Context(SPACE), Phase())
+    loss = method.loss(inputs)["kl"]
+    for i in range(n):
+        said: dict[str, list[float]] = {label: [] for label in LABELS}
+        for label, z in zip(LABELS[:3], first[i].tolist(), strict=True):
+            said[label].append(sigmoid(z))
+        for label, z in zip(("insult", "spam"), second[i].tolist() if told[i] else (), strict=bool(told[i])):
+            said[label].append(sigmoid(z))
+        wanted = 0.0
+        for label, s in zip(LABELS, student[i].tolist(), strict=True):
+            if said[label]:  # nobody teaches a label that only a silent teacher knows
+                t, q = sum(said[label]) / len(said[label]), sigmoid(s)
+                wanted += t * math.log(t / q) + (1 - t) * math.log((1 - t) / (1 - q))
+        assert float(loss[i].detach()) == pytest.approx(wanted, abs=1e-5)
+    loss.sum().backward()
+    assert student.grad is not None
+    assert student.grad[1, 3] == 0
+
+
+def test_the_student_gives_a_probability_for_each_label(taught_labels: Path, call: Call) -> None:
+    run = alloykit.Run(taught_labels / "run")
+    model = AutoModelForSequenceClassification.from_pretrained(run.student)
+    tokenizer = AutoTokenizer.from_pretrained(run.student)
+    assert model.config.problem_type == "multi_label_classification"
+    text = "refund my card please"
+    p = model(**tokenizer(text, return_tensors="pt")).logits[0].sigmoid()
+    said = run.predict(text)
+    assert said["probabilities"] == pytest.approx(dict(zip(LABELS, p.tolist(), strict=True)), abs=1e-5)
+    assert said["labels"] == [label for label, q in zip(LABELS, p.tolist(), strict=True) if q >= 0.5]
+    lines = call("predict", taught_labels / "run", taught_labels / "test.csv").lines
+    assert set(lines[0]) == {"row", "labels", "probabilities"}
+    pool = (run.metrics or {})["multi_label"]["pool"]
+    assert set(pool["labels"]) == set(LABELS)
+    assert pool["unseen"]
+    assert "micro-F1" in run.report_page.read_text()
+    assert "micro-F1" in (run.student / "README.md").read_text()
+
+
+def test_scores_are_those_of_sklearn(taught_labels: Path, call: Call) -> None:
+    found = json.loads(call("evaluate", taught_labels / "run", "--json").out)
+    student = alloykit.Run(taught_labels / "run")
+    texts = tiny.texts(20, seed=9)
+    p = torch.tensor([list(student.predict(text)["probabilities"].values()) for text in texts])
+    kinds = [[part.strip() for part in TRUTH[i % 4].split("|") if part] for i in range(20)]
+    truth = torch.tensor([[label in own for label in LABELS] for own in kinds])
+    scores = found["scores"]["student"]
+    given = (p >= 0.5).numpy()
+    assert scores["micro_f1"] == pytest.approx(f1_score(truth.numpy(), given, average="micro"), abs=1e-6)
+    assert scores["exact"] == pytest.approx(float((given == truth.numpy()).all(-1).mean()), abs=1e-6)
+    for c, label in enumerate(LABELS):
+        if truth[:, c].any():
+            assert scores["labels"][label]["f1"] == pytest.approx(f1_score(truth[:, c], given[:, c]), abs=1e-6)
+            wanted = average_precision_score(truth[:, c], p[:, c])
+            assert scores["labels"][label]["average_precision"] == pytest.approx(wanted, abs=1e-6)
+    assert scores["labels"]["threat"]["f1"] is None
+    assert set(found["scores"]["teacher b"]["labels"]) == {"insult", "spam"}, "a teacher is scored on its own labels"
+
+
+def test_scores_of_a_classifier_that_knows_some_labels() -> None:
+    nan = math.nan
+    truth = torch.tensor([[True, False], [False, True]])
+    p = torch.tensor([[0.9, nan], [0.8, nan]])
+    scores = multi_label_scores({"x": p}, truth, ("l", "m"))["scores"]["x"]
+    assert scores["labels"] == {
+        "l": {"texts": 1, "precision": 0.5, "recall": 1.0, "f1": pytest.approx(2 / 3), "average_precision": 1.0}
+    }
+    assert scores["exact"] == 0.5
+
+
+def test_beside_another_question(taught_labels: Path, tmp_path: Path, call: Call) -> None:
+    values = recipe_of(taught_labels, output=str(tmp_path / "run"))
+    for key in ("teachers", "method"):
+        del values[key]
+    values["questions"] = {
+        "kinds": {"teachers": [str(taught_labels / "a"), str(taught_labels / "b")], "method": "multi_label"},
+        "mood": {"teachers": [str(taught_labels / "mood")], "method": "uhc"},
+    }
+    del values["evaluate"]["data"]["label"]
+    assert call("amalgamate", write_recipe(tmp_path, values)).code == 0
+    run = alloykit.Run(tmp_path / "run")
+    both = run.predict("my card is late")["answers"]
+    alone = run.questions["kinds"].predict("my card is late")
+    assert both["kinds"]["labels"] == alone["labels"]
+    assert both["kinds"]["probabilities"] == pytest.approx(alone["probabilities"], abs=1e-5)
+    assert set(both["mood"]) == {"label", "probability"}
+    assert call("predict", run.folder, taught_labels / "test.csv", "--to", tmp_path / "out").code == 0
+    import pyarrow.parquet as pq
+
+    [row, *_] = pq.read_table(tmp_path / "out" / "test.csv.parquet").to_pylist()
+    assert isinstance(row["kinds.labels"], list)
+    assert (run.questions["mood"].metrics or {})["evaluation"]["texts"] == 20
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ("method=alloy", ("teacher 'a' with a multi-label head", "`method: multi_label`")),
+        ("teachers=[A, MOOD]", ("teacher 'mood' with a single-label head",)),
+        ("inference.long_texts=mean", ("long_texts", "mean")),
+        ("training.select=labelled", ("select",)),
+        ("evaluate.data.label_separator=;", ("label_separator", "toxic|insult")),
+    ],
+)
+def test_what_is_not_defined_is_refused(taught_labels: Path, call: Call, change: str, words: tuple[str, ...]) -> None:
+    change = change.replace("A,", f"{taught_labels / 'a'},").replace("MOOD", str(taught_labels / "mood"))
+    more = ("-o", f"validation.data={taught_labels / 'test.csv'}") if "select" in change else ()
+    call("plan", taught_labels / "recipe.yaml", "--no-probe", "-o", change, *more).refused(*words)
+
+
+def test_commands_for_labels_that_exclude_each_other_refuse_the_student(taught_labels: Path, call: Call) -> None:
+    run, texts = taught_labels / "run", taught_labels / "texts.csv"
+    for command in (("watch", run, texts), ("update", run, "-o", "training.epochs=1"), ("export", run, "--onnx")):
+        call(*command).refused("multi-label")
+    call("predict", run, texts, "--none-of-these").refused("multi-label")
