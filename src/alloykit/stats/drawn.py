@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
-FEW = 1 << 20  # positions that may be shuffled in memory
+FEW = 1 << 18  # positions that may be shuffled in memory
 
 
 def drawn(n: int, size: int, seed: int = 0) -> np.ndarray[Any, Any]:

@@ -10,12 +10,12 @@ import numpy as np
 from alloykit.temporary.row_file import RowFile
 
 Array = np.ndarray[Any, Any]
-BLOCK = 1 << 17  # rows that are in memory at a time
+BLOCK = 1 << 16  # rows that are in memory at a time
 MOST = 1024  # buckets
 
 
 def buckets_for(rows: int) -> int:
-    """A power of two: so many buckets that each has about `BLOCK` rows or fewer, up to 134 million rows."""
+    """A power of two: so many buckets that each has about `BLOCK` rows or fewer, up to 67 million rows."""
     return min(MOST, 1 << max(0, (max(rows, 1) - 1).bit_length() - BLOCK.bit_length() + 1))
 
 
