@@ -1,16 +1,19 @@
 """Ctrl-C that cannot get lost.
 
 Python raises KeyboardInterrupt at any place. Inside a finaliser or a callback of the garbage collector, Python prints it as "ignored" and
-drops it, and the run would continue. So each interrupt is also noted, and raised again at the next step of a progress bar.
+drops it, and the run would continue. So each interrupt is also noted, and raised again at the next step of a progress bar. Python's message is
+left out: it looks like an error of the program.
 """
 
 from __future__ import annotations
 
 import signal
+import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
+from typing import Any
 
 _interrupted = False
 
@@ -28,10 +31,16 @@ def noted_interrupts() -> Iterator[None]:
         _interrupted = True
         raise KeyboardInterrupt
 
+    def report(problem: Any) -> None:
+        if not issubclass(problem.exc_type, KeyboardInterrupt):
+            usual(problem)
+
     _interrupted, before = False, signal.signal(signal.SIGINT, note)
+    usual, sys.unraisablehook = sys.unraisablehook, report
     try:
         yield
     finally:
+        sys.unraisablehook = usual
         signal.signal(signal.SIGINT, before)
         _interrupted = False
 

@@ -18,8 +18,9 @@ class Finalised:
         sum(range(1000))  # Python runs the handler here, and prints its exception as ignored
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_it_comes_again_at_the_next_step() -> None:
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
+def test_it_comes_again_at_the_next_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """And Python says nothing of an ignored exception."""
     done = 0
     with noted_interrupts(), pytest.raises(KeyboardInterrupt), bar("steps", 5) as advance:
         for n in range(5):
@@ -28,6 +29,7 @@ def test_it_comes_again_at_the_next_step() -> None:
             done = n
             advance(1)
     assert done == 2
+    assert "ignored" not in capsys.readouterr().err
 
 
 def test_afterwards_all_is_as_before() -> None:
