@@ -25,7 +25,7 @@ from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 
 TEXTS = SHARD_ROWS  # sample of the texts
-Lengths = np.ndarray[Any, Any]
+_Lengths = np.ndarray[Any, Any]
 ASKED = 64  # texts that a teacher without tokens answers
 POINTS = 3  # batches that are timed: the longest texts, the shortest, and one between
 
@@ -127,11 +127,11 @@ def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:
     return texts.table.take(np.sort(drawn(len(texts), TEXTS)), texts.text_columns)
 
 
-def _padded_tokens(rows: Sequence[int], lengths: Lengths) -> int:
+def _padded_tokens(rows: Sequence[int], lengths: _Lengths) -> int:
     return len(rows) * int(lengths[list(rows)].max())
 
 
-def _total_seconds(run: Callable[[Sequence[int]], None], batches: Sequence[Sequence[int]], lengths: Lengths) -> float:
+def _total_seconds(run: Callable[[Sequence[int]], None], batches: Sequence[Sequence[int]], lengths: _Lengths) -> float:
     """Seconds for all batches: a few are timed, and the time per padded token between them is interpolated."""
     at = sorted({round(i * (len(batches) - 1) / (POINTS - 1)) for i in range(POINTS)})
     run(batches[at[0]])  # not timed: the first run allocates memory and compiles

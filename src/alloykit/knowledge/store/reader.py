@@ -24,7 +24,7 @@ from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
-Array = np.ndarray[Any, Any]
+_Array = np.ndarray[Any, Any]
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -66,7 +66,7 @@ class StoredKnowledge:
     def __len__(self) -> int:
         return len(self._place)
 
-    def _asked(self, found: RowFile) -> Iterator[tuple[Array, Array]]:
+    def _asked(self, found: RowFile) -> Iterator[tuple[_Array, _Array]]:
         """Positions of texts, and where their rows are among those asked for. found: each text's row in the store."""
         size = range_size(int(self._starts[-1]))
         parts = Buckets(OUTPUTS, int(self._starts[-1]) // size + 1)
@@ -83,7 +83,7 @@ class StoredKnowledge:
 
     def _check(self, found: RowFile, ids: Ids, shards: ShardIds, lacks: Mapping[str, list[str]]) -> None:
         """AlloyError if a text has no row. It names what an incomplete shard with such a text lacks."""
-        missing, some = 0, list[Array]()
+        missing, some = 0, list[_Array]()
         for (_, rows), block in zip(found.blocks(BLOCK), id_blocks(ids), strict=True):
             if missing < BLOCK:
                 some.append(block[rows < 0])
@@ -167,7 +167,7 @@ class StoredKnowledge:
             for name, layers in self.layers.items()
         }
 
-    def _pooled_states(self, at: Array) -> dict[str, tuple[Tensor, ...] | None]:
+    def _pooled_states(self, at: _Array) -> dict[str, tuple[Tensor, ...] | None]:
         if not any(self.layers.values()):
             return dict.fromkeys(self.teachers)
         widths = [width for name in self.teachers for width in self._widths[name]]
