@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -19,12 +19,11 @@ from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pool
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_file import Array, RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
-Array = np.ndarray[Any, Any]
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
