@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_file import Array, RowFile
 
-Array = np.ndarray[Any, Any]
 BLOCK = 1 << 16  # rows that are in memory at a time
 MOST = 1024  # buckets
 

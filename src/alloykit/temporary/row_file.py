@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.temporary.mapped_file import AROUND, MappedFile
 
-_Array = np.ndarray[Any, Any]
+Array = np.ndarray[Any, Any]
 
 
 class RowFile:
@@ -35,7 +35,7 @@ class RowFile:
     def __len__(self) -> int:
         return self.file.size // self._bytes
 
-    def append(self, rows: _Array) -> int:
+    def append(self, rows: Array) -> int:
         """[n, …] of the dtype and width of the first call. Returns the place of the first row. AlloyError where the disk is full."""
         if not self.file.size:
             self._set(rows.dtype, rows.shape[1:])
@@ -43,20 +43,20 @@ class RowFile:
             raise ValueError(f"expected rows of {self._dtype} {self._shape}, got {rows.dtype} {rows.shape[1:]}")
         return self.file.write(np.ascontiguousarray(rows)) // self._bytes
 
-    def read(self, places: _Array) -> _Array:
+    def read(self, places: Array) -> Array:
         """The rows at these places, a copy, [len(places), …]."""
         return self._mapped(len(places))[places]
 
-    def between(self, start: int, end: int) -> _Array:
+    def between(self, start: int, end: int) -> Array:
         """The rows from one place to before another, a copy, [end - start, …]."""
         return self._mapped(1 + (end - start) * self._bytes // AROUND)[start:end].copy()
 
-    def blocks(self, size: int) -> Iterator[tuple[int, _Array]]:
+    def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
         """The place of the first row of each block, and a copy of the block: at most `size` rows after another."""
         for start in range(0, len(self), size):
             yield start, self.between(start, min(start + size, len(self)))
 
-    def _mapped(self, reads: int) -> _Array:
+    def _mapped(self, reads: int) -> Array:
         data = self.file.mapped(reads)
         if len(self._all) < len(self):
             self._all = np.frombuffer(data, self._dtype).reshape(len(self), *self._shape)

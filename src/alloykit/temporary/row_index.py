@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from alloykit.temporary.buckets import BLOCK, Array, Buckets, buckets_for
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.buckets import BLOCK, Buckets, buckets_for
+from alloykit.temporary.row_file import Array, RowFile
 from alloykit.temporary.scattered import scattered
 
 Ids = Sequence[str] | Array | RowFile

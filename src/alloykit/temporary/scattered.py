@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from alloykit.temporary.buckets import BLOCK, MOST, Array, Buckets
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.buckets import BLOCK, MOST, Buckets
+from alloykit.temporary.row_file import Array, RowFile
 
 
 def scattered(what: str, n: int, pairs: Iterable[tuple[Array, Array]]) -> RowFile:

@@ -62,8 +62,8 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return found
 
     @property
-    def lengths(self) -> Lengths:
-        return Lengths(self)
+    def lengths(self) -> TokenLengths:
+        return TokenLengths(self)
 
     def select(self, positions: Sequence[int] | Positions | AllBut) -> Tokens:
         """The items at these positions. `AllBut`: of all texts."""
@@ -72,7 +72,7 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
 
 
-class Lengths:
+class TokenLengths:
     """How many tokens each item has, read from the file: `lengths[items]`, [n] int64 for an array of n items."""
 
     def __init__(self, tokens: Tokens) -> None:

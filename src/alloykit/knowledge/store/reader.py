@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import numpy as np
 import torch
@@ -19,12 +19,11 @@ from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pool
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.row_file import Array, RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
-_Array = np.ndarray[Any, Any]
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -66,7 +65,7 @@ class StoredKnowledge:
     def __len__(self) -> int:
         return len(self._place)
 
-    def _asked(self, found: RowFile) -> Iterator[tuple[_Array, _Array]]:
+    def _asked(self, found: RowFile) -> Iterator[tuple[Array, Array]]:
         """Positions of texts, and where their rows are among those asked for. found: each text's row in the store."""
         size = range_size(int(self._starts[-1]))
         parts = Buckets(OUTPUTS, int(self._starts[-1]) // size + 1)
@@ -83,7 +82,7 @@ class StoredKnowledge:
 
     def _check(self, found: RowFile, ids: Ids, shards: ShardIds, lacks: Mapping[str, list[str]]) -> None:
         """AlloyError if a text has no row. It names what an incomplete shard with such a text lacks."""
-        missing, some = 0, list[_Array]()
+        missing, some = 0, list[Array]()
         for (_, rows), block in zip(found.blocks(BLOCK), id_blocks(ids), strict=True):
             if missing < BLOCK:
                 some.append(block[rows < 0])
@@ -167,7 +166,7 @@ class StoredKnowledge:
             for name, layers in self.layers.items()
         }
 
-    def _pooled_states(self, at: _Array) -> dict[str, tuple[Tensor, ...] | None]:
+    def _pooled_states(self, at: Array) -> dict[str, tuple[Tensor, ...] | None]:
         if not any(self.layers.values()):
             return dict.fromkeys(self.teachers)
         widths = [width for name in self.teachers for width in self._widths[name]]
@@ -231,7 +230,7 @@ class StoredKnowledge:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """One teacher's outputs for some rows of a shard."""
+    """One teacher's answers for some rows of a shard."""
 
     logits: Tensor
     total: Tensor
