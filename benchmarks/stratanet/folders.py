@@ -12,7 +12,7 @@ from typing import Any
 from alloykit.files import read_json, write_atomic
 from alloykit.progress import log_line
 from alloykit.recipe.models import dump
-from alloykit.stages.recipe_texts import GENERATED
+from alloykit.stages.recipe_texts import TEXTS_FILE
 from benchmarks.harness.data import read
 from benchmarks.harness.settings import split
 from benchmarks.speed.measure import Measurement
@@ -49,7 +49,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "ensemble": scores["ensemble"]["accuracy"],
         }
         log_line(f"{texts}, {method}: {found[f'{texts}, {method}']}")
-    written = base / f"{ALONE}-stratanet" / "generated" / GENERATED
+    written = base / f"{ALONE}-stratanet" / "generated" / TEXTS_FILE
     same = read(written)["text"] == read(stages.pool("generated"))["text"]
     return {"ways": found, "same_texts_as_table_3": same}
 

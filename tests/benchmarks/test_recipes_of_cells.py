@@ -13,7 +13,7 @@ import pytest
 from alloykit.methods import registry
 from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
-from alloykit.stages.recipe_texts import GENERATED
+from alloykit.stages.recipe_texts import TEXTS_FILE
 from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module
@@ -101,9 +101,9 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
 
     def texts(teachers: Any, labels: Any, generation: Any, folder: Path, **more: Any) -> Path:
         found.append(generation)
-        if not (folder / GENERATED).exists():
-            stages.write({"text": ["a b c d"] * 4, "label": [None] * 4}, folder / GENERATED)
-        return folder / GENERATED
+        if not (folder / TEXTS_FILE).exists():
+            stages.write({"text": ["a b c d"] * 4, "label": [None] * 4}, folder / TEXTS_FILE)
+        return folder / TEXTS_FILE
 
     monkeypatch.setattr(
         registry, "entry_points", lambda *, group: []

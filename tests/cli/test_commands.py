@@ -121,7 +121,7 @@ def test_memory_that_runs_out_is_a_message(call: Call, monkeypatch: pytest.Monke
     def nothing_left(*_: object, **__: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("alloykit.recipe.models.read_recipe", nothing_left)
+    monkeypatch.setattr("alloykit.recipe.questions.read_amalgamation", nothing_left)
     result = call("plan", "recipe.yaml")
     assert result.code == 2
     assert "expected more memory" in result.err

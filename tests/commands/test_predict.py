@@ -71,6 +71,12 @@ def test_the_estimated_accuracy_of_a_label(finished: Finished, tmp_path: Path, c
     lines = call("predict", student, "--estimated-accuracy", stdin="\n".join(TEXTS)).lines
     wanted = [None if LABELS.index(line["label"]) == 0 else LABELS.index(line["label"]) / 10 for line in lines]
     assert [line["estimated_accuracy"] for line in lines] == wanted
+    run = tmp_path / "run"
+    shutil.copytree(finished.folder, run)
+    shutil.copy(student / "config.json", run / "student" / "config.json")
+    from_python = alloykit.Run(run).predict(TEXTS, estimated_accuracy=True)
+    assert [answer["estimated_accuracy"] for answer in from_python] == wanted
+    assert "estimated_accuracy" not in alloykit.Run(run).predict(TEXTS[0])
     save_in_config(student, {ESTIMATED: {LABELS[0]: "much"}})
     call("predict", student, "--estimated-accuracy", stdin=TEXTS[0]).refused("estimated accuracy")
 

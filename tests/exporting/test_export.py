@@ -221,7 +221,7 @@ def test_odd_places_of_an_export(model: Path, texts: Path, tmp_path: Path, monke
     def fail(*_: object, **__: object) -> None:
         raise alloykit.AlloyError(expected="x", got="y")
 
-    monkeypatch.setattr(export_student, "_fill", fail)
+    monkeypatch.setattr(export_student._Export, "write", fail)
     with pytest.raises(alloykit.AlloyError, match="expected x"):
         alloykit.export(model, texts=texts, output=tmp_path / "exported")
     assert [path.name for path in (tmp_path / "exported").iterdir()] == ["export.json"]

@@ -14,7 +14,6 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import alloykit
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.finished_runs.export_student import export_student
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.serving.predictor import Predictor
@@ -137,11 +136,3 @@ def test_how_unusual_a_text_in_chunks_is(run: Any) -> None:
     torch.testing.assert_close(read.probabilities, found.probabilities)
     assert read.states is not None
     assert read.states.shape == (3, student.model.config.hidden_size)
-
-
-def test_export_refuses_a_student_that_reads_chunks(run: Any) -> None:
-    with pytest.raises(
-        AlloyError, match=r"expected a student with `long_texts: head`.*got one with `long_texts: mean`"
-    ):
-        export_student(run.folder)
-    assert not (run.folder / "export").exists()

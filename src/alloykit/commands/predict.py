@@ -13,7 +13,7 @@ from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_
 from alloykit.serving.check_texts import check_strings
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
-from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
+from alloykit.serving.text_answers import AnswerKeys, empty_answer, text_answers
 from alloykit.serving.text_classifier import TextClassifier
 
 
@@ -46,12 +46,8 @@ def predict(
         classifier = OnnxPredictor.load(onnx_folder(folder))
     else:
         classifier = Predictor.load(classifier_folder(folder), trust_remote_code=trust_remote_code)
-    if estimated_accuracy and not classifier.estimated_accuracy:
-        raise AlloyError(
-            expected="a student with an estimated accuracy",
-            got="one without it",
-            hint="The method `alloy` estimates it while a run makes its report.",
-        )
+    keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
+    keys.check(classifier)
     if isinstance(origin, (str, Path)):
         table = load_texts(origin, text=text, text_pair=text_pair)
         rows, total = list(table.table["source_row"]), table.total
@@ -72,29 +68,10 @@ def predict(
         first, pairs = [lines[i] for i in rows], None
     if not first:
         raise AlloyError(expected="at least one text", got="none", hint="Give a file, or pipe one text per line.")
-    questions, multi_label = getattr(classifier, "questions", ()), getattr(classifier, "multi_label", False)
-    if none_of_these:
-        require_one_question(questions, "--none-of-these")
-        require_single_label(multi_label, "--none-of-these")
-    empty: dict[str, Any] = {"label": None, "probability": None}
-    if questions or multi_label:
-        empty = {"answers": None} if questions else {"labels": None, "probabilities": None}
-    predicted = classifier.predict(first, pairs, "prediction", none_of_these=none_of_these)
+    answers = text_answers(classifier, first, pairs, keys, "prediction", digits=6)
     place = {row: n for n, row in enumerate(rows)}
     for row in range(total):
-        if row not in place:
-            yield {"row": row, **empty, "error": "no usable text in this row"}
-            continue
-        p = predicted.probabilities[place[row]]
-        if questions:
-            found = question_answers(questions, p, all_probabilities=all_probabilities, digits=6)
-            yield {"row": row, "answers": found}
-            continue
-        answer = {"row": row} | one_answer(classifier.labels, p, multi_label=multi_label, digits=6)
-        if predicted.none_of_these is not None:
-            answer["none_of_these"] = round(float(predicted.none_of_these[place[row]]), 6)
-        if estimated_accuracy:
-            answer["estimated_accuracy"] = classifier.estimated_accuracy.get(answer["label"])
-        if all_probabilities:
-            answer["probabilities"] = {n: round(float(q), 6) for n, q in zip(classifier.labels, p, strict=True)}
-        yield answer
+        if row in place:
+            yield {"row": row} | answers[place[row]]
+        else:
+            yield {"row": row} | empty_answer(classifier) | {"error": "no usable text in this row"}

@@ -13,7 +13,7 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.check_texts import check_strings
 from alloykit.serving.predictor import Predictor
-from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
+from alloykit.serving.text_answers import AnswerKeys, text_answers
 from alloykit.stages.from_arguments import Engine, Teachers
 from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.write_report import write_report
@@ -36,6 +36,7 @@ class Run(RunFolder):
         *,
         all_probabilities: bool = False,
         none_of_these: bool = False,
+        estimated_accuracy: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any]: ...
@@ -48,6 +49,7 @@ class Run(RunFolder):
         *,
         all_probabilities: bool = False,
         none_of_these: bool = False,
+        estimated_accuracy: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> list[dict[str, Any]]: ...
@@ -59,6 +61,7 @@ class Run(RunFolder):
         *,
         all_probabilities: bool = False,
         none_of_these: bool = False,
+        estimated_accuracy: bool = False,
         device: str = "auto",
         trust_remote_code: bool = False,
     ) -> dict[str, Any] | list[dict[str, Any]]:
@@ -67,47 +70,20 @@ class Run(RunFolder):
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any
-        label fits. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student.
+        label fits. estimated_accuracy: add the accuracy of the student's answers with this label, as the run estimated it. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student.
 
         The first call loads the student; later calls load it again only if its files have changed. AlloyError for values that are not
         texts, and if there is no student.
         """
+        keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
         if isinstance(texts, str):
             if pairs is not None and not isinstance(pairs, str):
                 raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
             second = None if pairs is None else [pairs]
-            return self._answers([texts], second, all_probabilities, none_of_these, device, trust_remote_code)[0]
+            return text_answers(self._predictor(device, trust_remote_code), [texts], second, keys)[0]
         check_strings(texts)
         check_strings(pairs, "pairs", none_allowed=True)
-        return self._answers(texts, pairs, all_probabilities, none_of_these, device, trust_remote_code)
-
-    def _answers(
-        self,
-        texts: Sequence[str],
-        pairs: Any,
-        all_probabilities: bool,
-        none_of_these: bool,
-        device: str,
-        trust_remote_code: bool,
-    ) -> list[dict[str, Any]]:
-        classifier = self._predictor(device, trust_remote_code)
-        if none_of_these:
-            require_one_question(classifier.questions, "`none_of_these`")
-            require_single_label(classifier.multi_label, "`none_of_these`")
-        predicted = classifier.predict(texts, pairs, none_of_these=none_of_these)
-        answers: list[dict[str, Any]] = []
-        for n, row in enumerate(predicted.probabilities):
-            if classifier.questions:
-                found = question_answers(classifier.questions, row, all_probabilities=all_probabilities)
-                answers.append({"answers": found})
-                continue
-            answer = one_answer(classifier.labels, row, multi_label=classifier.multi_label)
-            if predicted.none_of_these is not None:
-                answer["none_of_these"] = float(predicted.none_of_these[n])
-            if all_probabilities:
-                answer["probabilities"] = dict(zip(classifier.labels, row.tolist(), strict=True))
-            answers.append(answer)
-        return answers
+        return text_answers(self._predictor(device, trust_remote_code), texts, pairs, keys)
 
     def _predictor(self, device: str, trust_remote_code: bool) -> Predictor:
         """The loaded student, kept until its files change."""

@@ -1,0 +1,72 @@
+"""What `predict` and `Run.predict` say of each text, as dictionaries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from alloykit.errors import AlloyError
+from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
+from alloykit.serving.text_classifier import TextClassifier
+
+
+@dataclass(frozen=True)
+class AnswerKeys:
+    """What an answer has beside the label and its probability."""
+
+    all_probabilities: bool = False
+    none_of_these: bool = False
+    estimated_accuracy: bool = False
+
+    def check(self, classifier: TextClassifier) -> None:
+        """AlloyError for what this classifier cannot say."""
+        for name in ("none_of_these", "estimated_accuracy"):
+            if getattr(self, name):
+                require_one_question(classifier.questions, f"`{name}`")
+                require_single_label(classifier.multi_label, f"`{name}`")
+        if self.estimated_accuracy and not classifier.estimated_accuracy:
+            raise AlloyError(
+                expected="a student with an estimated accuracy",
+                got="one without it",
+                hint="The method `alloy` estimates it while a run makes its report.",
+            )
+
+
+def text_answers(
+    classifier: TextClassifier,
+    texts: Sequence[str],
+    pairs: Sequence[str | None] | None,
+    keys: AnswerKeys,
+    name: str = "student",
+    *,
+    digits: int | None = None,
+) -> list[dict[str, Any]]:
+    """One dictionary for each text. digits: of every number; all of them if not given. AlloyError for what the classifier cannot say."""
+    keys.check(classifier)
+    predicted = classifier.predict(texts, pairs, name, none_of_these=keys.none_of_these)
+    found = []
+    for n, row in enumerate(predicted.probabilities):
+        if classifier.questions:
+            parts = question_answers(classifier.questions, row, all_probabilities=keys.all_probabilities, digits=digits)
+            found.append({"answers": parts})
+            continue
+        answer = one_answer(classifier.labels, row, multi_label=classifier.multi_label, digits=digits)
+        if predicted.none_of_these is not None:
+            share = float(predicted.none_of_these[n])
+            answer["none_of_these"] = share if digits is None else round(share, digits)
+        if keys.estimated_accuracy:
+            answer["estimated_accuracy"] = classifier.estimated_accuracy.get(answer["label"])
+        if keys.all_probabilities:
+            p = row.tolist()
+            p = p if digits is None else [round(q, digits) for q in p]
+            answer["probabilities"] = dict(zip(classifier.labels, p, strict=True))
+        found.append(answer)
+    return found
+
+
+def empty_answer(classifier: TextClassifier) -> dict[str, Any]:
+    """The answer to a row without a text."""
+    if classifier.questions:
+        return {"answers": None}
+    return {"labels": None, "probabilities": None} if classifier.multi_label else {"label": None, "probability": None}
