@@ -39,7 +39,8 @@ def running(service: Service) -> Iterator[str]:
     class Handler(BaseHTTPRequestHandler):
         def do_POST(self) -> None:
             asked = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            body = json.dumps(service.answer(asked["inputs"])).encode()
+            texts = [given if isinstance(given, str) else given[0] for given in asked["inputs"]]
+            body = json.dumps(service.answer(texts)).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(body)))
