@@ -69,7 +69,11 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     import fsspec
 
     files = fsspec.filesystem(
-        "s3", endpoint_url=f"http://127.0.0.1:{server.get_host_and_port()[1]}", key="key", secret="secret"
+        "s3",
+        endpoint_url=f"http://127.0.0.1:{server.get_host_and_port()[1]}",
+        key="key",
+        secret="secret",
+        use_listings_cache=False,
     )
     files.mkdir("outputs")
     command = [sys.executable, "-m", "benchmarks.scale.storage", str(work)]
@@ -107,7 +111,6 @@ def run(data: Path, work: Path) -> dict[str, Any]:
 
 
 def _count(files: Any) -> int:
-    files.invalidate_cache()
     return sum(name.endswith(".safetensors") for name in files.find("outputs/store"))
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from alloykit.temporary.row_file import Array, RowFile
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.rows_at import Array
 
 BLOCK = 1 << 16  # rows that are in memory at a time
 MOST = 1024  # buckets

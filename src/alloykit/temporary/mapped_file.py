@@ -5,7 +5,6 @@ from __future__ import annotations
 import mmap
 import os
 import tempfile
-import threading
 import weakref
 from contextlib import suppress
 from io import FileIO
@@ -14,12 +13,8 @@ from typing import Any
 
 from alloykit.files import scratch, temporary_path
 
-AROUND = 1 << 16  # bytes that Linux maps around a byte that is read
-MAPPED = 1 << 23  # bytes of all files that may be mapped before they are given back
-
-_maps = weakref.WeakSet["MappedFile"]()  # the files of this process that were read
-_lock = threading.Lock()
-_touched = 0
+AROUND = 1 << 20  # bytes that Linux maps at most around a byte that is read
+MAPPED = 1 << 23  # bytes that may be mapped before they are given back
 
 
 class MappedFile:
@@ -37,18 +32,20 @@ class MappedFile:
             file = FileIO(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600), "r+b")
         self._file: FileIO | None = file
         self._map: mmap.mmap | bytes = b""
+        self._touched = 0
         weakref.finalize(self, _remove, file, self.path, os.getpid())
 
     def __getstate__(self) -> dict[str, Any]:
         return {"what": self.what, "size": self.size, "path": self.path}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state, _file=None, _map=b"")
+        self.__dict__.update(state, _file=None, _map=b"", _touched=0)
 
     def write(self, data: Any) -> int:
         """Append bytes, an array or an Arrow buffer, and return where it begins. AlloyError where the disk is full: what was written before
         can still be read."""
-        assert self._file is not None, "a copy in another process only reads"
+        assert self._file is not None
+        assert self._file.writable(), "a copy in another process only reads"
         if not memoryview(data).nbytes:
             return self.size
         view, done = memoryview(data).cast("B"), 0
@@ -58,25 +55,26 @@ class MappedFile:
         self.size += done
         return self.size - done
 
+    def opened(self) -> int:
+        """The file's descriptor, to read from. AlloyError where the file is gone."""
+        if self._file is None:
+            with scratch(self.what):
+                self._file = FileIO(str(self.path))
+        return self._file.fileno()
+
     def mapped(self, reads: int) -> mmap.mmap | bytes:
         """The whole file, to copy from. AlloyError where it is gone.
 
-        reads: in how many places. Every so often the process gives back the pages that it has read of all files, so that its memory does not
-        grow with the files; the operating system keeps them as long as there is room.
+        reads: in how many places. Every so often the process gives back the pages that it has read, so that its memory does not
+        grow with the file; the operating system keeps them as long as there is room.
         """
-        global _touched
         if len(self._map) < self.size:
             with scratch(self.what):
-                file = self._file or FileIO(str(self.path))
-                self._map = mmap.mmap(file.fileno(), self.size, access=mmap.ACCESS_READ)
-        with _lock:
-            _maps.add(self)
-            _touched += reads * AROUND
-            if _touched > MAPPED:
-                for one in list(_maps):
-                    if isinstance(one._map, mmap.mmap):
-                        one._map.madvise(mmap.MADV_DONTNEED)
-                _touched = 0
+                self._map = mmap.mmap(self.opened(), self.size, access=mmap.ACCESS_READ)
+        self._touched += reads * AROUND
+        if self._touched > MAPPED and isinstance(self._map, mmap.mmap):
+            self._map.madvise(mmap.MADV_DONTNEED)
+            self._touched = 0
         return self._map
 
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from alloykit.temporary.mapped_file import AROUND, MappedFile
-
-Array = np.ndarray[Any, Any]
+from alloykit.files import scratch
+from alloykit.temporary.mapped_file import MappedFile
+from alloykit.temporary.rows_at import Array, bytes_at, rows_at
 
 
 class RowFile:
@@ -30,7 +30,6 @@ class RowFile:
 
     def _set(self, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
         self._dtype, self._shape, self._bytes = dtype, shape, max(dtype.itemsize * math.prod(shape), 1)
-        self._all = np.empty((0, *shape), dtype)
 
     def __len__(self) -> int:
         return self.file.size // self._bytes
@@ -44,20 +43,18 @@ class RowFile:
         return self.file.write(np.ascontiguousarray(rows)) // self._bytes
 
     def read(self, places: Array) -> Array:
-        """The rows at these places, a copy, [len(places), …]."""
-        return self._mapped(len(places))[places]
+        """The rows at these places, a copy, [len(places), …]. AlloyError where the file is gone."""
+        with scratch(self.file.what):
+            return rows_at(self.file.opened(), 0, places, self._dtype, self._shape)
 
     def between(self, start: int, end: int) -> Array:
-        """The rows from one place to before another, a copy, [end - start, …]."""
-        return self._mapped(1 + (end - start) * self._bytes // AROUND)[start:end].copy()
+        """The rows from one place to before another, a copy, [end - start, …]. AlloyError where the file is gone."""
+        start, end = max(0, start), min(end, len(self))
+        with scratch(self.file.what):
+            data = bytes_at(self.file.opened(), start * self._bytes, max(0, end - start) * self._bytes)
+        return np.frombuffer(data, self._dtype).reshape(max(0, end - start), *self._shape)
 
     def blocks(self, size: int) -> Iterator[tuple[int, Array]]:
         """The place of the first row of each block, and a copy of the block: at most `size` rows after another."""
         for start in range(0, len(self), size):
             yield start, self.between(start, min(start + size, len(self)))
-
-    def _mapped(self, reads: int) -> Array:
-        data = self.file.mapped(reads)
-        if len(self._all) < len(self):
-            self._all = np.frombuffer(data, self._dtype).reshape(len(self), *self._shape)
-        return self._all

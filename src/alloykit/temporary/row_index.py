@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator, Sequence
 import numpy as np
 
 from alloykit.temporary.buckets import BLOCK, Buckets, buckets_for
-from alloykit.temporary.row_file import Array, RowFile
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.rows_at import Array
 from alloykit.temporary.scattered import scattered
 
 Ids = Sequence[str] | Array | RowFile

@@ -7,7 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from alloykit.temporary.buckets import BLOCK, MOST, Buckets
-from alloykit.temporary.row_file import Array, RowFile
+from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.rows_at import Array
 
 
 def scattered(what: str, n: int, pairs: Iterable[tuple[Array, Array]]) -> RowFile:

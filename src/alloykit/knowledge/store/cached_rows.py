@@ -1,10 +1,9 @@
-"""One tensor with a row for every text, written piece by piece and read through a memory map, so that it may be larger than the memory."""
+"""One tensor with a row for every text, written piece by piece and read row by row, so that it may be larger than the memory."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import mmap
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
 from alloykit.knowledge.store.artifacts import MadeOf
-from alloykit.temporary.mapped_file import AROUND, MAPPED
+from alloykit.temporary.rows_at import rows_at
 
 KEY = "rows"
 PIECE = 1 << 22  # bytes that are hashed at once
@@ -29,23 +28,22 @@ class CachedRows:
     """[n, d] float16 in a file: `rows[at]` reads some of them, [len(at), d]. A pickled one reads the same file."""
 
     def __init__(self, path: Path, offset: int, shape: tuple[int, int]) -> None:
-        """offset: of the first row, in bytes."""
-        self._at, self.shape = (path, offset, shape), shape
-        self._rows, self._touched = np.memmap(path, np.float16, "r", offset, shape), 0
+        """offset: of the first row, in bytes. AlloyError where the file cannot be read."""
+        self.path, self.offset, self.shape = path, offset, shape
+        with file_errors(path):
+            self._file = path.open("rb")
 
     def __reduce__(self) -> Any:
-        return CachedRows, self._at
+        return CachedRows, (self.path, self.offset, self.shape)
 
     def __len__(self) -> int:
         return self.shape[0]
 
     def __getitem__(self, at: Tensor) -> Tensor:
         """AlloyError where the file cannot be read."""
-        self._touched += len(at) * (AROUND + 2 * self.shape[1])
-        if self._touched > MAPPED:  # so that memory does not grow with what was read
-            self._rows._mmap.madvise(mmap.MADV_DONTNEED)  # type: ignore[attr-defined]
-            self._touched = 0
-        return torch.from_numpy(np.asarray(self._rows[at.numpy()]))
+        with file_errors(self.path):
+            rows = rows_at(self._file.fileno(), self.offset, at.numpy(), np.float16, self.shape[1:])
+        return torch.from_numpy(rows)
 
 
 def cached_rows(

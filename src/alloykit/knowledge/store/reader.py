@@ -19,8 +19,9 @@ from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pool
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
-from alloykit.temporary.row_file import Array, RowFile
+from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
+from alloykit.temporary.rows_at import Array
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages

@@ -60,7 +60,11 @@ class Storage:
         return self._reached(name, look)
 
     def read(self, name: str) -> bytes:
-        return self._reached(name, lambda: bytes(self.fs.cat_file(self.path(name))))
+        def fetch() -> bytes:
+            self.fs.invalidate_cache(self.path(name))  # s3fs takes a file that no listing had for missing
+            return bytes(self.fs.cat_file(self.path(name)))
+
+        return self._reached(name, fetch)
 
     def names(self, folder: str) -> list[str]:
         """Names of the files in a folder, sorted; none if there is no such folder."""
