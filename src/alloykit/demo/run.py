@@ -30,7 +30,7 @@ TEAMS = ("billing", "delivery", "account")
 MAX_LENGTH = 48
 STUDENT = {"model": BUNDLED, "layers": 4, "keep": "even"}
 TEACHER_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH, "held_out": 0.1}
-STUDENT_TRAINING = {"epochs": 5, "learning_rate": 3e-4, "batch_size": 32, "max_length": MAX_LENGTH}
+STUDENT_TRAINING = {"max_length": MAX_LENGTH}  # the rest is the default
 RECIPE_FILE = "demo-recipe.yaml"
 QUESTIONS = (
     "you took 40 quid from my card, then took it again an hour later",
