@@ -37,12 +37,12 @@ def test_not_tested() -> None:
 
 
 @pytest.mark.parametrize(
-    ("texts", "words"), [(0, "from the texts alone, without any label"), (40, "from 40 labelled texts")]
+    ("texts", "words"), [(0, "from the texts alone, without any label"), (40, "with 40 labelled texts")]
 )
 def test_the_estimated_accuracy_is_in_the_headline(texts: int, words: str) -> None:
     estimated = {"overall": 0.834, "labels": {"refund": 0.9, "track": None}, "labelled_texts": texts}
     found = verdict(untested(estimated_accuracy=estimated))
-    assert found.headline == "Not tested: no labelled texts were given. Estimated accuracy: 83\u00a0%."
+    assert found.headline == "Not tested: no labelled texts were given. Estimated accuracy of the targets: 83\u00a0%."
     assert words in found.points[0]
     assert "83\u00a0%" in found.points[0]
 

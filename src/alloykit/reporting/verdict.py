@@ -238,16 +238,16 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
         )
     headline = "Not tested: no labelled texts were given."
     if estimated := metrics.get("estimated_accuracy"):
-        headline += f" Estimated accuracy: {percent(estimated['overall'], 0)}."
+        headline += f" Estimated accuracy of the targets: {percent(estimated['overall'], 0)}."
         points.insert(0, _estimate(estimated))
     return Verdict("unknown", headline, points + _warned(metrics))
 
 
 def _estimate(estimated: Mapping[str, Any]) -> str:
     if n := estimated["labelled_texts"]:
-        return f"The method estimates the accuracy from {n:,} labelled texts that it learns from: {percent(estimated['overall'], 0)}."
+        return f"The method estimates the accuracy of the targets, from which the student learns, with {n:,} labelled texts: {percent(estimated['overall'], 0)}."
     return (
-        f"The method estimates the accuracy from the texts alone, without any label: {percent(estimated['overall'], 0)}. "
+        f"The method estimates the accuracy of the targets, from which the student learns, from the texts alone, without any label: {percent(estimated['overall'], 0)}. "
         "Where we tested this estimate, it was usually a few points wrong, and too high where similar labels belong to different teachers. Label some texts to be sure."
     )
 

@@ -29,7 +29,7 @@ class AnswerKeys:
             raise AlloyError(
                 expected="a student with an estimated accuracy",
                 got="one without it",
-                hint="The method `alloy` estimates it while a run makes its report.",
+                hint="The method `alloy` estimates it, for a student that mostly gives the labels of its targets.",
             )
 
 

@@ -23,6 +23,8 @@ from alloykit.stages.prepare import Prepared
 from alloykit.stages.recipe_texts import generated_folder
 from alloykit.stages.train_student import TrainedStudent
 
+LEARNED = 0.8  # share of held-out texts with the label of their target, from which on the targets' accuracy says something of the student's
+
 
 @dataclass
 class Findings:
@@ -86,6 +88,8 @@ class Findings:
             view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
             estimated = (self.metrics.get("estimated_accuracy") or {}).get("labels")
+            if (view.get("same_as_supervision") or 0) < LEARNED:
+                estimated = None  # it is an estimate of the targets, and this student answers otherwise
             save_in_config(student.folder, {TEMPERATURE: view["temperature"], ESTIMATED: estimated})
             save_none_of_these(student.folder, unusual)
             self.metrics["models"] = model_sizes(prepared, run)
