@@ -56,7 +56,10 @@ def text_answers(
             share = float(predicted.none_of_these[n])
             answer["none_of_these"] = share if digits is None else round(share, digits)
         if keys.estimated_accuracy:
-            answer["estimated_accuracy"] = classifier.estimated_accuracy.get(answer["label"])
+            share_of_label = classifier.estimated_accuracy.get(answer["label"])
+            answer["estimated_accuracy"] = (
+                share_of_label if share_of_label is None or digits is None else round(share_of_label, digits)
+            )
         if keys.all_probabilities:
             p = row.tolist()
             p = p if digits is None else [round(q, digits) for q in p]
