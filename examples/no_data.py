@@ -30,7 +30,7 @@ show_scores(written)
 # %% [markdown]
 # ## Are real messages better?
 #
-# Here we have the real messages too, so we can compare. This student learns from all XXX of them, without labels.
+# Here we have the real messages too, so we can compare. This student learns from all 778 of them, without labels.
 
 # %%
 real = alloykit.amalgamate(
