@@ -14,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.methods.registry import methods
 from alloykit.recipe.models import Recipe, parse
 from alloykit.recipe.problems import explain
+from alloykit.recipe.questions import parse_amalgamation
 from alloykit.recipe.schema import KINDS
 
 VALID: dict[str, Any] = {"teachers": ["a", "b"], "texts": "texts.csv", "student": "c", "output": "run"}
@@ -131,3 +132,10 @@ def test_every_member_of_every_union_has_a_tag(block: type[BaseModel]) -> None:
 
 def test_the_recipe_has_unions() -> None:
     assert len(list(unions(Recipe))) == 11
+
+
+def test_a_message_names_the_kind_of_recipe_and_what_is_missing() -> None:
+    with pytest.raises(
+        AlloyError, match=r"questions\.a\.teachers: give at least 1, got \[\](.|\n)*alloykit schema questions"
+    ):
+        parse_amalgamation({"questions": {"a": {"teachers": []}}, "texts": "x.csv", "student": "y", "output": "z"})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import yaml
 from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
@@ -125,9 +125,16 @@ class ReportOptions(Block):
     """Show texts in report and metrics, such as the least certain ones. Otherwise only their row numbers are shown."""
 
 
-class Recipe(Block):
+class RecipeBlock(Block):
+    """A whole recipe. `kind`: its name for `alloykit schema`."""
+
+    kind: ClassVar[str]
+
+
+class Recipe(RecipeBlock):
     """For `amalgamate`, `sweep`, `plan`, `doctor`: one student from teachers and unlabelled texts."""
 
+    kind: ClassVar[str] = "amalgamate"
     teachers: list[AnyTeacher] = Field(min_length=1)
     """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
     texts: TextsOriginOrGenerate
@@ -191,7 +198,7 @@ def complete_method(value: Any) -> dict[str, Any]:
         raise ValueError(str(error)) from error
 
 
-class _LabelledTexts(Block):
+class _LabelledTexts(RecipeBlock):
     """The common keys of the recipes that train teachers."""
 
     data: TextsOrigin
@@ -220,6 +227,7 @@ class _LabelledTexts(Block):
 class TeachRecipe(_LabelledTexts):
     """For `teach`: a teacher from an encoder and labelled texts."""
 
+    kind: ClassVar[str] = "teach"
     model: StudentSpec
     """The encoder to fine-tune."""
     training: TrainingOptions = TrainingOptions(select="labelled")
@@ -229,6 +237,7 @@ class TeachRecipe(_LabelledTexts):
 class TogetherRecipe(_LabelledTexts):
     """For `teach --together`: several teachers, fine-tuned under one shared head."""
 
+    kind: ClassVar[str] = "together"
     models: list[StudentSpec] = Field(min_length=2)
     """The encoders to fine-tune."""
     names: list[PathText] | None = None
@@ -257,9 +266,10 @@ class TogetherRecipe(_LabelledTexts):
         return self.names or [Path(spec.model).name.replace(":", "-") for spec in self.models]
 
 
-class GenerateRecipe(Block):
+class GenerateRecipe(RecipeBlock):
     """For `generate`: texts for every label of every teacher, from a language model."""
 
+    kind: ClassVar[str] = "generate"
     teachers: list[AnyTeacher] = Field(min_length=1)
     """The teachers that steer the language model: folders or hub ids of classifiers, or blocks of other kinds of teachers."""
     generation: GenerationOptions
@@ -277,11 +287,12 @@ class GenerateRecipe(Block):
 class DistillRecipe(Recipe):
     """For `distill`: one student from teachers with the same labels, and labelled texts."""
 
+    kind: ClassVar[str] = "distill"
     method: dict[str, Any] = Field({"name": "mt_bert"}, validate_default=True)
     """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
 
 
-AnyRecipe = TypeVar("AnyRecipe", bound=Block)
+AnyRecipe = TypeVar("AnyRecipe", bound=RecipeBlock)
 
 
 def read_recipe(path: Path, kind: type[AnyRecipe], overrides: Sequence[str] | None = None) -> AnyRecipe:
@@ -324,7 +335,7 @@ def parse(values: Mapping[str, Any], kind: type[AnyRecipe], name: str = "the rec
         raise AlloyError(
             expected=f"a valid recipe in {name}",
             got=listed(lines),
-            hint="`alloykit schema` lists the keys, `alloykit methods NAME` those of a method.",
+            hint=f"`alloykit schema {kind.kind}` lists the keys, `alloykit methods NAME` those of a method.",
         ) from error
 
 

@@ -27,6 +27,8 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
             message = "unknown key" + (f"; did you mean '{near[0]}'?" if near else f"; known are {', '.join(known)}")
         elif problem["type"] == "missing":
             message = "is missing"
+        elif problem["type"] == "too_short":
+            message = f"give at least {problem['ctx']['min_length']}, got {shown(problem['input'])}"
         elif problem["type"] == "model_type":
             message = f"give a block with keys such as {', '.join(list(block.model_fields)[:3])}, got {shown(problem['input'])}"
         elif problem["type"] != "value_error":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
@@ -20,6 +20,7 @@ from alloykit.recipe.models import (
     InMemory,
     LabelOptions,
     Recipe,
+    RecipeBlock,
     ReportOptions,
     TextsOrigin,
     complete_method,
@@ -52,9 +53,10 @@ class Question(Block):
         return complete_method(value)
 
 
-class QuestionsRecipe(Block):
+class QuestionsRecipe(RecipeBlock):
     """For `amalgamate`, `sweep`, `plan`, `doctor`: one student that answers several questions in one pass."""
 
+    kind: ClassVar[str] = "questions"
     questions: dict[str, Question] = Field(min_length=1)
     """The questions by name, such as `topic` and `sentiment`. Each has teachers of its own."""
     texts: TextsOrigin

@@ -4,18 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from alloykit.blocks import Block
 from alloykit.methods.registry import methods
-from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe
+from alloykit.recipe.models import DistillRecipe, GenerateRecipe, Recipe, RecipeBlock, TeachRecipe, TogetherRecipe
 from alloykit.recipe.questions import QuestionsRecipe
 
-KINDS: dict[str, type[Block]] = {
-    "amalgamate": Recipe,
-    "distill": DistillRecipe,
-    "teach": TeachRecipe,
-    "together": TogetherRecipe,
-    "generate": GenerateRecipe,
-    "questions": QuestionsRecipe,
+KINDS: dict[str, type[RecipeBlock]] = {
+    recipe.kind: recipe
+    for recipe in (Recipe, DistillRecipe, TeachRecipe, TogetherRecipe, GenerateRecipe, QuestionsRecipe)
 }
 SHORT = (
     "HuggingFaceSpec",
