@@ -128,11 +128,30 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
 
     If process 0 leaves the block with an error, the others get an OtherProcessEnded. If any process is killed, the others end within seconds.
     """
-    global _group, _joined, _first
+    global _group, _first
     rank, processes = launched()
     if processes == 1 or _group is not None:
         yield _group
         return
+    _group = mine = _join(rank, processes, device)
+    _first = _say_where_the_first_is(mine)
+    finished = False
+    try:
+        with _ends_at_once():
+            yield mine
+            finished = True
+    finally:
+        if mine.is_first and not finished:
+            with suppress(RuntimeError):
+                for stage in STAGES:
+                    mine.tell(stage, FAILED)
+        _group = None
+        _leave()
+
+
+def _join(rank: int, processes: int, device: str) -> ProcessGroup:
+    """Meet the other processes at the launcher's address. AlloyError if they do not come."""
+    global _joined
     import torch
     import torch.distributed as dist
     from torch.distributed.distributed_c10d import PrefixStore
@@ -158,24 +177,22 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
             got=f"'{str(error).splitlines()[0]}'",
             hint="Start them with `torchrun` or `accelerate launch`, all with the same recipe.",
         ) from error
-    _group = mine = ProcessGroup(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
-    told = False
+    return ProcessGroup(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
+
+
+def _say_where_the_first_is(mine: ProcessGroup) -> tuple[str, int]:
+    """Process 0 tells its host and process number; every process returns them."""
     if mine.is_first:
         mine.tell("process", f"{socket.gethostname()} {os.getpid()}")
     host, process = mine.store.get("process").decode().split(" ")
-    _first = host, int(process)
-    try:
-        with _ends_at_once():
-            yield mine
-            told = True
-    finally:
-        if mine.is_first and not told:
-            with suppress(RuntimeError):
-                for stage in STAGES:
-                    mine.tell(stage, FAILED)
-        _group = None
-        with suppress(RuntimeError):
-            dist.destroy_process_group()
+    return host, int(process)
+
+
+def _leave() -> None:
+    import torch.distributed as dist
+
+    with suppress(RuntimeError):
+        dist.destroy_process_group()
 
 
 def training_begins() -> None:

@@ -14,7 +14,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "web"))
 from running import Fake, running
 
 from alloykit.finished_runs.explain_text import Explanation, TeacherAnswer
-from alloykit.web import server_app
+from alloykit.web import page_routes
 
 pytestmark = needs_browser
 
@@ -47,13 +47,13 @@ class Explainer:
 def test_a_text_is_classified_and_everything_is_escaped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, width: int
 ) -> None:
-    plain = server_app.asset
+    plain = page_routes.asset
 
     def driven(name: str) -> Any:
         more = DRIVE.replace("TEXT", EVIL).encode() if name == "try.js" else b""
         return plain(name) + more
 
-    monkeypatch.setattr(server_app, "asset", driven)
+    monkeypatch.setattr(page_routes, "asset", driven)
     fake = Fake(labels=(EVIL, "odd" * 40))
     with running(fake, explainer=Explainer()) as site:
         seen = browse(

@@ -191,7 +191,7 @@ def test_a_damaged_saved_data_set_is_a_message(tmp_path, name, content) -> None:
 
 
 def test_a_long_line_of_standard_input_is_refused(models, monkeypatch) -> None:
-    monkeypatch.setattr("alloykit.commands.predict.MAX_TEXT", TEXT)
+    monkeypatch.setattr("alloykit.finished_runs.predict_texts.MAX_TEXT", TEXT)
     lines = io.StringIO(f"refund my card\n{'x' * (limits.MAX_TEXT + 1)}\n")
     with pytest.raises(AlloyError, match="in each text; got more in line 2 of standard input"):
         list(predict(models["billing"], lines))

@@ -40,6 +40,21 @@ def exit_codes() -> Iterator[None]:
     """
     global _verbose
     _verbose = False
+    with _warnings_shown():
+        try:
+            with guarded():
+                yield
+        except SystemExit as ended:  # typer and rich turn a closed pipe into exit code 1
+            if isinstance(ended.__context__, BrokenPipeError):
+                _end(CLOSED_PIPE)
+            raise
+        except (AlloyError, KeyboardInterrupt, typer.Abort, ClickException, MemoryError, OSError) as error:
+            _end(*_code_and_message(error))
+
+
+@contextmanager
+def _warnings_shown() -> Iterator[None]:
+    """Print alloykit's warnings on standard error, and with --verbose those of libraries."""
 
     def show(message: Any, category: type[Warning], *_: Any) -> None:
         if launched()[0]:  # process 0 shows the same
@@ -53,29 +68,27 @@ def exit_codes() -> Iterator[None]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", AlloyWarning)
         warnings.showwarning = show  # type: ignore[assignment]
-        try:
-            with guarded():
-                yield
-        except OtherProcessEnded as error:
-            _end(INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else "")
-        except AlloyError as error:
-            _end(INVALID_INPUT, f"error: {error}" if speaks() else "")
-        except (KeyboardInterrupt, typer.Abort):
-            _end(INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else "")
-        except ClickException as error:
-            with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
-                error.show()
-            _end(error.exit_code)
-        except BrokenPipeError:
-            _end(CLOSED_PIPE)
-        except SystemExit as ended:  # typer and rich turn a closed pipe into exit code 1
-            if isinstance(ended.__context__, BrokenPipeError):
-                _end(CLOSED_PIPE)
-            raise
-        except MemoryError as error:
-            _end(INVALID_INPUT, f"error: {_no_memory(error)}")
-        except OSError as error:  # an error that no other code turned into an AlloyError: full disks, missing rights
-            _end(INVALID_INPUT, f"error: {os_error(error, error.filename or 'a file')}")
+        yield
+
+
+def _code_and_message(error: BaseException) -> tuple[int, str]:
+    """The exit code and what is printed; an empty message for nothing."""
+    if isinstance(error, OtherProcessEnded):
+        return INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else ""
+    if isinstance(error, AlloyError):
+        return INVALID_INPUT, f"error: {error}" if speaks() else ""
+    if isinstance(error, (KeyboardInterrupt, typer.Abort)):
+        return INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else ""
+    if isinstance(error, ClickException):
+        with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
+            error.show()
+        return error.exit_code, ""
+    if isinstance(error, BrokenPipeError):
+        return CLOSED_PIPE, ""
+    if isinstance(error, MemoryError):
+        return INVALID_INPUT, f"error: {_no_memory(error)}"
+    assert isinstance(error, OSError)  # no other code turned it into an AlloyError: full disks, missing rights
+    return INVALID_INPUT, f"error: {os_error(error, error.filename or 'a file')}"
 
 
 def _no_memory(error: MemoryError) -> AlloyError:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,18 @@ from alloykit.stages.write_report import write_report
 from alloykit.teachers.trust import python_trusted
 
 
+@dataclass(frozen=True)
+class _Request:
+    """What `evaluate_run_folder` is asked for. `columns`: text, label and text_pair of `data`."""
+
+    data: Any
+    columns: dict[str, Any]
+    cache: str | Path | None
+    engine: Engine
+    trust_remote_code: bool
+    trust_url: bool
+
+
 def evaluate_run_folder(
     run: RunFolder,
     data: Any,
@@ -56,37 +68,55 @@ def evaluate_run_folder(
     results by name, and the columns of the labels are those of the recipe. AlloyError.
     """
     held = teacher_entries(teachers)  # keeps them in memory
-    score_it = _evaluated_questions if run.questions else _evaluated
+    request = _Request(data, columns, cache, engine, trust_remote_code, trust_url)
     with locked(run.folder), python_trusted(trust_python):
-        found = score_it(run, data, columns, cache, engine, trust_remote_code, trust_url)
+        found = _evaluate_questions(run, request) if run.questions else _evaluate_run(run, request)
     del held
     return found
 
 
-def _evaluated(
-    run: RunFolder,
-    data: Any,
-    columns: dict[str, Any],
-    cache: str | Path | None,
-    engine: Engine,
-    trust_remote_code: bool,
-    trust_url: bool,
-) -> dict[str, Any]:
+def _evaluate_questions(run: RunFolder, request: _Request) -> dict[str, Any]:
+    """Each question, and the report of the whole run."""
+    recipe = any_recipe_of(run.folder)
+    assert isinstance(recipe, QuestionsRecipe)
+    found: dict[str, Any] = {}
+    for name, part in run.questions.items():
+        log_line(f"question '{name}'")
+        with locked(part.folder), of_question(name):
+            found[name] = _evaluate_run(part, _of_question(request, recipe, name))
+    write_questions_report(run)
+    return {"questions": found}
+
+
+def _of_question(request: _Request, recipe: QuestionsRecipe, name: str) -> _Request:
+    """The same request for one question: its own column of labels, and its own folder of outputs."""
+    column = recipe.questions[name].column or name
+    several = create(recipe.questions[name].method).needs.multi_label
+    data = request.data
+    return replace(
+        request,
+        data=with_label(data, column, several) if isinstance(data, TextsOptions) else data,
+        columns=request.columns | ({"label": column} if data is not None else {}),
+        cache=folder_of_cache(request.cache, name),
+    )
+
+
+def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
     recipe = run.recipe
-    if engine is not None:
-        recipe = recipe.model_copy(update={"engine": engine_options(engine)})
-    if not trust_remote_code:
+    if request.engine is not None:
+        recipe = recipe.model_copy(update={"engine": engine_options(request.engine)})
+    if not request.trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
-    if not trust_url:
+    if not request.trust_url:
         refuse_services(recipe, run.folder / RECIPE)
-    origin: Any = data if data is not None else recipe.evaluate and recipe.evaluate.data
+    origin: Any = request.data if request.data is not None else recipe.evaluate and recipe.evaluate.data
     if origin is None:
         raise _no_test_texts("RUN")
     run.check()
     if run.metrics is None:
         raise unfinished_run(run.folder)
     if isinstance(origin, (str, Path)):
-        origin = texts_options(origin, **columns, **_separator(recipe))
+        origin = texts_options(origin, **request.columns, **_separator(recipe))
     test = read(salted(origin, recipe), want_labels=True)
     prepared = prepare(recipe, test, pool=False)  # the training texts are not needed any more
     state = fitted_state(run.folder)
@@ -96,7 +126,7 @@ def _evaluated(
         hint="Put them back, or run `alloykit amalgamate` with --overwrite to make a student of these.",
     )
     with logged_to(run.folder / LOG, RECIPE):
-        store = prepared.store(cache or run.folder / CACHE)
+        store = prepared.store(request.cache or run.folder / CACHE)
         result = evaluate_run(prepared, run, replace(prepared.context, state=state), store, test)
         write_report(run)
     return result
@@ -108,32 +138,6 @@ def _separator(recipe: Recipe) -> dict[str, str]:
         return {}
     own = recipe.evaluate and getattr(recipe.evaluate.data, "label_separator", None)
     return {"label_separator": own or "|"}
-
-
-def _evaluated_questions(
-    run: RunFolder,
-    data: Any,
-    columns: dict[str, Any],
-    cache: str | Path | None,
-    engine: Engine,
-    trust_remote_code: bool,
-    trust_url: bool,
-) -> dict[str, Any]:
-    """Each question, and the report of the whole run."""
-    recipe = any_recipe_of(run.folder)
-    assert isinstance(recipe, QuestionsRecipe)
-    found: dict[str, Any] = {}
-    for name, part in run.questions.items():
-        log_line(f"question '{name}'")
-        column = recipe.questions[name].column or name
-        own = columns | ({"label": column} if data is not None else {})
-        several = create(recipe.questions[name].method).needs.multi_label
-        texts = with_label(data, column, several) if isinstance(data, TextsOptions) else data
-        with locked(part.folder), of_question(name):
-            place = folder_of_cache(cache, name)
-            found[name] = _evaluated(part, texts, own, place, engine, trust_remote_code, trust_url)
-    write_questions_report(run)
-    return {"questions": found}
 
 
 def evaluate_model_folder(folder: Path, data: Any, *, trust_remote_code: bool, **columns: Any) -> dict[str, Any]:

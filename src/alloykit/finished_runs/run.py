@@ -9,14 +9,12 @@ from typing import Any, overload
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
-from alloykit.run_folder.lock import locked
+from alloykit.finished_runs.report_run import report_run
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.serving.check_texts import check_strings
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.text_answers import AnswerKeys, text_answers
 from alloykit.stages.from_arguments import Engine, Teachers
-from alloykit.stages.questions_report import write_questions_report
-from alloykit.stages.write_report import write_report
 
 
 class Run(RunFolder):
@@ -122,5 +120,4 @@ class Run(RunFolder):
 
     def report(self) -> Path:
         """Rewrite report.html and the student's card, and return the page's path. AlloyError for an unfinished run."""
-        with locked(self.folder):
-            return write_questions_report(self) if self.questions else write_report(self)
+        return report_run(self)

@@ -78,13 +78,55 @@ def describe_generation(prepared: Prepared) -> dict[str, Any]:
 
 def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool = True) -> dict[str, Any]:
     """The plan as a dictionary. `requested`: the training options in the recipe, without defaults for learning rate and epochs."""
-    recipe, space, needs = prepared.recipe, prepared.space, prepared.method.needs
-    n, begun = len(prepared.texts), time.perf_counter()
-    distinct = n - prepared.texts.duplicates
-    passes = math.ceil(needs.passes / CHUNK) * CHUNK
-    use_teachers = needs.teachers > 0
-    teachers: list[dict[str, Any]] = []
-    for info, labels in zip(prepared.infos, space.teachers, strict=True):
+    recipe, space, begun = prepared.recipe, prepared.space, time.perf_counter()
+    n, distinct, passes = len(prepared.texts), _distinct(prepared), _passes(prepared)
+    use_teachers = prepared.method.needs.teachers > 0
+    encoder = prepared.text_encoder
+    teachers = _teachers(prepared, probe=probe)
+    phases = prepared.method.phases() if recipe.student is not None else ()
+    return {
+        "method": recipe.method,
+        "needs": prepared.method.needs.describe(),
+        "labels": list(space.names),
+        "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
+        "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
+        "teachers": teachers,
+        "text_states": None
+        if encoder is None
+        else {"model": encoder.model, "reads": n, "bytes": _state_bytes(encoder, n)},
+        "cache_bytes": _cache_bytes(prepared, distinct, passes) if use_teachers else 0,
+        "student_steps": sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases),
+        "student_training": {
+            "learning_rate": recipe.training.learning_rate,
+            "epochs": recipe.training.epochs,
+            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(requested, key) is None],
+        }
+        if phases
+        else None,
+        "seconds": _seconds(prepared, teachers, trains=bool(phases)) if probe else None,
+        "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
+        "methods": _methods_that_remain(prepared),
+        "warnings": prepared.method.warnings(prepared.context),
+        "output": recipe.output,
+    }
+
+
+def _distinct(prepared: Prepared) -> int:
+    """How many different texts the pool has: a teacher reads each once."""
+    return len(prepared.texts) - prepared.texts.duplicates
+
+
+def _passes(prepared: Prepared) -> int:
+    """Monte-Carlo passes per text, in whole units of the store."""
+    return math.ceil(prepared.method.needs.passes / CHUNK) * CHUNK
+
+
+def _teachers(prepared: Prepared, *, probe: bool) -> list[dict[str, Any]]:
+    """For each teacher what it is and how many texts it reads; with `probe` also the time."""
+    distinct, passes = _distinct(prepared), _passes(prepared)
+    use_teachers = prepared.method.needs.teachers > 0
+    found: list[dict[str, Any]] = []
+    for info, labels in zip(prepared.infos, prepared.space.teachers, strict=True):
         entry: dict[str, Any] = {
             "name": info.name,
             "model": info.spec.source,
@@ -98,50 +140,27 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         elif probe and use_teachers:
             log_line(f"measuring teacher {info.name}")
             entry |= _teacher_time(probe_teacher(prepared, info), distinct, passes)
-        teachers.append(entry)
-    trains = bool(prepared.method.phases()) and recipe.student is not None
-    phases = prepared.method.phases() if trains else ()
-    steps = sum(Schedule.of(prepared.examples, recipe.training, p.epochs).total for p in phases)
-    encoder = prepared.text_encoder
-    seconds: dict[str, float] | None = None
-    if probe:
-        if trains:
-            log_line("measuring the student")
-        training = probe_student(prepared) if trains else 0.0
-        if trains and needs.token_states:  # cached on a CPU; on a GPU every step computes the states of every teacher
+        found.append(entry)
+    return found
+
+
+def _seconds(prepared: Prepared, teachers: list[dict[str, Any]], *, trains: bool) -> dict[str, float]:
+    """Predicted seconds of each stage. teachers: the plan's entries, with the times of their probes."""
+    training = 0.0
+    if trains:
+        log_line("measuring the student")
+        training = probe_student(prepared)
+        if (
+            prepared.method.needs.token_states
+        ):  # cached on a CPU; on a GPU every step computes the states of every teacher
             times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
-            training += times * n * sum(t["plain_seconds_each"] for t in teachers)
-        sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
-        states = 0.0
-        if encoder is not None:
-            log_line("measuring the encoder of the texts' states")
-            states = probe_text_encoder(prepared, encoder)
-        seconds = {"sweep": round(sweep, 3), "text_states": round(states, 3), "training": round(training, 3)}
-    return {
-        "method": recipe.method,
-        "needs": needs.describe(),
-        "labels": list(space.names),
-        "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
-        "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
-        "teachers": teachers,
-        "text_states": None
-        if encoder is None
-        else {"model": encoder.model, "reads": n, "bytes": _state_bytes(encoder, n)},
-        "cache_bytes": _cache_bytes(prepared, distinct, passes) if use_teachers else 0,
-        "student_steps": steps,
-        "student_training": {
-            "learning_rate": recipe.training.learning_rate,
-            "epochs": recipe.training.epochs,
-            "by_rule": [key for key in ("learning_rate", "epochs") if getattr(requested, key) is None],
-        }
-        if trains
-        else None,
-        "seconds": seconds,
-        "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
-        "methods": _methods_that_remain(prepared),
-        "warnings": prepared.method.warnings(prepared.context),
-        "output": recipe.output,
-    }
+            training += times * len(prepared.texts) * sum(t["plain_seconds_each"] for t in teachers)
+    states = 0.0
+    if prepared.text_encoder is not None:
+        log_line("measuring the encoder of the texts' states")
+        states = probe_text_encoder(prepared, prepared.text_encoder)
+    sweep = sum(float(t.get("seconds", 0.0)) for t in teachers)
+    return {"sweep": round(sweep, 3), "text_states": round(states, 3), "training": round(training, 3)}
 
 
 def _methods_that_remain(prepared: Prepared) -> list[str] | None:

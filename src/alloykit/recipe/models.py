@@ -131,32 +131,13 @@ class RecipeBlock(Block):
     kind: ClassVar[str]
 
 
-class Recipe(RecipeBlock):
-    """For `amalgamate`, `sweep`, `plan`, `doctor`: one student from teachers and unlabelled texts."""
+class StudentRecipe(RecipeBlock):
+    """The common keys of the recipes that make a student from teachers."""
 
-    kind: ClassVar[str] = "amalgamate"
-    teachers: list[AnyTeacher] = Field(min_length=1)
-    """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
-    texts: TextsOriginOrGenerate
-    """The unlabelled texts (the pool). Or `generate`: the language model of the `generation:` block writes them."""
-    generation: GenerationOptions | None = None
-    """How the language model writes texts, with `texts: generate`."""
-    student: StudentSpec | None = None
-    """The encoder from which the student starts. Methods without a student need none."""
-    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
-    """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
-    labels: LabelOptions = LabelOptions()
-    """How labels of different teachers are joined."""
     training: TrainingOptions = TrainingOptions()
     """How the student is trained."""
     inference: InferenceOptions = InferenceOptions()
     """How teachers read the texts."""
-    validation: DataBlock | None = None
-    """Labelled texts to select the student's checkpoint with, for `training: {select: labelled}`."""
-    labelled: DataBlock | None = None
-    """A few labelled texts. Alloy uses them in its fit, and the student learns their labels."""
-    evaluate: EvaluateBlock | None = None
-    """Labelled texts to test on. They are never used in training."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
     engine: EngineOptions = EngineOptions()
@@ -171,16 +152,45 @@ class Recipe(RecipeBlock):
     def _name_of_engine(cls, value: Any) -> Any:
         return {"name": value} if isinstance(value, str) else value
 
-    @model_validator(mode="after")
-    def _check_generation(self) -> Recipe:
-        if self.texts == GENERATE and self.generation is None:
-            raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
-        return self
+
+class _TeachersAndTexts(RecipeBlock):
+    """What a student learns from."""
+
+    teachers: list[AnyTeacher] = Field(min_length=1)
+    """The teachers: folders or hub ids of fine-tuned classifiers, or blocks of other kinds of teachers."""
+    texts: TextsOriginOrGenerate
+    """The unlabelled texts (the pool). Or `generate`: the language model of the `generation:` block writes them."""
+    generation: GenerationOptions | None = None
+    """How the language model writes texts, with `texts: generate`."""
+    student: StudentSpec | None = None
+    """The encoder from which the student starts. Methods without a student need none."""
+    method: dict[str, Any] = Field({"name": "alloy"}, validate_default=True)
+    """A method's name, or `{name: …}` with its options. `alloykit methods` lists them."""
+    labels: LabelOptions = LabelOptions()
+    """How labels of different teachers are joined."""
+    validation: DataBlock | None = None
+    """Labelled texts to select the student's checkpoint with, for `training: {select: labelled}`."""
+    labelled: DataBlock | None = None
+    """A few labelled texts. Alloy uses them in its fit, and the student learns their labels."""
+    evaluate: EvaluateBlock | None = None
+    """Labelled texts to test on. They are never used in training."""
 
     @field_validator("method", mode="before")
     @classmethod
     def _complete_method(cls, value: Any) -> Any:
         return complete_method(value)
+
+
+class Recipe(StudentRecipe, _TeachersAndTexts):  # pydantic lists the keys of the last base first
+    """For `amalgamate`, `sweep`, `plan`, `doctor`: one student from teachers and unlabelled texts."""
+
+    kind: ClassVar[str] = "amalgamate"
+
+    @model_validator(mode="after")
+    def _check_generation(self) -> Recipe:
+        if self.texts == GENERATE and self.generation is None:
+            raise ValueError("texts: generate needs a `generation:` block with a `language_model`")
+        return self
 
 
 def complete_method(value: Any) -> dict[str, Any]:

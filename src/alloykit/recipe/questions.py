@@ -9,19 +9,17 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from alloykit.blocks import Block, Device, PathText
+from alloykit.blocks import Block
 from alloykit.data import TextsOptions
-from alloykit.engines.engine_options import EngineOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import (
     DataBlock,
     EvaluateBlock,
-    InferenceOptions,
     InMemory,
     LabelOptions,
     Recipe,
     RecipeBlock,
-    ReportOptions,
+    StudentRecipe,
     TextsOrigin,
     complete_method,
     name_in_messages,
@@ -29,7 +27,7 @@ from alloykit.recipe.models import (
     recipe_values,
 )
 from alloykit.teachers.kinds import AnyTeacher
-from alloykit.training.training_options import StudentSpec, TrainingOptions
+from alloykit.training.training_options import StudentSpec
 
 QUESTIONS = "questions"  # the key of the recipe, and the folder in a run folder that has one folder for each question
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,62}")
@@ -53,37 +51,25 @@ class Question(Block):
         return complete_method(value)
 
 
-class QuestionsRecipe(RecipeBlock):
-    """For `amalgamate`, `sweep`, `plan`, `doctor`: one student that answers several questions in one pass."""
+class _QuestionsAndTexts(RecipeBlock):
+    """What a student of several questions learns from."""
 
-    kind: ClassVar[str] = "questions"
     questions: dict[str, Question] = Field(min_length=1)
     """The questions by name, such as `topic` and `sentiment`. Each has teachers of its own."""
     texts: TextsOrigin
     """The unlabelled texts (the pool), from which all questions are learned."""
     student: StudentSpec
     """The encoder from which the student starts. All questions share it."""
-    training: TrainingOptions = TrainingOptions()
-    """How the student is trained."""
-    inference: InferenceOptions = InferenceOptions()
-    """How teachers read the texts."""
     validation: DataBlock | None = None
     """Labelled texts to select the student's checkpoint with, for `training: {select: labelled}`. They have one column for each question."""
     evaluate: DataBlock | None = None
     """Labelled texts to test on, with one column for each question. A text without a label in a column is not used for its question."""
-    report: ReportOptions = ReportOptions()
-    """What the report may show."""
-    engine: EngineOptions = EngineOptions()
-    """What computes the teachers' outputs: this process, or the workers of a Ray cluster."""
-    device: Device = "auto"
-    """Where models run. auto: the GPU if there is one, else the CPU."""
-    output: PathText
-    """The run folder."""
 
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _name_of_engine(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
+
+class QuestionsRecipe(StudentRecipe, _QuestionsAndTexts):  # pydantic lists the keys of the last base first
+    """For `amalgamate`, `sweep`, `plan`, `doctor`: one student that answers several questions in one pass."""
+
+    kind: ClassVar[str] = "questions"
 
     @field_validator("questions", mode="after")
     @classmethod

@@ -28,7 +28,7 @@ from alloykit.run_folder.output_folder import refuse_others
 from alloykit.stages.prepare import teachers_and_labels
 from alloykit.stages.recipe_texts import TEXTS_FILE
 from alloykit.teachers.mc_dropout import key
-from alloykit.teachers.protocol import Answerer, Reading, TeacherSpec
+from alloykit.teachers.protocol import Answerer, Reading, TeacherInfo, TeacherSpec
 
 MADE_OF = "made_of.json"
 
@@ -78,66 +78,88 @@ def _write_texts(
     max_length: int,
 ) -> Path:
     infos, space = teachers_and_labels(teachers, labels)
-    if several := [info.name for info in infos if info.gives.multi_label]:
-        raise AlloyError(
-            expected="teachers whose labels exclude each other, to generate texts",
-            got=f"teacher '{several[0]}' with a multi-label head",
-            hint="Take `texts:` from a file for multi-label teachers.",
-        )
-    made_of = {
-        "options": options.model_dump(mode="json"),
-        "max_length": max_length,
-        "labels": [list(t) for t in space.teachers],
-        "language_model": model_identity(options.language_model.model, options.language_model.revision),
-        "teachers": {info.name: info.identity() for info in infos},
+    _check_teachers(infos)
+    _check_made(
+        folder,
+        {
+            "options": options.model_dump(mode="json"),
+            "max_length": max_length,
+            "labels": [list(t) for t in space.teachers],
+            "language_model": model_identity(options.language_model.model, options.language_model.revision),
+            "teachers": {info.name: info.identity() for info in infos},
+        },
+    )
+    target = folder / TEXTS_FILE
+    if target.exists():
+        log_line(f"{target} is finished already")
+        return target
+    begun, writer = time.perf_counter(), Writer(options, device)
+    reading = Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH)
+    # One teacher at a time: it does not read the texts of others.
+    written = {
+        info.name: _of_teacher(writer, info, names, reading, folder / "batches" / info.name)
+        for info, names in zip(infos, space.teachers, strict=True)
     }
+    rows = [row for each in written.values() for row in each.rows]
+    if not rows:
+        raise AlloyError(
+            expected="texts from the language model",
+            got="only empty or repeated ones",
+            hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
+        )
+    summary = {
+        "texts": len(rows),
+        "seconds": round(time.perf_counter() - begun, 1),
+        "reads": sum(each.reads for each in written.values()),
+        "teachers": {name: each.quality for name, each in written.items()},
+    }
+    write_json(folder / SUMMARY, summary)
+    with library_bars_off():  # last: if this file exists, all files exist
+        replace_atomic(target, lambda part: datasets.Dataset.from_list(rows).to_parquet(str(part)))
+    return target
+
+
+def _check_teachers(infos: Sequence[TeacherInfo]) -> None:
+    """AlloyError for teachers that cannot steer a language model."""
     for info in infos:
+        if info.gives.multi_label:
+            raise AlloyError(
+                expected="teachers whose labels exclude each other, to generate texts",
+                got=f"teacher '{info.name}' with a multi-label head",
+                hint="Take `texts:` from a file for multi-label teachers.",
+            )
         if not info.gives.new_texts:
             raise AlloyError(
                 expected="teachers that answer new texts, to steer a language model",
                 got=f"teacher '{info.name}', which has stored answers",
                 hint="Leave it out of the recipe that generates texts.",
             )
-    _check_made(folder, made_of)
-    target = folder / TEXTS_FILE
-    if target.exists():
-        log_line(f"{target} is finished already")
-        return target
-    begun, writer, by_teacher = time.perf_counter(), Writer(options, device), {}
-    kept: list[dict[str, Any]] = []
-    reads = 0
-    # One teacher at a time: it does not read the texts of others.
-    for info, names in zip(infos, space.teachers, strict=True):
-        teacher = info.load(Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH))
-        place, seen, own = folder / "batches" / info.name, set[str](), list[GeneratedText]()
-        _check_made(place, _identity_of(teacher))
-        called, controls = dict(zip(info.labels, names, strict=True)), {}  # its labels' names in the union
-        for label in info.labels:
-            texts, asked = _for_class(writer, teacher, label, place, seen)
-            reads += asked
-            own += texts
-            kept += [t.row() | {"label": called[t.label], "predicted": called[t.predicted]} for t in texts]
-            controls[called[label]] = control = text_quality(texts)["control"]
-            log_line(f"{info.name}, {label}: {len(texts)} texts, {100 * control:.0f} % of them {label} to the teacher")
-        by_teacher[info.name] = text_quality(own) | {"control_by_label": controls}
-    if not kept:
-        raise AlloyError(
-            expected="texts from the language model",
-            got="only empty or repeated ones",
-            hint="Raise `generation: {attempts: …}` or `{temperature: …}`, or take a larger language model.",
-        )
-    write_json(
-        folder / SUMMARY,
-        {
-            "texts": len(kept),
-            "seconds": round(time.perf_counter() - begun, 1),
-            "reads": reads,
-            "teachers": by_teacher,
-        },
-    )
-    with library_bars_off():  # last: if this file exists, all files exist
-        replace_atomic(target, lambda part: datasets.Dataset.from_list(kept).to_parquet(str(part)))
-    return target
+
+
+@dataclass(frozen=True)
+class _Written:
+    """One teacher's texts as rows of the file, the number of its reads, and the quality of the texts."""
+
+    rows: list[dict[str, Any]]
+    reads: int
+    quality: dict[str, Any]
+
+
+def _of_teacher(writer: Writer, info: TeacherInfo, names: Sequence[str], reading: Reading, place: Path) -> _Written:
+    """Texts for every label of one teacher. names: its labels' names in the union. place: the folder of its finished batches."""
+    teacher = info.load(reading)
+    _check_made(place, _identity_of(teacher))
+    name_of = dict(zip(info.labels, names, strict=True))
+    texts, rows, control_by_label, reads = list[GeneratedText](), list[dict[str, Any]](), {}, 0
+    seen = set[str]()
+    for label in info.labels:
+        of_label, asked = _for_class(writer, teacher, label, place, seen)
+        reads += asked
+        texts += of_label
+        rows += [t.row() | {"label": name_of[t.label], "predicted": name_of[t.predicted]} for t in of_label]
+        control_by_label[name_of[label]] = control = text_quality(of_label)["control"]
+        log_line(f"{info.name}, {label}: {len(of_label)} texts, {100 * control:.0f} % of them {label} to the teacher")
+    return _Written(rows, reads, text_quality(texts) | {"control_by_label": control_by_label})
 
 
 def _identity_of(teacher: Answerer) -> dict[str, Any]:

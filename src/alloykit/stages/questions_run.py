@@ -74,12 +74,7 @@ def run_questions(
     """
     from alloykit.training.tracker import tracking
 
-    if launched()[1] > 1:
-        raise AlloyError(
-            expected="one process for a recipe with `questions:`",
-            got=f"{launched()[1]}, from `torchrun` or `accelerate launch`",
-            hint="Start it without the launcher. `engine: ray` spreads the teachers over several machines.",
-        )
+    _require_one_process()
     folder = Path(recipe.output)
     check_run_folder(folder)
     with ExitStack() as stack:
@@ -106,16 +101,32 @@ def run_questions(
             log_line(f"question '{name}': measurements")
             with of_question(name):
                 _measure(each, begun)
-            figures = tracked_figures(each.run.metrics or {})
-            tracker.log(
-                {f"{name}/{key}": value for key, value in figures.items()}, (run.training or {"steps": 0})["steps"]
-            )
-        temperatures = {
-            name: (each.findings.metrics.get("student") or {}).get("temperature") for name, each in parts.items()
-        }
-        save_question_temperatures(run.student, temperatures)
+            _track(tracker, name, each.run, run)
+        _save_temperatures(run, parts)
         write_questions_report(run)
     return run
+
+
+def _require_one_process() -> None:
+    if (processes := launched()[1]) > 1:
+        raise AlloyError(
+            expected="one process for a recipe with `questions:`",
+            got=f"{processes}, from `torchrun` or `accelerate launch`",
+            hint="Start it without the launcher. `engine: ray` spreads the teachers over several machines.",
+        )
+
+
+def _track(tracker: Any, name: str, part: RunFolder, run: RunFolder) -> None:
+    """Send the figures of one question to the trackers, at the last step of the common training."""
+    figures = tracked_figures(part.metrics or {})
+    steps = (run.training or {"steps": 0})["steps"]
+    tracker.log({f"{name}/{key}": value for key, value in figures.items()}, steps)
+
+
+def _save_temperatures(run: RunFolder, parts: Mapping[str, _Part]) -> None:
+    """Save each question's temperature with the student of all questions."""
+    found = {name: (part.findings.metrics.get("student") or {}).get("temperature") for name, part in parts.items()}
+    save_question_temperatures(run.student, found)
 
 
 def _gathered(prepared: Prepared, run: RunFolder, earlier: list[_Part], cache: str | None) -> _Part:

@@ -6,17 +6,20 @@ import os
 import shutil
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from torch import Tensor
+
 from alloykit import processes
+from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
-from alloykit.models.long_texts import set_long_texts
+from alloykit.models.long_texts import LongTexts, set_long_texts
 from alloykit.models.tokens import usable_length
 from alloykit.outputs import Source
 from alloykit.progress import library_bars_off, log_line
@@ -29,11 +32,12 @@ from alloykit.stages.method_reports import training_view
 from alloykit.stages.online_teachers import load_teachers, online_source, phase_data_of
 from alloykit.stages.prepare import Prepared
 from alloykit.training.all_but import AllBut
-from alloykit.training.dataset import Collator, split_held_out, tokenize
+from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
 
 if TYPE_CHECKING:
     from alloykit.training.tracker import Tracker
+    from alloykit.training.trainer import TrainingResult
 
 
 @dataclass(frozen=True)
@@ -70,32 +74,84 @@ def train_student(
     """
     from alloykit.training.trainer import train
 
+    student = _build(prepared)
+    examples = _examples(prepared, student, source, validation, labelled)
+    begun = time.perf_counter()
+    examples = _with_token_states(prepared, student, examples, validation)
+    if prepared.method.needs.student_attention_scores:
+        use_eager_attention(student.model)
+    fitted = train(
+        student.model, Collator(student.tokenizer, examples.source), prepared.method, context, examples.dataset, examples.checks,
+        prepared.recipe.training, run.folder / "training",
+        check_collator=None if examples.check_source is None else Collator(student.tokenizer, examples.check_source),
+        validation=examples.validation, phase_data=phase_data_of(prepared), device=prepared.device, tracker=tracker,
+    )  # fmt: skip
+    if not processes.is_first():
+        return
+    log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    _record(prepared, run, context, fitted, time.perf_counter() - begun)
+    if before_saving is not None:
+        before_saving(student.model, student.tokenizer, student.length)
+    save_classifier(student.model, student.tokenizer, run.student, student.length)
+    shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
+
+
+@dataclass(frozen=True)
+class _Student:
+    """The student before its training. `length`: tokens per text."""
+
+    model: Any
+    tokenizer: Any
+    length: int
+    long_texts: LongTexts
+
+    def tokens(self, texts: Texts, *more: Texts) -> Tokens:
+        return tokenize(texts, self.tokenizer, self.length, *more, long_texts=self.long_texts)
+
+
+@dataclass(frozen=True)
+class _Examples:
+    """What the student learns from, and what its checkpoints are checked on.
+
+    `source`: the teachers' outputs of the dataset. `checks`: None without a selection; their outputs are in `check_source` if not in `source`.
+    `validation`: labelled texts and their labels, if the recipe has them.
+    """
+
+    dataset: Tokens
+    source: Source
+    checks: Tokens | None
+    check_source: Source | None
+    validation: tuple[Tokens, Tensor] | None
+
+
+def _build(prepared: Prepared) -> _Student:
+    """The untrained student of the recipe."""
     recipe, options = prepared.recipe, prepared.recipe.training
     assert recipe.student is not None
     model, tokenizer = build_student(
         recipe.student, prepared.space, options.seed, multi_label=prepared.method.needs.multi_label
     )
-    length = usable_length(model, tokenizer, options.max_length)
     set_long_texts(model, options.long_texts)
     if options.long_texts == "mean":
         log_line("student: trains on the beginning of each text; when it predicts, it reads all of it")
-    pool = len(prepared.texts)
-    dataset = tokenize(
-        prepared.texts,
-        tokenizer,
-        length,
-        *(() if labelled is None else (labelled.texts,)),
-        long_texts=options.long_texts,
-    )
+    return _Student(model, tokenizer, usable_length(model, tokenizer, options.max_length), options.long_texts)
+
+
+def _examples(
+    prepared: Prepared,
+    student: _Student,
+    source: Source,
+    validation: LabelledOutputs | None,
+    labelled: LabelledOutputs | None,
+) -> _Examples:
+    """The pool and the labelled texts, without those that `training: {select: …}` holds out. AlloyError if no text is left."""
+    options, needs, pool = prepared.recipe.training, prepared.method.needs, len(prepared.texts)
+    dataset = student.tokens(prepared.texts, *(() if labelled is None else (labelled.texts,)))
     if labelled is not None:
         source = WithLabelled(source, labelled.source, labelled.labels)
-    checks, check_source, positions = None, None, AllBut(len(dataset))
-    asked = (
-        None
-        if validation is None
-        else (tokenize(validation.texts, tokenizer, length, long_texts=options.long_texts), validation.labels)
-    )
-    if prepared.method.needs.phase_data:
+    checked = None if validation is None else (student.tokens(validation.texts), validation.labels)
+    positions, checks, check_source = AllBut(len(dataset)), None, None
+    if needs.phase_data:
         log_line(
             f"method '{prepared.method.name}' makes its own examples to learn from; the texts are used for the report only"
         )
@@ -105,43 +161,44 @@ def train_student(
         checks = dataset.select(held_out)
     elif options.select == "labelled":
         assert validation is not None
-        assert asked is not None
-        checks, check_source = asked[0], validation.source
+        assert checked is not None
+        checks, check_source = checked[0], validation.source
     if not len(positions):
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
-    begun = time.perf_counter()
-    if prepared.method.needs.token_states:
-        teachers = load_teachers(prepared)
-        source = online_source(prepared, source, prepared.texts, teachers, tokenizer, length)
-        if prepared.epochs > 1:  # with one epoch no text is read twice
-            source.keep(range(len(prepared.texts)))
-        if check_source is not None and validation is not None:
-            check_source = online_source(prepared, check_source, validation.texts, teachers, tokenizer, length)
-            check_source.keep(range(len(validation.texts)))
-    if prepared.method.needs.student_attention_scores:
-        use_eager_attention(model)
-    fitted = train(
-        model, Collator(tokenizer, source), prepared.method, context, dataset.select(positions), checks, options,
-        run.folder / "training", check_collator=None if check_source is None else Collator(tokenizer, check_source),
-        validation=asked, phase_data=phase_data_of(prepared), device=prepared.device, tracker=tracker,
-    )  # fmt: skip
-    if not processes.is_first():
-        return
-    log_line(f"student: step {fitted.selected_step} of {fitted.steps} selected")
+    return _Examples(dataset.select(positions), source, checks, check_source, checked)
+
+
+def _with_token_states(
+    prepared: Prepared, student: _Student, examples: _Examples, validation: LabelledOutputs | None
+) -> _Examples:
+    """The same examples, with token states from teachers in memory if the method compares them."""
+    if not prepared.method.needs.token_states:
+        return examples
+    teachers = load_teachers(prepared)
+    source = online_source(prepared, examples.source, prepared.texts, teachers, student.tokenizer, student.length)
+    if prepared.epochs > 1:  # with one epoch no text is read twice
+        source.keep(range(len(prepared.texts)))
+    if examples.check_source is None or validation is None:
+        return replace(examples, source=source)
+    check_source = online_source(
+        prepared, examples.check_source, validation.texts, teachers, student.tokenizer, student.length
+    )
+    check_source.keep(range(len(validation.texts)))
+    return replace(examples, source=source, check_source=check_source)
+
+
+def _record(prepared: Prepared, run: RunFolder, context: Context, fitted: TrainingResult, seconds: float) -> None:
+    """Write training.json."""
     write_json(
         run.folder / TRAINING,
         {
             "steps": fitted.steps,
             "selected_step": fitted.selected_step,
-            "seconds": round(time.perf_counter() - begun, 1),
+            "seconds": round(seconds, 1),
             "history": fitted.history,
             "report": training_view(prepared, context, fitted),
         },
     )
-    if before_saving is not None:
-        before_saving(model, tokenizer, length)
-    save_classifier(model, tokenizer, run.student, length)
-    shutil.rmtree(run.folder / "training", ignore_errors=True)  # checkpoints are several times the student's size
 
 
 def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:

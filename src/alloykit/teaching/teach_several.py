@@ -17,81 +17,67 @@ from alloykit.models.tokens import usable_length
 from alloykit.outputs import LabelsOnly
 from alloykit.progress import log_line
 from alloykit.recipe.models import TogetherRecipe
+from alloykit.run_folder.file_names import METRICS
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.recipe_texts import label_positions
-from alloykit.teaching.teaching_folder import (
-    check_folder,
-    check_texts,
-    install,
-    labelled_texts,
-    name_of,
-    record,
-    with_training,
-)
-from alloykit.training.all_but import AllBut
+from alloykit.teaching.split_texts import split_texts
+from alloykit.teaching.teaching_folder import install, record
+from alloykit.teaching.teaching_inputs import checked_inputs, label_space
 from alloykit.training.co_finetuning import CoFinetunedEncoders, CoFinetuning, CoFinetuningCollator
-from alloykit.training.dataset import split_held_out, tokenize
+from alloykit.training.dataset import tokenize
 from alloykit.training.student import build_student
 
 
 def teach_several(recipe: TogetherRecipe, folder: Path, data: Texts | None) -> list[Path]:
     """Fine-tune encoders under one head. `folder` is locked. `data`: the training texts, if they are in memory. AlloyError."""
-    check_folder(folder, recipe, recipe.models)  # checked again: another process may have finished before
     from alloykit.training.tracker import tracking
     from alloykit.training.trainer import train
 
     folders = [folder / name for name in recipe.model_names]
-    texts, validation = labelled_texts(recipe, data)
-    check_texts(folder, texts, validation)
-    recipe = with_training(recipe, texts, recipe.models)
-    check_folder(folder, recipe, recipe.models)
-    if all((f / "metrics.json").exists() for f in folders):
+    recipe, texts, validation = checked_inputs(recipe, recipe.models, folder, data)
+    if all((f / METRICS).exists() for f in folders):
         log_line(f"{folder} is finished already")
         return folders
-    options = recipe.training
-    space = LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[name_of(folder)])
+    options, space = recipe.training, label_space(recipe, folder, texts)
     built = [build_student(spec, space, options.seed) for spec in recipe.models]
     tokenizers = [tokenizer for _, tokenizer in built]
     lengths = [usable_length(model, tokenizer, options.max_length) for model, tokenizer in built]
-    encoders = [model.base_model for model, _ in built]
-    width = recipe.width or max(e.config.hidden_size for e in encoders)
-    model = CoFinetunedEncoders(encoders, PooledHead(width, space.size))
+    model = _under_one_head(recipe, [model.base_model for model, _ in built], space)
+
+    def collator_of(table: Texts) -> CoFinetuningCollator:
+        labels = LabelsOnly(label_positions(table, space))
+        return CoFinetuningCollator(tokenizers, lengths, table, labels, options.long_texts)
+
+    collator = collator_of(texts)
+    check_collator = collator if validation is None else collator_of(validation)
     record(folder, recipe, recipe.models, texts, validation)
-    dataset = tokenize(texts, tokenizers[0], lengths[0], long_texts=options.long_texts)
-    source = LabelsOnly(label_positions(texts, space))
-    collator: Any = CoFinetuningCollator(tokenizers, lengths, texts, source, options.long_texts)
-    check_collator, checks, shown = collator, None, texts
-    positions = AllBut(len(dataset))
-    if validation is not None:
-        shown = validation
-        checks = tokenize(shown, tokenizers[0], lengths[0], long_texts=options.long_texts)
-        labels = LabelsOnly(label_positions(shown, space))
-        check_collator = CoFinetuningCollator(tokenizers, lengths, shown, labels, options.long_texts)
-    elif options.held_out:
-        positions, held_out = split_held_out(len(dataset), options.held_out, options.seed)
-        checks = dataset.select(held_out)
-    log_line(f"teachers {', '.join(recipe.model_names)}: {len(positions):,} texts, labels {', '.join(space.names)}")
+    split = split_texts(
+        texts,
+        validation,
+        options,
+        lambda part: tokenize(part, tokenizers[0], lengths[0], long_texts=options.long_texts),
+    )
+    log_line(
+        f"teachers {', '.join(recipe.model_names)}: {len(split.examples):,} texts, labels {', '.join(space.names)}"
+    )
     device = pick_device(recipe.device)
     with tracking(options.report_to, folder, device) as tracker:
         fitted = train(
-            model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), dataset.select(positions), checks, options,
+            model, collator, CoFinetuning(CoFinetuning.Options()), Context(space), split.examples, split.checks, options,
             folder / "training", check_collator=check_collator, device=device, tracker=tracker,
         )  # fmt: skip
     for one, tokenizer, length, place in zip(model.split(), tokenizers, lengths, folders, strict=True):
         set_long_texts(one, options.long_texts)
-        accuracy = None
-        if checks is not None and len(checks):
-            rows = shown.table.take(checks.rows)
-            outputs = Predictor(one, tokenizer, options.max_length).probabilities(
-                rows["text"], rows.get("text_pair"), "check"
-            )
-            right = [space.names[int(i)] == y for i, y in zip(outputs.argmax(-1), rows["label"], strict=True)]
-            accuracy = sum(right) / len(right)
+        accuracy = split.accuracy(Predictor(one, tokenizer, options.max_length), space)
         install(one, tokenizer, place, length)
         about = {"held_out_accuracy": accuracy, "steps": fitted.steps, "selected_step": fitted.selected_step}
-        write_json(place / "metrics.json", about | {"texts": len(positions)})
-        log_line(
-            f"teacher {place.name}: " + (f"accuracy {100 * accuracy:.1f} % on held-out texts" if accuracy else "saved")
-        )
+        write_json(place / METRICS, about | {"texts": len(split.examples)})
+        log_line(split.finished_line(place.name, accuracy))
     shutil.rmtree(folder / "training", ignore_errors=True)
     return folders
+
+
+def _under_one_head(recipe: TogetherRecipe, encoders: list[Any], space: LabelSpace) -> CoFinetunedEncoders:
+    """The encoders under a new head, as wide as the recipe says or as the widest encoder."""
+    width = recipe.width or max(encoder.config.hidden_size for encoder in encoders)
+    return CoFinetunedEncoders(encoders, PooledHead(width, space.size))

@@ -13,10 +13,14 @@ Losses (Eqs. 7–8):
     L_inter = mean_b ‖ A^b/‖A^b‖ − P_b(h_s^b)/‖P_b(h_s^b)‖ ‖²          L_out = KL(T ‖ q), T(x) = Σ_i ĉ_i Pad_i(p_i), temperature 0.75
     L = λ L_inter + (1 − λ) L_out
 
-Reconstructed or ours, since the paper's formulas are lost: the logistic scale of c, fitted to the teacher's own
-generated texts against the others'; ĉ = softmax_i(logit(c_i) / τ_c) of the last block; the temperature within each teacher's labels
-only; blocks as even as possible; h_i^b = z_i^b; and that A^b does not follow the student: it is held in L_inter and learns by
-reconstructing the confidence-weighted teacher states and by a linear head on T(x).
+Our copy of the paper lacks its formulas. These parts are reconstructed or ours:
+
+- the logistic scale of c, fitted to the teacher's own generated texts against those of the others
+- ĉ = softmax_i(logit(c_i) / τ_c) of the last block
+- the temperature, which acts within each teacher's labels only
+- blocks as even as possible, and h_i^b = z_i^b
+- A^b does not follow the student: it is detached in L_inter, and learns by reconstructing the confidence-weighted teacher states and by a
+  linear head that predicts T(x)
 """
 
 from __future__ import annotations
