@@ -101,6 +101,7 @@ TABLES = {
         "answers": "damaged files of stored answers",
         "graphs": "damaged and hostile ONNX graphs and scikit-learn files",
         "services": "services that answer rubbish, slowly, or with too much",
+        "functions": "Python functions as teachers: odd answers, errors, side effects",
         "finished": "damaged runs and folders, read by the commands after a run",
         "requests": "damaged and slow requests to the server",
         "pairs": "two commands on the same folders at the same time",
