@@ -76,11 +76,8 @@ def _classifier(folder: Path, *, onnx: bool, device: str, trust: bool, threads: 
 
         return OnnxPredictor.load(onnx_folder(folder), threads=threads)
     from alloykit.serving.predictor import Predictor
-    from alloykit.serving.question_answers import require_one_question
 
-    found = Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust)
-    require_one_question(found.questions, "`alloykit serve`")
-    return found
+    return Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust)
 
 
 def _explainer(
