@@ -67,6 +67,8 @@ TABLES = {
     },
     "mixed": {
         "kinds": "teachers of four kinds beside teachers of one kind; a run killed while a service answers",
+        "states": "Alloy's targets with the teachers' own states, and with those of a neutral encoder",
+        "questions": "one student for two questions beside two students of one question each",
     },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
