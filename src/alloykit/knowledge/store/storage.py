@@ -95,6 +95,10 @@ class Storage:
 
         self._reached(name, put)
 
+    def remove(self, name: str) -> None:
+        """Remove a file."""
+        self._reached(name, lambda: self.fs.rm_file(self.path(name)))
+
     def _reached(self, name: str, do: Callable[[], T]) -> T:
         """do(). If a remote file system cannot be reached: again until it succeeds, for `PATIENCE` seconds. AlloyError."""
         with file_errors(self.path(name)):
