@@ -299,7 +299,7 @@ def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:
     stage.loss()
     stage.step()
     (logged,) = stage.logged
-    assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_nobody": 0.2})
+    assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_none": 0.2})
     history = [{"step": 3, "loss": 1.0}, {"step": 5, **logged}]
     (section,) = stage.method.training_report(stage.modules, stage.context, ["one", "two"], history).sections
     _, table, series = section.parts

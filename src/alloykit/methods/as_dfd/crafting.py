@@ -42,7 +42,7 @@ class Crafted(torch.utils.data.Dataset[dict[str, int]]):
 
 @dataclass(frozen=True)
 class CraftedCollator:
-    """Hides some positions from the student. The hidden ones are drawn from torch's generator."""
+    """Hides some positions from the student. The hidden ones are sampled with torch's generator."""
 
     crafted: Crafted
     share: float

@@ -112,7 +112,7 @@ class Policy(nn.Module):
         """Since the last call: how often each teacher was selected, and how often none."""
         *selected, none, n = self.recent.tolist()
         self.recent.zero_()
-        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_nobody": none / max(n, 1)}
+        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_none": none / max(n, 1)}
 
     def by_label(self, names: list[str]) -> dict[str, dict[str, Any]]:
         found = {}
@@ -121,7 +121,7 @@ class Policy(nn.Module):
             found[name] = {
                 "texts": int(self.seen[c]),
                 "teachers": [float(s) / n for s in self.selected[c]],
-                "nobody": float(self.empty[c]) / n,
+                "none": float(self.empty[c]) / n,
             }
         return found
 
