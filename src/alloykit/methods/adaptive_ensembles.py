@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
-from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, has_answer, true_labels
+from alloykit.methods.distillation import TINY, has_answer, label_loss, mixture, soft_cross_entropy, true_labels
 from alloykit.methods.ensembles import uniform_mean
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows

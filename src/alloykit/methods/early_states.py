@@ -10,7 +10,7 @@ from torch import Tensor
 
 from alloykit.outputs import TeacherRows
 
-MOST_TEXTS = 4096  # texts that a fit on early states reads at most
+MAX_TEXTS = 4096  # texts that a fit on early states reads at most
 
 
 def early_layers(layers: int) -> tuple[int, ...]:

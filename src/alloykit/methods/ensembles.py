@@ -13,10 +13,10 @@ from alloykit.errors import AlloyError
 from alloykit.methods.distillation import (
     Distillation,
     DistillationOptions,
+    has_answer,
     label_loss,
     mixture,
     soft_cross_entropy,
-    has_answer,
     teacher_losses,
 )
 from alloykit.methods.protocol import Context, LossInputs, Needs, State
@@ -57,7 +57,7 @@ class UniformEnsemble(Distillation):
     reference = YUAN
 
     def teacher_weights(self, rows: Rows, context: Context) -> Tensor:
-        return _equal(rows)
+        return rows.equal_weights()
 
 
 class WeightedOptions(DistillationOptions):
@@ -193,12 +193,8 @@ def uniform_mean(rows: Rows, context: Context, temperature: float) -> Tensor:
     return mixture(rows.equal_weights(), rows, context.space, temperature)
 
 
-def _equal(rows: Rows) -> Tensor:
-    return rows.teachers[0].logits.new_full((_size(rows), len(rows.teachers)), 1 / len(rows.teachers))
-
-
 def _right(rows: Rows, context: Context) -> Tensor:
-    """Whether each teacher names the label, [B, N]."""
+    """Whether each teacher's label is the true one, [B, N]."""
     answers = [context.space.scatter(k, t.probabilities()).argmax(-1) for k, t in enumerate(rows.teachers)]
     assert rows.labels is not None
     return torch.stack(answers, -1) == rows.labels.unsqueeze(-1)

@@ -50,7 +50,7 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])
     batches = token_batches(lengths.tolist(), options.tokens_per_batch)
-    sampler = teacher.drawing if options.passes else None
+    sampler = teacher.pass_sampler if options.passes else None
 
     @torch.inference_mode()
     def plain(rows: Sequence[int]) -> None:

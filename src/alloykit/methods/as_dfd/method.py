@@ -9,8 +9,8 @@ The student then minimises
 
     KL(Pad_i(p_i(e)) ‖ q(ẽ)) + β L_self,          L_self = mean over hidden positions of ‖ W h_s(ẽ) − e ‖² / d
 
-ẽ is e with some positions hidden. Rounds of both alternate. From the abstract and memory, so all details are ours: one linear W; the
-student reads ẽ for both terms; where several teachers know this class, their mean is the target.
+ẽ is e with some positions hidden. Rounds of both alternate. We know the paper only from its abstract and from memory, so all details are
+ours: one linear W; the student reads ẽ for both terms; if several teachers know the class, their mean is the target.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class AsDfd(Method):
         return nn.ModuleDict({"predict": nn.Linear(width, width)})
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        """The answers of the teachers that know this class, in the mean; of a text, for which none was drawn, the ensemble's."""
+        """The answers of the teachers that know this class, in the mean; for a real text, which has no such class, the ensemble's."""
         if rows.labels is None:
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))

@@ -107,7 +107,7 @@ class RLKD(Method):
         policy, generator = self._policy(mean, context), torch.Generator().manual_seed(0)
         for _ in range(self.options.policy_epochs):
             for part in torch.split(torch.randperm(len(state), generator=generator), BATCH):
-                actions = policy.draw(state[part], generator) * answered[part]
+                actions = policy.sample(state[part], generator) * answered[part]
                 mean_of_selected = (_shares(actions) * likelihood[part]).sum(-1)
                 self._learn(policy, state[part], actions, mean_of_selected.clamp(min=TINY).log())
         return {"mean": mean, "spread": spread, "weight": policy.weight, "bias": policy.bias}
@@ -127,7 +127,7 @@ class RLKD(Method):
         if inputs.phase.name == PRETRAIN or not inputs.training:  # checks use all teachers, so that they are not random
             actions = _answered(rows)
         else:
-            actions = policy.draw(self._state(rows, inputs.context)) * _answered(rows)
+            actions = policy.sample(self._state(rows, inputs.context)) * _answered(rows)
             before = inputs.eval_logits() if self.options.reward == "improvement" else inputs.student.logits.detach()
             policy.store_batch(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
             if self._is_policy_step(policy):
