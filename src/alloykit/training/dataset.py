@@ -34,6 +34,7 @@ class TokenFile:
     starts: RowFile
 
     def read(self, text: int) -> dict[str, list[int]]:
+        """The token ids, attention mask and token types of one text."""
         start, end = self.starts.between(text, text + 2).tolist()
         found = {"input_ids": self.ids.between(start, end).tolist(), "attention_mask": [1] * (end - start)}
         return found | ({} if self.types is None else {"token_type_ids": self.types.between(start, end).tolist()})

@@ -184,7 +184,7 @@ def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor
 
 
 def _taken(rows: Rows) -> Tensor | None:
-    """Which answers are used, [B, N] bool: those that there are; of a text that nobody answers, all (it is not learned from)."""
+    """Which answers are used, [B, N] bool: those that there are; of a text that no teacher answers, all (it is not learned from)."""
     answered = rows.answered()
     return None if answered is None else answered | ~answered.any(-1, keepdim=True)
 
