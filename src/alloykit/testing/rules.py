@@ -245,7 +245,8 @@ def teachers_without_an_answer(subject: Subject) -> None:
                 after.targets[whole], before.targets[whole], f"{where}: targets of texts with all answers", 1e-5, 1e-6
             )
             _require(
-                float(after.weights[4]) == 0, f"{where}: a text that no teacher answers has the weight {after.weights[4]}"
+                float(after.weights[4]) == 0,
+                f"{where}: a text that no teacher answers has the weight {after.weights[4]}",
             )
             counts = after.weights > 0
             if after.teacher_weights is not None:
