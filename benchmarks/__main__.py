@@ -67,6 +67,8 @@ TABLES = {
     },
     "mixed": {
         "kinds": "teachers of four kinds beside teachers of one kind; a run killed while a service answers",
+        "states": "Alloy's targets with the teachers' own states, and with those of a neutral encoder",
+        "questions": "one student for two questions beside two students of one question each",
     },
     "speed": {
         "passes": "a Monte-Carlo pass against a plain pass, at 32, 64 and 128 tokens",
@@ -101,6 +103,7 @@ TABLES = {
         "answers": "damaged files of stored answers",
         "graphs": "damaged and hostile ONNX graphs and scikit-learn files",
         "services": "services that answer rubbish, slowly, or with too much",
+        "functions": "Python functions as teachers: odd answers, errors, side effects",
         "finished": "damaged runs and folders, read by the commands after a run",
         "requests": "damaged and slow requests to the server",
         "pairs": "two commands on the same folders at the same time",

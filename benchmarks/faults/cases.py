@@ -48,13 +48,13 @@ class Case:
     outcomes: list[Outcome] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
-    def run(self, *steps: Step, network: bool = False, ends: Iterable[int] = ENDS) -> list[Outcome]:
-        """Run steps at the same time and judge each."""
+    def run(self, *steps: Step, network: bool = False, code: bool = False, ends: Iterable[int] = ENDS) -> list[Outcome]:
+        """Run steps at the same time and judge each. code: the user has allowed the code of the case's folder."""
         found = self.stock.worker.run(*steps)
         for one, outcome in zip(steps, found, strict=True):
             asked = (-9, -one.fault.get("signal", 9)) if {"kill_at", "kill_after"} & one.fault.keys() else ()
             told = one.error == "file" and one.out != "closed" and not (one.argv[:1] == ["doctor"] and outcome.out)
-            self.faults += judge(outcome, (*ends, *asked), network=network, told=told)
+            self.faults += judge(outcome, (*ends, *asked), network=network, told=told, code=code)
         self.outcomes += found
         if (self.folder / CANARY).exists():
             self.faults.append(("foreign code", "the canary was made"))
@@ -65,7 +65,9 @@ class Case:
             self.faults.append((fault, what))
 
 
-def judge(outcome: Outcome, ends: Iterable[int] = ENDS, *, network: bool = False, told: bool = True) -> list[Fault]:
+def judge(
+    outcome: Outcome, ends: Iterable[int] = ENDS, *, network: bool = False, told: bool = True, code: bool = False
+) -> list[Fault]:
     """What a command did that none may do."""
     found: list[Fault] = []
     if outcome.hung:
@@ -90,6 +92,8 @@ def judge(outcome: Outcome, ends: Iterable[int] = ENDS, *, network: bool = False
         kind = seen.split()[0]
         if kind == "network" and not network:
             found.append(("network", seen))
+        elif kind == "code" and code:
+            continue
         elif kind in ("code", "pickle", "library") or (kind == "process" and "uname" not in seen):
             found.append(("foreign code", seen))
     return found

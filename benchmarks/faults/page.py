@@ -14,7 +14,7 @@ from benchmarks.harness.sections import measured, ran
 from benchmarks.harness.summary import rows
 
 FUZZ = (
-    "recipes", "teachers", "models", "hostile", "graphs", "runs", "finished", "stores", "data", "answers", "services", "requests", "streams",
+    "recipes", "teachers", "models", "hostile", "graphs", "runs", "finished", "stores", "data", "answers", "services", "functions", "requests", "streams",
 )  # fmt: skip
 KINDS = (*FUZZ, "pairs", "later_pairs", "disks", "later_disks", "kills", "later_kills")
 COLUMNS: dict[str, tuple[str, ...]] = {

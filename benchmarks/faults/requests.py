@@ -2,6 +2,9 @@
 
 A case starts one server, sends it damaged requests, and asks a good one after each: the server must answer it as before. Each request counts as
 a command: 0 for an answer with a status 2xx, 2 for a refusal with a message.
+
+The last fifteen seeds send clients that hold connections: they send nothing, or a byte now and then, or do not ask again. Good requests must be
+answered meanwhile, and the server must let go of each of these clients. Each kind of them counts as a command: 2.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ import signal
 import socket
 import threading
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -61,6 +65,8 @@ HOSTS = [
 ]
 LENGTHS = ["-1", "x", "1e3", "99999999999999999999", "9" * 5_000, "+5", "0x10", "", " 5", "5, 5", "١"]
 REQUESTS = 12  # in a case
+HOLDING = 45  # the first seed of the clients that hold connections
+HOLDS = ("silent", "slow head", "slow body", "slow chunks", "never again", "slow again", "takes no answer")
 PATIENCE = 8.0  # seconds for one answer
 
 
@@ -164,6 +170,61 @@ def _ask(port: int, data: bytes, pause: float = 0.0, stay: bool = True) -> tuple
     return int(status[1]) if status else 0, body, time.perf_counter() - begun
 
 
+def _held(
+    port: int, what: str, number: int, draw: random.Random, answers: Callable[[], bool], sockets: Callable[[], int]
+) -> Outcome:
+    """So many clients of this kind at once: whether the server answers others meanwhile, and lets go of these in time."""
+    head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n".encode()
+    good, more = head + f"Content-Length: {len(GOOD)}\r\n\r\n".encode() + GOOD, b"X: y\r\n" * 10_000
+    begin, slowly = {
+        "silent": (b"", b""),
+        "slow head": (draw.choice((b"", b"GET / HTTP/1.1\r\n", head)), more),
+        "slow body": (head + b"Content-Length: 100000\r\n\r\n", b" " * 100_000),
+        "slow chunks": (head + b"Transfer-Encoding: chunked\r\n\r\n", b"1\r\nx\r\n" * 10_000),
+        "never again": (good, b""),
+        "slow again": (good, draw.choice((b"GET / HTTP/1.1\r\n", b"\r\n", head)) + more),
+        "takes no answer": (b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2_000, b""),
+    }[what]
+    begun, pause, least = time.perf_counter(), draw.choice((0.01, 0.2)), sockets()
+    clients = list[socket.socket]()
+    try:
+        for _ in range(number):
+            clients.append(socket.create_connection(("127.0.0.1", port), timeout=PATIENCE))
+            clients[-1].setblocking(False)
+            with suppress(OSError):
+                clients[-1].send(begin)
+        at, fine, before = 0, True, time.perf_counter()
+        while (held := sockets() > least) and time.perf_counter() - before < 2 * PATIENCE:
+            fine = answers() and fine
+            for one in clients:
+                with suppress(OSError):
+                    one.send(slowly[at : at + 1])
+                if what != "takes no answer":
+                    with suppress(OSError):
+                        one.recv(65536)
+            at += 1
+            time.sleep(pause)
+    finally:
+        for one in clients:
+            one.close()
+    seconds = time.perf_counter() - begun
+    if not fine:
+        return Outcome(
+            1, "", f"a good request had no answer beside {number} clients of the kind '{what}'", seconds, 0.0
+        )
+    return Outcome(2, "", "error: expected a request", seconds, 0.0, hung=held)
+
+
+def _sockets(log: Path) -> int:
+    """How many sockets the server has open."""
+    number = 0
+    for path in log.glob("*.pid"):
+        for file in Path("/proc", path.read_text().strip(), "fd").iterdir():
+            with suppress(OSError):
+                number += os.readlink(file).startswith("socket:")
+    return number
+
+
 class _Client(threading.Thread):
     """Waits for the server, asks it, and stops it."""
 
@@ -193,13 +254,21 @@ class _Client(threading.Thread):
         return None
 
     def _talk(self, port: int) -> None:
-        draw = self.case.draw
+        draw, log = self.case.draw, self.case.folder / "log"
         good = (
             f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Length: {len(GOOD)}\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n".encode()
             + GOOD
         )
         wanted = _ask(port, good)
         self.case.demand(wanted[0] == 200, "lost", f"a good request got {wanted[0]} {wanted[1][:200]!r}")
+        if self.case.seed >= HOLDING:
+            for what in HOLDS:
+                number = draw.choice((1, 20, 1_000)) if what == "silent" else draw.choice((1, 20))
+                self.how.append(f"{number} × {what}")
+                self.done.append(
+                    _held(port, what, number, draw, lambda: _ask(port, good)[0] == 200, lambda: _sockets(log))
+                )
+            return
         for _ in range(REQUESTS):
             data, how, pause = _damaged(draw, port)
             status, body, seconds = _ask(port, data, pause, stay=how != "gone")
@@ -228,14 +297,15 @@ def make(case: Case) -> None:
     from benchmarks.faults.cases import judge
 
     prepare(case, "update with labels")
-    argv = ["serve", "run", "--port", "0", "--timeout", "5"]
+    holding = case.seed >= HOLDING
+    argv = ["serve", "run", "--port", "0", "--timeout", "1" if holding else "5"]
     damaged = ""
     if case.seed % 3 == 0:
         shutil.copytree(case.stock.reference("exported").folder / "export", case.folder / "run" / "export")
         argv.append("--onnx")
     if case.seed % 4 == 1:
         argv.append("--teachers")
-    if case.seed % 5 == 2:
+    if case.seed % 5 == 2 and not holding:
         from benchmarks.faults.finished import damage
 
         damaged = damage(case, case.folder / "run")
@@ -254,7 +324,11 @@ def make(case: Case) -> None:
             "exit code",
             f"after SIGTERM: {case.outcomes[0].code} {case.outcomes[0].error[-200:]}",
         )
-        case.demand(len(client.done) == REQUESTS, "lost", f"{len(client.done)} requests were answered")
+        case.demand(
+            len(client.done) == (len(HOLDS) if holding else REQUESTS),
+            "lost",
+            f"{len(client.done)} requests were answered",
+        )
 
 
-TABLE = Kind("requests", "Damaged and slow requests to the server", 45, make)
+TABLE = Kind("requests", "Damaged and slow requests to the server", 60, make)

@@ -252,6 +252,7 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
     step = r.step
     os.setsid()
     os.chdir(step.folder)
+    sys.path[:0] = [path for path in [step.environment.get("PYTHONPATH")] if path]
     os.environ.update(step.environment, TMPDIR=str(Path(step.folder) / "tmp"))
     Path(os.environ["TMPDIR"]).mkdir(exist_ok=True)
     import tempfile

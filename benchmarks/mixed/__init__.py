@@ -1,1 +1,1 @@
-"""Teachers of different kinds in one run: a model, scikit-learn, stored answers and a service."""
+"""Teachers of any kind, and several questions: what they cost in accuracy, and whose states Alloy needs."""

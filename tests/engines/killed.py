@@ -18,7 +18,7 @@ class Killed:
 
     def __call__(self, job: Job) -> tuple[int, int]:
         if job.payload == 3 and (self.always or not self.mark.exists()):
-            self.mark.touch()
+            self.mark.write_text(str(os.getpid()))
             os.kill(os.getpid(), signal.SIGKILL)
         if job.payload == "bad":
             raise AlloyError(expected="a good job", got="a bad one", hint="Mend it.")

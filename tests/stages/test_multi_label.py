@@ -17,10 +17,12 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import alloykit
 from alloykit.evaluation.multi_label import multi_label_scores
+from alloykit.exporting.compared_answers import compared_answers
 from alloykit.labels import LabelSpace
 from alloykit.methods.multi_label import MultiLabel
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.outputs import Rows, TeacherRows
+from alloykit.serving.onnx_predictor import OnnxPredictor
 
 LABELS = ("toxic", "insult", "threat", "spam")
 TRUTH = ("toxic", "", "toxic|insult", " spam | insult ")
@@ -162,6 +164,23 @@ def test_beside_another_question(taught_labels: Path, tmp_path: Path, call: Call
     assert (run.questions["mood"].metrics or {})["evaluation"]["texts"] == 20
 
 
+def test_the_onnx_export_gives_the_same_sets_of_labels(taught_labels: Path, tmp_path: Path) -> None:
+    place = alloykit.export(taught_labels / "run", int8=True, min_agreement=0.8, output=tmp_path / "onnx")
+    record = json.loads((place / "export.json").read_text())
+    assert record["graphs"]["float32"]["same_label"] == 1
+    run = alloykit.Run(taught_labels / "run")
+    evaluation = (run.metrics or {})["multi_label"]["evaluation"]
+    assert record["accuracy"] == pytest.approx(evaluation["scores"]["student"]["exact"], abs=1e-4)
+    onnx = OnnxPredictor.load(place, number_format="float32")
+    assert onnx.multi_label
+    texts = ["refund my card please", "the parcel is late"]
+    wanted = torch.tensor([list(run.predict(text)["probabilities"].values()) for text in texts])
+    assert torch.allclose(onnx.probabilities(texts), wanted, atol=1e-5)
+    assert "sigmoid" in (place / "README.md").read_text()
+    moved = compared_answers(wanted, 1 - wanted, onnx.parts)
+    assert moved["same_label"] == 0
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
@@ -180,6 +199,6 @@ def test_what_is_not_defined_is_refused(taught_labels: Path, call: Call, change:
 
 def test_commands_for_labels_that_exclude_each_other_refuse_the_student(taught_labels: Path, call: Call) -> None:
     run, texts = taught_labels / "run", taught_labels / "texts.csv"
-    for command in (("watch", run, texts), ("update", run, "-o", "training.epochs=1"), ("export", run, "--onnx")):
+    for command in (("watch", run, texts), ("update", run, "-o", "training.epochs=1")):
         call(*command).refused("multi-label")
     call("predict", run, texts, "--none-of-these").refused("multi-label")

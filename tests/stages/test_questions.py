@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 import yaml
@@ -24,6 +25,8 @@ from alloykit.methods.registry import create
 from alloykit.methods.several_questions import QuestionMethod, SeveralQuestions
 from alloykit.models.questions import questions_of
 from alloykit.outputs import Rows, TeacherRows
+from alloykit.serving.onnx_predictor import OnnxPredictor
+from alloykit.serving.predictor import Predictor
 
 SPACES = (LabelSpace.union([["a", "b"], ["b", "c"]]), LabelSpace.union([["x", "y"]]))
 
@@ -301,11 +304,45 @@ def test_validation_texts_need_a_label_for_every_question(asked: Path, call: Cal
     )
 
 
+def test_the_onnx_export_answers_all_questions(asked: Path, call: Call, tmp_path: Path) -> None:
+    """One graph: `logits` with the parts of all questions, and an output for each; compared question by question."""
+    place = alloykit.export(asked / "run", int8=True, fp16=True, min_agreement=0.9, output=tmp_path / "onnx")
+    record = json.loads((place / "export.json").read_text())
+    assert record["labelled_texts"] == {"mood": 13, "topic": TESTED}
+    assert set(record["accuracy"]) == {"mood", "topic"}
+    for one in record["graphs"].values():
+        assert one["same_label"] == min(one["questions"].values())
+        assert set(one["accuracy"]) == {"mood", "topic"}
+    assert record["graphs"]["float32"]["questions"] == {"mood": 1.0, "topic": 1.0}
+    student, onnx = Predictor.load(asked / "run" / "student"), OnnxPredictor.load(place, number_format="float32")
+    texts = ["refund my card please", "the parcel is late"]
+    assert onnx.questions == student.questions
+    assert torch.allclose(onnx.probabilities(texts), student.probabilities(texts), atol=1e-5)
+    assert torch.allclose(onnx.logits(texts), student.logits(texts), atol=1e-4)
+    ids = onnx.tokenizer(texts, padding=True, return_tensors="np")
+    given = {key: ids[key] for key in onnx.inputs}
+    logits, mood, topic = onnx.session.run(["logits", "logits.mood", "logits.topic"], given)
+    assert np.array_equal(np.concatenate([mood, topic], -1), logits)
+    told = torch.cat([torch.softmax(torch.from_numpy(part), -1) for part in (mood, topic)], -1)
+    assert torch.allclose(told, student.probabilities(texts), atol=1e-5), "as the card says"
+    card = (place / "README.md").read_text()
+    assert "| topic | `logits.topic` | 2 to 6 |" in card
+    assert "answers no question" in card
+    file = write_csv(tmp_path / "new.csv", [[text] for text in texts])
+    lines = call("predict", place, file, "--onnx").lines
+    assert set(lines[0]["answers"]) == {"mood", "topic"}
+    assert "alloykit_questions" in json.loads((place / "config.json").read_text())
+
+
+def test_a_student_of_several_questions_is_no_teacher(asked: Path, models: dict[str, Path], call: Call) -> None:
+    teachers = f"questions.topic.teachers=[{asked / 'run' / 'student'}]"
+    call("plan", asked / "recipe.yaml", "--no-probe", "-o", teachers).refused("one question", "questions/NAME/student")
+
+
 def test_what_needs_one_question_names_the_folder_of_one(asked: Path, call: Call, tmp_path: Path) -> None:
     run, texts = asked / "run", asked / "texts.csv"
     call("predict", run, texts, "--none-of-these").refused("questions/mood")
     call("watch", run, texts).refused("questions/mood")
-    call("export", run, "--onnx").refused("questions/mood")
     with pytest.raises(AlloyError, match="questions/mood"):
         alloykit.Run(run).recipe  # noqa: B018
     assert call("predict", run / "questions/topic", texts, "--none-of-these").code == 0

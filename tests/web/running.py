@@ -11,10 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-import uvicorn
 
 from alloykit.serving.prediction import Prediction
-from alloykit.web.run_server import Server, listen
+from alloykit.web.run_server import Server, listen, server_config
 from alloykit.web.serve_options import ServeOptions
 from alloykit.web.server_app import server_app
 
@@ -101,12 +100,18 @@ class Running:
 
 @contextmanager
 def running(
-    classifier: Any, *, name: str = "toy", explainer: Any = None, why: str = "", **options: Any
+    classifier: Any,
+    *,
+    name: str = "toy",
+    explainer: Any = None,
+    why: str = "",
+    connections: int | None = None,
+    **options: Any,
 ) -> Iterator[Running]:
     chosen = ServeOptions(port=0, **options)
     place = listen(chosen)
     app = server_app(classifier, chosen, name=name, explainer=explainer, why_no_teachers=why)
-    server = Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="on"))
+    server = Server(server_config(app, chosen, connections))
     thread = threading.Thread(target=server.run, kwargs={"sockets": [place]})
     thread.start()
     try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -206,6 +207,14 @@ def test_the_target_of_a_text_of_the_pool_and_of_another(finished: Finished) -> 
     assert computed.origin == "computed"
     bare = Predictor.load(asking.prepared.infos[1].spec.model, 32).probabilities(["where is my parcel, it is late"])[0]
     assert list(computed.teachers[1].probabilities.values()) == pytest.approx(bare.tolist(), abs=1e-2)  # bfloat16
+
+
+def test_the_body_of_an_answer_does_not_wait_for_the_client() -> None:
+    with listen(ServeOptions(port=0)) as place, socket.create_connection(place.getsockname()):
+        place.setblocking(True)
+        connection, _ = place.accept()
+        with connection:
+            assert connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_what_cannot_be_served_is_refused(

@@ -2,15 +2,18 @@
 
 A worker keeps what one key needs in memory (a teacher). It gets jobs of that key as long as there are any, then jobs of the key with the most jobs
 per worker. Every worker has one running job and one waiting job. The jobs of a lost worker go back to the front of the queue. When the queue is
-empty, a free worker repeats a job that another one has not finished. The first result counts.
+empty, a free worker repeats a job that another one has not finished. The first result counts. Workers may come and go: another one starts in
+the place of a lost one, and more start when the cluster grows.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,8 +23,10 @@ from alloykit.errors import AlloyError
 from alloykit.progress import bar, log_line, set_quiet
 
 DEPTH = 2  # jobs of a worker: one runs, one waits
-LOST = 4  # an error, if so many workers ended at one job
-SECONDS = 0.5  # between checks for interrupts and for new workers
+LOST = 4  # an error, if so many workers ended at one job, or before any could start. Workers whose node has gone do not count
+SECONDS = 0.5  # between checks for interrupts
+STARTING = -1  # stands for a job of a worker that has none yet
+GROWTH = 5.0  # seconds between checks whether the cluster has room for more workers
 PATIENCE = 60.0  # seconds without a worker before a message is printed
 
 
@@ -36,12 +41,18 @@ class RayEngine:
         if not jobs:
             return
         ray = connected(self.options)
-        work = _Work(ray, self.options, jobs, worker)
+        with _reached(ray):
+            work = _Work(ray, self.options, jobs, worker)
         try:
             with bar(what, sum(job.size for job in jobs), unit) as advance:
-                for n, result in work.results(lambda: advance(0)):
-                    yield n, result
-                    advance(jobs[n].size)
+                found = work.results(lambda: advance(0))
+                while True:
+                    with _reached(ray):
+                        one = next(found, None)
+                    if one is None:
+                        break
+                    yield one
+                    advance(jobs[one[0]].size)
         finally:
             work.end()
 
@@ -71,9 +82,25 @@ def connected(options: EngineOptions) -> Any:
     return ray
 
 
+@contextmanager
+def _reached(ray: Any) -> Iterator[None]:
+    """Errors of the cluster itself become an AlloyError."""
+    try:
+        yield
+    except ray.exceptions.RayTaskError:  # an error of the work, with its traceback
+        raise
+    except ray.exceptions.RayError as error:
+        raise AlloyError(
+            expected="a Ray cluster that runs until the end of the command",
+            got=f"'{str(error).strip().splitlines()[0]}'",
+            hint="Check the cluster, and run the same command again: finished parts are kept.",
+        ) from error
+
+
 @dataclass(eq=False)
 class _Actor:
     handle: Any
+    node: str | None = None  # known when it has started
     started: bool = False
     key: str | None = None
     jobs: list[int] = field(default_factory=list)
@@ -91,6 +118,7 @@ class _Work:
         self.lost: dict[int, int] = {}
         self.flying: dict[Any, tuple[_Actor, int | None]] = {}  # None: the worker starts
         self.worker = ray.put(worker)
+        self.looked = time.monotonic()
         resources = {"num_cpus": options.cpus_per_worker, "num_gpus": options.gpus_per_worker}
         self.kind = ray.remote(**resources, max_restarts=0)(_RayWorker)
         self.actors = [self._start() for _ in range(min(self._wanted(), len(jobs)))]
@@ -102,8 +130,18 @@ class _Work:
         room = there.get("GPU", 0) / gpus if gpus else there.get("CPU", 1) / self.options.cpus_per_worker
         return max(1, int(room))
 
+    def _grow(self) -> None:
+        """More workers, if the cluster has got room for more since the last look."""
+        now = time.monotonic()
+        if self.options.workers is not None or now - self.looked < GROWTH:
+            return
+        self.looked = now
+        left = sum(map(len, self.queues.values()))
+        for _ in range(min(self._wanted() - len(self.actors), left)):
+            self.actors.append(self._start())
+
     def _start(self) -> _Actor:
-        actor = _Actor(self.kind.remote(self.worker, self.options.cpus_per_worker))
+        actor = _Actor(self.kind.remote(self.worker, self.options.cpus_per_worker, os.getcwd()))
         self.flying[actor.handle.started.remote()] = actor, None
         return actor
 
@@ -111,6 +149,7 @@ class _Work:
         """(position of a job, its result), in the order in which jobs finish. look: called at least twice a second."""
         begun, told = time.monotonic(), False
         while len(self.done) < len(self.jobs):
+            self._grow()
             for actor in self.actors:
                 self._feed(actor)
             ready, _ = self.ray.wait(list(self.flying), num_returns=1, timeout=SECONDS)
@@ -156,13 +195,14 @@ class _Work:
         actor, n = self.flying.pop(ref)
         try:
             result = self.ray.get(ref)
-        except self.ray.exceptions.RayActorError as error:
-            self._lose(actor, error)
+        except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
+            self._lose(actor, error)  # a result is lost with the node that holds it
             return
         except self.ray.exceptions.RayTaskError as error:
             raise _cause(error) from error
         if n is None:
-            actor.started = True
+            actor.started, actor.node = True, result
+            self.lost.pop(STARTING, None)
             return
         actor.jobs.remove(n)
         if n not in self.done:
@@ -178,34 +218,57 @@ class _Work:
         again = [n for n in actor.jobs if n not in self.done and all(n not in other.jobs for other in self.actors)]
         for n in reversed(again):
             self.queues[self.jobs[n].key].appendleft(n)
-        costly = actor.jobs[0] if actor.jobs else -1
+        if self._has_node(actor):
+            self._count(actor, error)
+        self._kill(actor)  # it may be alive, but out of reach
+        log_line(f"ray: a worker was lost; other workers get its {len(again)} jobs")
+        if self.options.workers is not None or len(self.actors) < self._wanted():
+            self.actors.append(self._start())
+
+    def _has_node(self, actor: _Actor) -> bool:
+        """Whether the node of a lost worker is still there, or never was known."""
+        gone = {node["NodeID"] for node in self.ray.nodes() if not node["Alive"]}
+        return actor.node not in gone
+
+    def _count(self, actor: _Actor, error: Exception) -> None:
+        """AlloyError if too many workers ended at one job, or before they had started."""
+        costly = actor.jobs[0] if actor.jobs else STARTING
         self.lost[costly] = self.lost.get(costly, 0) + 1
         if self.lost[costly] >= LOST:
+            where = "at the same job" if actor.jobs else "before they had a job"
             raise AlloyError(
                 expected="workers that stay until the end of a job",
-                got=f"{LOST} workers that ended at the same job; the last one: '{str(error).splitlines()[0]}'",
+                got=f"{LOST} workers that ended {where}; the last one: '{str(error).splitlines()[0]}'",
                 hint="Their memory may be too small. Lower `inference: {tokens_per_batch: …}`, or start fewer workers.",
             ) from error
-        log_line(f"ray: a worker was lost; other workers get its {len(again)} jobs")
-        self.actors.append(self._start())
+
+    def _kill(self, actor: _Actor) -> None:
+        with suppress(Exception):  # nothing depends on it
+            self.ray.kill(actor.handle)
 
     def end(self) -> None:
         """End all workers. Some may still run jobs that were repeated."""
         for actor in self.actors:
-            self.ray.kill(actor.handle)
+            self._kill(actor)
 
 
 class _RayWorker:
     """Lives in a process of the cluster."""
 
-    def __init__(self, worker: Callable[[], Worker], threads: int) -> None:
+    def __init__(self, worker: Callable[[], Worker], threads: int, folder: str) -> None:
         set_quiet(True)
-        self.work = worker()
-        if "torch" in sys.modules:  # which takes seconds to import, and not every worker needs it
-            sys.modules["torch"].set_num_threads(threads)
+        with suppress(OSError):  # so that relative paths name the same files, where this machine has them
+            os.chdir(folder)
+        self.make, self.threads = worker, threads
 
-    def started(self) -> None:
-        """Returns when the worker is there."""
+    def started(self) -> str:
+        """Its node, when the worker is there. An error here is that of the command; one in `__init__` would count as a lost worker."""
+        import ray
+
+        self.work = self.make()
+        if "torch" in sys.modules:  # which takes seconds to import, and not every worker needs it
+            sys.modules["torch"].set_num_threads(self.threads)
+        return str(ray.get_runtime_context().get_node_id())
 
     def do(self, job: Job) -> Any:
         return self.work(job)

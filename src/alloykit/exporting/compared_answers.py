@@ -5,22 +5,31 @@ from __future__ import annotations
 import math
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from torch import Tensor
 
+from alloykit.methods.multi_label import GIVEN
+from alloykit.models.questions import QuestionPart
 from alloykit.stats.none_of_these import UNUSUAL
 
 ROUNDS = 3
 
 
-def compared_answers(expected: Tensor, found: Tensor) -> dict[str, Any]:
-    """The share of equal labels, and the largest and the mean absolute difference. expected, found: probabilities, [n, C] each."""
+def compared_answers(expected: Tensor, found: Tensor, parts: Sequence[QuestionPart] = ()) -> dict[str, Any]:
+    """The share of equal labels, and the largest and the mean absolute difference. expected, found: probabilities, [n, C] each. parts: of the
+    labels, those of each question; without them, all labels exclude each other.
+
+    A multi-label part has equal labels if the same ones have at least 0.5. Of several questions, `same_label` is the smallest share, and
+    `questions` has the share of each."""
     difference = (expected - found).abs()
+    parts = parts or (QuestionPart("", tuple(map(str, range(expected.shape[-1]))), 0),)
+    shares = {part.name: round(float(_same(part.of(expected), part.of(found), part)), 5) for part in parts}
     return {
         "texts": len(expected),
-        "same_label": round(float((expected.argmax(-1) == found.argmax(-1)).double().mean()), 5),
+        "same_label": min(shares.values()),
+        **({"questions": shares} if len(shares) > 1 or "" not in shares else {}),
         "largest_difference": float(f"{float(difference.max()):.3g}"),
         "mean_difference": float(f"{float(difference.mean()):.3g}"),
     }
@@ -42,8 +51,17 @@ def rounded_down(share: float) -> str:
 
 
 def accuracy(probabilities: Tensor, labels: Tensor) -> float:
-    """probabilities: [n, C]. labels: [n] int64."""
+    """The share of texts with the true label. labels: [n] int64; or [n, C] bool, and then the share of texts with exactly the true labels.
+    probabilities: [n, C]."""
+    if labels.dim() > 1:
+        return round(float(((probabilities >= GIVEN) == labels).all(-1).double().mean()), 5)
     return round(float((probabilities.argmax(-1) == labels).double().mean()), 5)
+
+
+def _same(expected: Tensor, found: Tensor, part: QuestionPart) -> Tensor:
+    if part.multi_label:
+        return ((expected >= GIVEN) == (found >= GIVEN)).all(-1).double().mean()
+    return (expected.argmax(-1) == found.argmax(-1)).double().mean()
 
 
 def times_as_fast(classify: Callable[[], Any], other: Callable[[], Any]) -> float:

@@ -12,8 +12,9 @@ from torch import Tensor, nn
 from alloykit.errors import AlloyError
 from alloykit.models.head_input import HeadInput
 from alloykit.models.onnx_session import onnx_package
+from alloykit.models.questions import temperatures
 from alloykit.models.tokens import encode, pad
-from alloykit.serving.onnx_predictor import LOGITS, STATES
+from alloykit.serving.onnx_predictor import LOGITS, STATES, output_of
 from alloykit.serving.predictor import Predictor
 
 OPSET = 17
@@ -21,33 +22,37 @@ EXAMPLES = ["a text", "a longer text, so that the batch has padding"]
 
 
 class _Calibrated(nn.Module):
-    """Token tensors in the order of `names` → logits / T, and with `states` what the classification head reads."""
+    """Token tensors in the order of `names` → logits / T, with `states` what the classification head reads, and the part of each question."""
 
-    def __init__(self, model: nn.Module, names: list[str], temperature: float, states: bool) -> None:
+    def __init__(self, predictor: Predictor, names: list[str], states: bool) -> None:
         super().__init__()
-        self.model, self.names, self.temperature, self.states = model, names, temperature, states
+        self.model, self.names, self.states, self.questions = predictor.model, names, states, predictor.questions
+        self.temperature = temperatures(self.questions) if self.questions else predictor.temperature
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
         with HeadInput(self.model) as head:
             logits: Tensor = self.model(**dict(zip(self.names, inputs, strict=True))).logits
         scaled = logits / self.temperature
-        return (scaled, head.states(logits)) if self.states else (scaled,)
+        states = (head.states(logits),) if self.states else ()
+        return (scaled, *states, *(question.of(scaled) for question in self.questions))
 
 
 def float_graph(predictor: Predictor) -> bytes:
     """The classifier as a serialised ONNX graph: int64 [batch, length] inputs under the tokenizer's names → `logits`, the student's logits
-    divided by its temperature, float32 [batch, labels]. A student that can say how unusual a text is has a second output, `states`: what its
-    head reads, float32 [batch, d].
+        divided by its temperature, float32 [batch, labels]. A student that can say how unusual a text is has a second output, `states`: what its
+        head reads, float32 [batch, d]. A student of several questions has one more output for each question, `logits.NAME`: its part of `logits`, each
+    of which is divided by the temperature of its question.
 
-    torch's TorchScript-based exporter writes it: it traces the models of transformers in seconds and needs no other package. If `predict`
-    computes only the first token in the last layer, the graph does so too. AlloyError for a model that cannot be exported.
+        torch's TorchScript-based exporter writes it: it traces the models of transformers in seconds and needs no other package. If `predict`
+        computes only the first token in the last layer, the graph does so too. AlloyError for a model that cannot be exported.
     """
     onnx_package("onnx")
     batch = pad(predictor.tokenizer, encode(predictor.tokenizer, EXAMPLES, None, predictor.max_length))
     names = list(batch)
     graph: Any = io.BytesIO()  # torch writes to it, although its signature names paths only
     outputs = [LOGITS, STATES] if _gives_states(predictor, batch) else [LOGITS]
-    wrapped = _Calibrated(predictor.model, names, predictor.temperature, STATES in outputs).eval()
+    wrapped = _Calibrated(predictor, names, STATES in outputs).eval()
+    outputs += [output_of(question.name) for question in predictor.questions]
     axes = {name: {0: "batch", 1: "length"} for name in names} | {name: {0: "batch"} for name in outputs}
     attention = getattr(predictor.model.config, "_attn_implementation", None)
     try:

@@ -52,6 +52,9 @@ def int8_graphs(
     for share in KEPT_IN_FLOAT:
         kept = round(share * len(worst))
         chosen = dict.fromkeys(worst[kept:])
-        passed = passed or compared_answers(wanted, found(chosen, len(texts)))["same_label"] >= CALIBRATED_SAME
+        passed = (
+            passed
+            or compared_answers(wanted, found(chosen, len(texts)), predictor.parts)["same_label"] >= CALIBRATED_SAME
+        )
         if passed or share == KEPT_IN_FLOAT[-1]:
             yield int8_graph(graph, products, {name: forms[name] for name in chosen}), kept

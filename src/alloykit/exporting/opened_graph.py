@@ -11,5 +11,5 @@ def opened_graph(graph: bytes, predictor: Predictor) -> OnnxPredictor:
     """The graph as a classifier, with everything else as the student in PyTorch has it."""
     return OnnxPredictor(
         onnx_session(graph), predictor.tokenizer, predictor.labels, predictor.max_length, predictor.temperature,
-        predictor.long_texts, predictor.folder,
+        predictor.long_texts, predictor.folder, questions=predictor.questions, multi_label=predictor.multi_label,
     )  # fmt: skip

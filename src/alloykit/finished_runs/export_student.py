@@ -6,6 +6,7 @@ import json
 import math
 import os
 import shutil
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,18 +26,20 @@ from alloykit.files import file_errors, write_atomic, write_json
 from alloykit.labels import LabelSpace
 from alloykit.models.export import IN_GRAPH, TEMPERATURE
 from alloykit.models.onnx_session import onnx_package
+from alloykit.models.questions import KEY as QUESTIONS_KEY
+from alloykit.models.questions import QuestionPart, entries_of_export
 from alloykit.progress import hushed, library_bars_off, log_line
 from alloykit.recipe.models import Recipe
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.file_names import EXPORT
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
-from alloykit.run_folder.read import recipe_of
+from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import classifier_folder, is_run_folder
 from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
-from alloykit.serving.question_answers import require_one_question, require_single_label
-from alloykit.stages.recipe_texts import label_positions, origin_of, read, salted
+from alloykit.stages.recipe_texts import label_matrix, label_positions, origin_of, read, salted
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
@@ -47,11 +50,22 @@ MIN_AGREEMENT = 0.99
 
 @dataclass(frozen=True)
 class _Sample:
-    """calibration, compared: texts and pairs. labels: [n] of the last n texts of `compared`; None without labelled texts."""
+    """calibration, compared: texts and pairs. labelled: by the names of the predictor's parts; empty without labelled texts."""
 
     calibration: tuple[list[str], list[str | None] | None]
     compared: tuple[list[str], list[str | None] | None]
-    labels: Tensor | None
+    labelled: Mapping[str, _Labelled]
+
+
+@dataclass(frozen=True)
+class _Labelled:
+    """Labelled texts of one question. at: where they are in `compared`. labels: [n] int64; [n, C] bool of a multi-label question."""
+
+    at: slice
+    labels: Tensor
+
+    def accuracy(self, probabilities: Tensor) -> float:
+        return accuracy(probabilities[self.at], self.labels)
 
 
 def export_student(
@@ -85,11 +99,8 @@ def export_student(
     refuse_others(target, RECORD)
     model_folder = classifier_folder(folder)
     predictor = Predictor.load(model_folder, device="cpu")
-    require_one_question(predictor.questions, "an ONNX export")
-    require_single_label(predictor.multi_label, "an ONNX export")
     config = json.loads((model_folder / "config.json").read_text(encoding="utf-8"))
-    recipe = recipe_of(folder) if is_run_folder(folder) else None
-    sample = _sample(recipe, predictor.labels, texts, text=text, text_pair=text_pair)
+    sample = _sample(_recipes(folder), predictor.parts, texts, text=text, text_pair=text_pair)
     build = target.with_name(f".{target.name}.tmp")
     with locked(build):
         new, old = build / "new", build / "old"
@@ -114,11 +125,23 @@ def _swap(new: Path, target: Path, old: Path) -> None:
     os.replace(new, target)
 
 
-def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | None, **columns: Any) -> _Sample:
+def _recipes(folder: Path) -> dict[str, Recipe]:
+    """The recipe of each question of a run, under the names of its student's parts; empty for a model folder."""
+    if not is_run_folder(folder):
+        return {}
+    found = any_recipe_of(folder)
+    return (
+        {name: found.question(name) for name in found.questions} if isinstance(found, QuestionsRecipe) else {"": found}
+    )
+
+
+def _sample(
+    recipes: Mapping[str, Recipe], parts: Sequence[QuestionPart], given: str | Path | None, **columns: Any
+) -> _Sample:
     """AlloyError that names --texts if the run's texts cannot be found."""
     if given is not None:
         pool = load_texts(given, **columns)
-    elif recipe is None:
+    elif not recipes:
         raise AlloyError(
             expected="texts to compare the answers on",
             got="a model folder, which has no recipe with texts",
@@ -126,7 +149,7 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
         )
     else:
         try:
-            pool = read(origin_of(recipe))
+            pool = read(origin_of(next(iter(recipes.values()))))
         except AlloyError as error:
             raise AlloyError(
                 expected=error.expected, got=error.got, hint="Give texts of the same kind with --texts FILE."
@@ -136,20 +159,25 @@ def _sample(recipe: Recipe | None, names: tuple[str, ...], given: str | Path | N
     order = torch.randperm(len(firsts), generator=torch.Generator().manual_seed(0)).tolist()
     calibration, rest = order[:CALIBRATED], order[CALIBRATED : CALIBRATED + COMPARED] or order
     compared = [(firsts[i], seconds[i]) for i in rest]
-    labels = None
-    if recipe is not None and recipe.evaluate is not None:
+    labelled = dict[str, _Labelled]()
+    for part in parts:
+        recipe = recipes.get(part.name)
+        if recipe is None or recipe.evaluate is None:
+            continue
         try:
             test = read(salted(recipe.evaluate.data, recipe), want_labels=True)
-            labels = label_positions(test, LabelSpace.union([names]), recipe.labels.aliases)
+            positions = label_matrix if part.multi_label else label_positions
+            labels = positions(test, LabelSpace.union([part.labels]), recipe.labels.aliases)
+            labelled[part.name] = _Labelled(slice(len(compared), len(compared) + len(test)), labels)
             compared += zip(
                 test.table["text"], test.table["text_pair"] if test.is_pair else [None] * len(test), strict=True
             )
         except AlloyError as error:
-            log_line(f"no accuracy: {error}")
+            log_line(f"no accuracy{f' of {part.name}' if part.name else ''}: {error}")
     return _Sample(
         ([firsts[i] for i in calibration], [seconds[i] for i in calibration] if pool.is_pair else None),
         ([first for first, _ in compared], [second for _, second in compared] if pool.is_pair else None),
-        labels,
+        labelled,
     )
 
 
@@ -165,9 +193,32 @@ class _Export:
             "long_texts": predictor.long_texts,
             "graphs": {},
         }
-        if sample.labels is not None:
-            own = self.expected.probabilities[-len(sample.labels) :]
-            self.record |= {"labelled_texts": len(sample.labels), "accuracy": accuracy(own, sample.labels)}
+        if predictor.questions:
+            self.record["questions"] = [
+                {
+                    "question": p.name,
+                    "labels": len(p.labels),
+                    "multi_label": p.multi_label,
+                    "temperature": p.temperature,
+                }
+                for p in predictor.questions
+            ]
+        self.record["multi_label"] = predictor.multi_label
+        if sample.labelled:
+            self.record["labelled_texts"] = self._by_question(
+                {name: len(one.labels) for name, one in sample.labelled.items()}
+            )
+            self.record["accuracy"] = self._accuracy(self.expected.probabilities)
+
+    def _by_question(self, values: Mapping[str, Any]) -> Any:
+        """By question; of a student with one question, its value."""
+        return dict(values) if self.predictor.questions else values[""]
+
+    def _accuracy(self, probabilities: Tensor) -> Any:
+        parts = {part.name: part for part in self.predictor.parts}
+        return self._by_question(
+            {name: own.accuracy(parts[name].of(probabilities)) for name, own in self.sample.labelled.items()}
+        )
 
     def write(self, config: dict[str, Any], *, int8: bool, fp16: bool) -> None:
         self.folder.mkdir(parents=True)
@@ -181,17 +232,22 @@ class _Export:
         with library_bars_off():
             tokenizer.model_max_length = self.predictor.max_length
             tokenizer.save_pretrained(self.folder)
-        write_json(
-            self.folder / "config.json",
-            {key: value for key, value in config.items() if key != TEMPERATURE}
-            | {IN_GRAPH: self.predictor.temperature},
-        )
+        told = {key: value for key, value in config.items() if key != TEMPERATURE}
+        if self.predictor.questions:
+            told[QUESTIONS_KEY] = entries_of_export(self.predictor.questions)
+        else:
+            told[IN_GRAPH] = self.predictor.temperature
+        write_json(self.folder / "config.json", told)
         if self.predictor.knows_unusual:
             assert self.predictor.folder is not None
             shutil.copyfile(self.predictor.folder / FILE, self.folder / FILE)
         write_json(self.folder / RECORD, self.record)
-        card = export_card(self.record, len(self.predictor.labels), self.predictor.temperature)
+        card = export_card(self.record, self.predictor.parts)
         write_atomic(self.folder / "README.md", card)
+
+    @property
+    def _label(self) -> str:
+        return "labels" if any(part.multi_label for part in self.predictor.parts) else "label"
 
     def _add(self, name: OnnxFormat, graph: bytes, least: float) -> None:
         one = self._measured(name, graph)
@@ -209,7 +265,7 @@ class _Export:
                 return
             best = max(best, one, key=lambda each: float(each["same_label"]))
             log_line(
-                f"int8 with {kept} tensors in float32: the same label on only {rounded_down(one['same_label'])} of the texts"
+                f"int8 with {kept} tensors in float32: the same {self._label} on only {rounded_down(one['same_label'])} of the texts"
             )
         raise self._refusal("int8", best, self.min_agreement)
 
@@ -217,11 +273,11 @@ class _Export:
         student, sample = opened_graph(graph, self.predictor), self.sample
         found = student.predict(*sample.compared, name=f"ONNX, {name}", none_of_these=student.knows_unusual)
         one: dict[str, Any] = {"file": GRAPHS[name], "bytes": len(graph)}
-        one |= compared_answers(self.expected.probabilities, found.probabilities)
+        one |= compared_answers(self.expected.probabilities, found.probabilities, self.predictor.parts)
         if self.expected.none_of_these is not None and found.none_of_these is not None:
             one["none_of_these"] = compared_scores(self.expected.none_of_these, found.none_of_these)
-        if sample.labels is not None:
-            one["accuracy"] = accuracy(found.probabilities[-len(sample.labels) :], sample.labels)
+        if sample.labelled:
+            one["accuracy"] = self._accuracy(found.probabilities)
         if name != "float16":  # it is made for other devices
             firsts, seconds = sample.compared
             short = firsts[:TIMED], seconds and seconds[:TIMED]
@@ -235,7 +291,7 @@ class _Export:
         write_atomic(self.folder / GRAPHS[name], graph)
         self.record["graphs"][name] = one
         log_line(
-            f"{GRAPHS[name]}: {len(graph) / 1e6:.1f} MB, the same label on {rounded_down(one['same_label'])} of {one['texts']:,} texts, "
+            f"{GRAPHS[name]}: {len(graph) / 1e6:.1f} MB, the same {self._label} on {_shares(one.get('questions', one['same_label']))} of {one['texts']:,} texts, "
             f"largest difference of a probability {one['largest_difference']:.2g}"
             + (f", {one['times_as_fast']:.1f} × as fast as PyTorch" if "times_as_fast" in one else "")
         )
@@ -245,7 +301,7 @@ class _Export:
             hint = "alloykit may not support this architecture. Use the student with PyTorch."
         else:
             scores = (
-                f" Its accuracy on the labelled texts is {rounded_down(one['accuracy'])}, and PyTorch's is {rounded_down(self.record['accuracy'])}."
+                f" Its accuracy on the labelled texts is {_shares(one['accuracy'])}, and PyTorch's is {_shares(self.record['accuracy'])}."
                 if "accuracy" in one
                 else ""
             )
@@ -253,7 +309,14 @@ class _Export:
             below = math.floor(1000 * one["same_label"]) / 1000
             hint = f"{scores} Leave out {option}, or accept this graph with --min-agreement {below:g}.".strip()
         return AlloyError(
-            expected=f"an ONNX graph in {name} that gives the student's label on at least {rounded_down(least)} of {one['texts']:,} texts",
-            got=f"{rounded_down(one['same_label'])}, with differences of probabilities up to {one['largest_difference']:.2g}",
+            expected=f"an ONNX graph in {name} that gives the student's {self._label} on at least {rounded_down(least)} of {one['texts']:,} texts",
+            got=f"{_shares(one.get('questions', one['same_label']))}, with differences of probabilities up to {one['largest_difference']:.2g}",
             hint=f"Nothing was exported. {hint}",
         )
+
+
+def _shares(found: float | Mapping[str, float]) -> str:
+    """A share, or the share of each question."""
+    if isinstance(found, Mapping):
+        return ", ".join(f"{rounded_down(share)} ({name})" for name, share in found.items())
+    return rounded_down(found)

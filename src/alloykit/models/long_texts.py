@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import torch
 from torch import Tensor
+from torch.nn.functional import logsigmoid
 
 from alloykit.models.tokens import encode, portions
 
@@ -30,17 +31,22 @@ class Chunks(list[TokenIds]):
         sums = values.new_zeros(*values.shape[:-2], self.texts, values.shape[-1]).index_add_(-2, self.owners, values)
         return sums / self.owners.bincount(minlength=self.texts).to(values.dtype)[:, None]
 
-    def mean_logits(self, logits: Tensor) -> Tensor:
-        """Logits whose softmax is the mean of the chunks' probabilities, [chunks, C] → [n, C] float32.
+    def mean_logits(self, logits: Tensor, *, multi_label: bool = False) -> Tensor:
+        """Logits whose softmax is the mean of the chunks' probabilities, [chunks, C] → [n, C] float32. multi_label: whose sigmoid is this mean, label by
+        label.
 
-        Their log-sum-exp is the mean of the chunks' log-sum-exps, so that energies keep their scale. A text of one chunk keeps its logits.
+        With a softmax, their log-sum-exp is the mean of the chunks' log-sum-exps, so that energies keep their scale. A text of one chunk keeps its logits.
         """
         found = []
         for part in logits.split(self.owners.bincount(minlength=self.texts).tolist()):
             if len(part) > 1:
                 z = part.double()
-                logs = torch.logsumexp(z.log_softmax(-1), 0, keepdim=True) - torch.tensor(len(z)).log()
-                part = (logs + z.logsumexp(-1).mean()).float()
+                if multi_label:  # log of the mean of p, minus log of the mean of 1 − p
+                    yes, no = (torch.logsumexp(logsigmoid(sign * z), 0, keepdim=True) for sign in (1, -1))
+                    part = (yes - no).float()
+                else:
+                    logs = torch.logsumexp(z.log_softmax(-1), 0, keepdim=True) - torch.tensor(len(z)).log()
+                    part = (logs + z.logsumexp(-1).mean()).float()
             found.append(part)
         return torch.cat(found) if found else logits
 

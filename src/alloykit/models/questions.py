@@ -3,14 +3,15 @@
     config.json     id2label             {"0": "topic: sports", "1": "topic: world", "2": "sentiment: good", …}
                     alloykit_questions   [{"question": "topic", "labels": ["sports", "world"], "temperature": 1.2}, …]
 
-So the folder is a plain Hugging Face classifier. The answer to a question is the softmax over its part of the logits.
+So the folder is a plain Hugging Face classifier. The answer to a question is the softmax over its part of the logits. In an ONNX export, whose graph
+has divided each part by its temperature, an entry has `temperature_in_graph` in place of `temperature`.
 """
 
 from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from alloykit.models.head_input import HeadInput
 from alloykit.models.heads import HEAD_KEY, is_pooled
 
 KEY = "alloykit_questions"
+IN_GRAPH = "temperature_in_graph"
+"""Key of an entry of `KEY` in the config.json of an ONNX export."""
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,11 @@ class QuestionPart:
     def of(self, values: Tensor) -> Tensor:
         """This question's part of values over all labels: [..., C] → [..., C_q]."""
         return values[..., self.first : self.first + len(self.labels)]
+
+
+def temperatures(parts: Sequence[QuestionPart]) -> Tensor:
+    """The temperature of each logit, [C] float32."""
+    return torch.cat([torch.full((len(part.labels),), part.temperature) for part in parts])
 
 
 def joint_label(question: str, label: str) -> str:
@@ -73,13 +81,31 @@ def set_questions(config: Any, parts: Sequence[QuestionPart]) -> None:
 
 def questions_of(config: Any) -> tuple[QuestionPart, ...]:
     """The questions of a classifier, by its configuration; none of an ordinary one. AlloyError for a damaged entry."""
-    given = getattr(config, KEY, None)
+    return _parts(
+        getattr(config, KEY, None), lambda: [config.id2label[i] for i in range(config.num_labels)], "temperature"
+    )
+
+
+def questions_of_export(config: Mapping[str, Any], labels: Sequence[str]) -> tuple[QuestionPart, ...]:
+    """The same of an ONNX export. config: the content of its config.json. labels: those of its logits, in their order."""
+    return _parts(config.get(KEY), lambda: list(labels), IN_GRAPH)
+
+
+def entries_of_export(parts: Sequence[QuestionPart]) -> list[dict[str, Any]]:
+    """The value of `KEY` for an ONNX export."""
+    return [
+        {"question": p.name, "labels": list(p.labels), IN_GRAPH: p.temperature, "multi_label": p.multi_label}
+        for p in parts
+    ]
+
+
+def _parts(given: Any, names: Callable[[], list[str]], key: str) -> tuple[QuestionPart, ...]:
     if given is None:
         return ()
     try:
         parts, first = list[QuestionPart](), 0
         for entry in given:
-            name, labels, temperature = entry["question"], entry["labels"], entry.get("temperature", 1.0)
+            name, labels, temperature = entry["question"], entry["labels"], entry.get(key, 1.0)
             several = entry.get("multi_label", False)
             if (
                 not isinstance(name, str)
@@ -91,7 +117,7 @@ def questions_of(config: Any) -> tuple[QuestionPart, ...]:
             parts.append(QuestionPart(name, tuple(map(str, labels)), first, float(temperature), several))
             first += len(labels)
         joint = [joint_label(part.name, label) for part in parts for label in part.labels]
-        if not parts or joint != [config.id2label[i] for i in range(config.num_labels)]:
+        if not parts or joint != names():
             raise ValueError("other labels than id2label")
         if len({part.name for part in parts}) < len(parts) or not all(part.labels for part in parts):
             raise ValueError("a question twice, or without labels")

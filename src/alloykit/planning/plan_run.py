@@ -9,6 +9,7 @@ from typing import Any
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
+from alloykit.knowledge.store.index_files import index_bytes
 from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.capabilities import remaining
@@ -17,7 +18,7 @@ from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, p
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
-from alloykit.stages.prepare import SHARD_ROWS_BY_DEVICE, Prepared, prepare, prepare_without_texts, with_labelled_texts
+from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, shard_rows, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.training.schedule import Schedule
@@ -190,9 +191,9 @@ UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shap
 
 
 def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
-    """Bytes of arrays, ids, headers and receipts."""
+    """Bytes of arrays, ids, headers, receipts and sorted ids."""
     classes = [len(t) for t in prepared.space.teachers]
-    shards = math.ceil(distinct / SHARD_ROWS_BY_DEVICE[prepared.device])
+    shards = math.ceil(distinct / shard_rows(prepared.device, distinct))
     widths = [
         i.gives.states.hidden_size
         for i in prepared.infos
@@ -200,4 +201,4 @@ def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
         for _ in prepared.pooled_layers.get(i.name, ())
     ]
     units = shards * (1 + len(classes) * (1 + passes // CHUNK) + len(widths))
-    return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES
+    return bytes_needed(distinct, classes, passes, widths) + units * UNIT_BYTES + index_bytes(shards, distinct)

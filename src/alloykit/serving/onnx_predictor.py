@@ -16,8 +16,10 @@ from alloykit.models.folder import checked_config
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.long_texts import LONG_TEXTS, LongTexts
 from alloykit.models.onnx_session import onnx_session
+from alloykit.models.questions import QuestionPart, questions_of_export, temperatures
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED
 from alloykit.serving.text_classifier import TextClassifier
+from alloykit.teachers.config_labels import MULTI_LABEL
 
 OnnxFormat = Literal["float32", "int8", "float16"]
 GRAPHS: dict[OnnxFormat, str] = {
@@ -28,7 +30,12 @@ GRAPHS: dict[OnnxFormat, str] = {
 """The graphs in an exported folder, under the names that transformers.js looks for."""
 TOKENS_PER_BATCH = 2048
 LOGITS, STATES = "logits", "states"
-"""The outputs of a graph. STATES is what the classification head reads, [batch, d]; exports of students without none_of_these.safetensors lack it."""
+"""The outputs of a graph. A student of several questions has one further output for each, `logits.NAME`. STATES is what the classification head reads, [batch, d]; exports of students without none_of_these.safetensors lack it."""
+
+
+def output_of(question: str) -> str:
+    """The name of the output with one question's part of the logits."""
+    return f"{LOGITS}.{question}"
 
 
 class OnnxPredictor(TextClassifier):
@@ -47,11 +54,15 @@ class OnnxPredictor(TextClassifier):
         long_texts: LongTexts = "head",
         folder: Path | None = None,
         estimated_accuracy: Mapping[str, float | None] | None = None,
+        *,
+        questions: tuple[QuestionPart, ...] = (),
+        multi_label: bool = False,
     ) -> None:
-        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`. folder: the one with none_of_these.safetensors."""
+        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`, or by that of each question. folder: the one with none_of_these.safetensors."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
         self.labels, self.temperature, self.long_texts, self.folder = tuple(labels), temperature, long_texts, folder
         self.estimated_accuracy = dict(estimated_accuracy or {})
+        self.questions, self.multi_label = questions, multi_label
         self.inputs = [each.name for each in session.get_inputs()]
         self._widths = {each.name: each.shape[-1] for each in session.get_outputs()}
 
@@ -90,10 +101,11 @@ class OnnxPredictor(TextClassifier):
                 got=repr(temperature)[:100],
                 hint="Export the student again with `alloykit export`.",
             )
+        labels = [names[key] for key in sorted(names, key=int)]
         return cls(
-            onnx_session(graph, threads), tokenizer, [names[key] for key in sorted(names, key=int)],
-            int(min(limits, default=DEFAULT_LENGTH)), float(temperature), config.get(LONG_TEXTS, "head"), folder,
-            estimated_accuracy_of(config),
+            onnx_session(graph, threads), tokenizer, labels, int(min(limits, default=DEFAULT_LENGTH)),
+            float(temperature), config.get(LONG_TEXTS, "head"), folder, estimated_accuracy_of(config),
+            questions=questions_of_export(config, labels), multi_label=config.get("problem_type") == MULTI_LABEL,
         )  # fmt: skip
 
     @property
@@ -104,4 +116,4 @@ class OnnxPredictor(TextClassifier):
         ids = batch["input_ids"]
         given = {key: (batch[key] if key in batch else torch.zeros_like(ids)).numpy() for key in self.inputs}
         logits, *rest = map(torch.from_numpy, self.session.run([LOGITS, STATES] if states else [LOGITS], given))
-        return logits * self.temperature, rest[0] if states else None
+        return logits * temperatures(self.parts), rest[0] if states else None

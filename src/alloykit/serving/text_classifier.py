@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
-from alloykit.errors import AlloyError
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.long_texts import Chunks, LongTexts, encode_long
 from alloykit.models.questions import QuestionPart, probabilities_by_question
@@ -50,6 +49,11 @@ class TextClassifier(ABC):
     @abstractmethod
     def states_width(self) -> int | None:
         """d, the size of what the classification head reads; None if `forward` cannot give it."""
+
+    @property
+    def parts(self) -> tuple[QuestionPart, ...]:
+        """The parts of its labels, one for each question. Of a classifier for one question: all labels, under the name ""."""
+        return self.questions or (QuestionPart("", self.labels, 0, self.temperature, self.multi_label),)
 
     @property
     def checked_model(self) -> Any:
@@ -120,12 +124,7 @@ class TextClassifier(ABC):
         return load_none_of_these(self.folder, self.states_width)
 
     def _softmax(self, calibrated: bool) -> Callable[[Tensor], Tensor]:
-        if self.questions:
-            return lambda logits: probabilities_by_question(logits, self.questions, calibrated=calibrated)
-        temperature = self.temperature if calibrated else 1.0
-        if self.multi_label:
-            return lambda logits: (logits / temperature).sigmoid()
-        return lambda logits: (logits / temperature).softmax(-1)
+        return lambda logits: probabilities_by_question(logits, self.parts, calibrated=calibrated)
 
     def _read(
         self,
@@ -163,13 +162,7 @@ class TextClassifier(ABC):
             return found
         # The temperature was fitted to the mean, and `none_of_these` to mean states: so both come after it.
         logits = found[:, : len(self.labels)]
-        if self.multi_label or any(q.multi_label for q in self.questions):
-            raise AlloyError(
-                expected="`long_texts: head`, tail or head_tail for a multi-label classifier",
-                got="mean",
-                hint="Set `alloykit_long_texts` in its config.json.",
-            )
-        mean = torch.cat([parts.mean_logits(q.of(logits)) for q in self.questions] or [parts.mean_logits(logits)], -1)
+        mean = torch.cat([parts.mean_logits(q.of(logits), multi_label=q.multi_label) for q in self.parts], -1)
         answers = finish(mean)
         if of_states is None:
             return answers

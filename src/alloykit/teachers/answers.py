@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
+from itertools import islice
+from numbers import Complex, Real
 from typing import Any
 
 import torch
@@ -23,15 +25,33 @@ def logits_of(answers: Any, labels: Sequence[str], texts: int, teacher: str) -> 
     probabilities, a dictionary label → probability (missing labels have 0), a label alone (it is certain), or None (no answer).
     AlloyError for anything else.
     """
-    rows = answers.tolist() if hasattr(answers, "tolist") else answers
+    rows = _listed(answers, teacher)
     if isinstance(rows, (str, bytes, Mapping)) or not isinstance(rows, Sequence) or len(rows) != texts:
         got = f"{len(rows)} answers" if isinstance(rows, Sequence) else f"a {type(answers).__name__}"
-        raise AlloyError(expected=f"{texts} answers of teacher '{teacher}' to {texts} texts", got=got)
-    return probabilities_as_logits(
-        torch.tensor(
-            [probabilities_of_answer(row, labels, f"teacher '{teacher}'") for row in rows], dtype=torch.float64
+        raise AlloyError(
+            expected=f"{texts} answers of teacher '{teacher}' to {texts} texts",
+            got=got,
+            hint="Return a list with an answer for each text, or an array [texts, labels].",
         )
-    )
+    owner = f"teacher '{teacher}'"
+    found = [probabilities_of_answer(row, labels, owner) for row in islice(rows, texts)]
+    if len(found) != texts:
+        raise AlloyError(expected=f"{texts} answers of {owner}", got=f"a {type(answers).__name__} of {len(found)}")
+    return probabilities_as_logits(torch.tensor(found, dtype=torch.float64))
+
+
+def _listed(answers: Any, teacher: str) -> Any:
+    """An array or tensor as lists; anything else as it is."""
+    if not hasattr(answers, "tolist"):
+        return answers
+    try:
+        return answers.tolist()
+    except Exception as error:  # a tensor without values, for instance on the device `meta`
+        raise AlloyError(
+            expected=f"an array of numbers from teacher '{teacher}'",
+            got=f"a {type(answers).__name__} that cannot be read ({type(error).__name__})",
+            hint="Return probabilities in memory: a list, a numpy array, or a tensor on any device but `meta`.",
+        ) from error
 
 
 def probabilities_of_answer(answer: Any, labels: Sequence[str], owner: str) -> list[float]:
@@ -46,13 +66,16 @@ def probabilities_of_answer(answer: Any, labels: Sequence[str], owner: str) -> l
                 raise unknown_name(f"a label of {owner}", str(label), labels)
         answer = [answer.get(label, 0.0) for label in labels]
     try:
-        values = [number_of(value) for value in answer]
+        if isinstance(answer, (Set, bytes, bytearray)):
+            raise TypeError("it has no order")
+        values = [number_of(value) for value in islice(answer, len(labels) + 1)]  # it may have no end
     except (TypeError, ValueError):
         raise AlloyError(
             expected=f"numbers, a label, or a dictionary of labels from {owner}", got=shown(answer)
         ) from None
     if len(values) != len(labels):
-        raise AlloyError(expected=f"{len(labels)} probabilities from {owner}", got=f"{len(values)}")
+        got = f"{len(values)}" if len(values) < len(labels) else "more"
+        raise AlloyError(expected=f"{len(labels)} probabilities from {owner}", got=got)
     if all(map(math.isnan, values)):
         return values
     check_probabilities(values, owner)
@@ -70,11 +93,13 @@ def check_probabilities(values: Sequence[float], owner: str) -> None:
 
 
 def number_of(value: Any) -> float:
-    """A value as a float. ValueError for anything but a number, also for a whole number that is too large for a float."""
+    """A value as a float. ValueError for anything but a real number, also for a whole number that is too large for a float."""
+    if isinstance(value, Complex) and not isinstance(value, Real):  # numpy's would lose a part of itself
+        raise ValueError("a complex number")
     try:
         return float(value)
-    except (TypeError, OverflowError) as error:
-        raise ValueError(f"no number: {error}") from None
+    except Exception as error:  # of a foreign type's own, or of a tensor without values
+        raise ValueError(f"no number: {type(error).__name__}") from None
 
 
 def spread_probabilities(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.names import rename
 
 MULTI_LABEL = "multi_label_classification"
@@ -33,6 +34,12 @@ def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tupl
             expected=f"a classifier of at least two labels as teacher '{name}'",
             got=f"{config.num_labels} label",
             hint="A one-class (or regression) head has no uncertainty over classes. Retrain it with an 'other' label.",
+        )
+    if (asked := getattr(config, QUESTIONS_KEY, None)) is not None:
+        raise AlloyError(
+            expected=f"a classifier that answers one question as teacher '{name}'",
+            got=f"one that answers {len(asked) if isinstance(asked, list) else 'several'}",
+            hint="Name the student of one question in its run folder, such as RUN/questions/NAME/student.",
         )
     heads = config.architectures or []
     if heads and not any("SequenceClassification" in head for head in heads):

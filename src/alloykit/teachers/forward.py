@@ -40,7 +40,8 @@ def plain_and_pooled(
 
     found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
     if isinstance(encodings, Chunks):
-        found = torch.cat([encodings.mean_logits(found[:, :classes]), encodings.mean(found[:, classes:])], -1)
+        logits = encodings.mean_logits(found[:, :classes], multi_label=teacher.info.gives.multi_label)
+        found = torch.cat([logits, encodings.mean(found[:, classes:])], -1)
     states = found[:, classes:].to(torch.float16).reshape(len(found), len(layers), width).transpose(0, 1)
     return found[:, :classes].clone(), states.contiguous()
 

@@ -19,8 +19,10 @@ from alloykit.names import clean_names
 from alloykit.teachers.answers import logits_of
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 from alloykit.teachers.trust import require_trust
+from alloykit.teachers.user_code import user_code
 
 BATCH = 256  # texts that the function gets at once
+RAISED = "The function raised it. Finished shards are kept: correct the function and run again."
 Function = Callable[[list[Any]], Any]
 """A list of texts, or of (text, second text) where texts are pairs → their answers (teachers/answers.py)."""
 
@@ -77,36 +79,22 @@ class FunctionTeacher(Answerer):
         found = []
         for start in range(0, len(prepared), BATCH):
             texts = [text if pair is None else (text, pair) for text, pair in prepared[start : start + BATCH]]
-            found.append(logits_of(self._called(texts), self.info.labels, len(texts), self.info.name))
-            advance(len(texts))
+            number = len(texts)  # the function may change its list
+            with user_code(f"answers of teacher '{self.info.name}' to {number} texts", RAISED):
+                found.append(logits_of(self.info.function(texts), self.info.labels, number, self.info.name))
+            advance(number)
         return Outputs(torch.cat(found))
-
-    def _called(self, texts: list[Any]) -> Any:
-        try:
-            return self.info.function(texts)
-        except AlloyError:
-            raise
-        except Exception as error:
-            raise AlloyError(
-                expected=f"answers of teacher '{self.info.name}' to {len(texts)} texts",
-                got=f"{type(error).__name__}: {error}",
-                hint="The function raised it. Finished shards are kept: correct the function and run again.",
-            ) from error
 
 
 def imported(path: str) -> Function:
     """The function of `package.module:function`. AlloyError if there is none."""
     module, _, name = path.partition(":")
-    try:
+    wanted = "`python: package.module:function`, which Python can import"
+    check = "Check the name, and that the module is installed or below a folder in PYTHONPATH."
+    with user_code(wanted, check, f"'{path[:300]}'"):
         found: Any = importlib.import_module(module)
         for part in name.split("."):
             found = getattr(found, part)
-    except Exception as error:  # the user's module may raise anything
-        raise AlloyError(
-            expected="`python: package.module:function`, which Python can import",
-            got=f"'{path}' ({type(error).__name__}: {error})",
-            hint="Check the name, and that the module is installed or below a folder in PYTHONPATH.",
-        ) from error
     if not callable(found):
         raise AlloyError(expected="a function", got=f"'{path}', which is a {type(found).__name__}")
     return found  # type: ignore[no-any-return]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from alloykit.errors import AlloyError
 from alloykit.files import digest
-from alloykit.names import clean_names
+from alloykit.names import clean_names, quoted, shown
 from alloykit.teachers.function import Function, FunctionInfo
 from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec
 
@@ -35,9 +35,19 @@ class Teacher(HeldTeacher):
     ) -> None:
         if not callable(function):
             raise AlloyError(expected="a function as teacher", got=f"a {type(function).__name__}")
+        own = getattr(function, "__name__", "")
         self.function, self.kind = function, kind
-        self.name = name or getattr(function, "__name__", "").strip("<>_") or kind
+        self.name = name or (own.strip("<>_") if isinstance(own, str) else "") or kind
+        for what, text in (("name", self.name), ("version", version)):
+            if not isinstance(text, str):
+                raise AlloyError(expected=f"a text as {what} of a teacher", got=shown(text))
+        if isinstance(labels, str) or not isinstance(labels, Iterable):
+            raise AlloyError(expected=f"a list of label names for teacher '{self.name}'", got=shown(labels))
         self.labels = clean_names(list(labels), f"teacher '{self.name}'")
+        if len(self.labels) < 2:
+            raise AlloyError(
+                expected=f"two labels or more for teacher '{self.name}'", got=quoted(self.labels) or "none"
+            )
         self.fingerprint = digest([self.kind, self.name, self.labels, version])
 
     def describe(self, name: str, spec: InMemoryTeacherSpec) -> FunctionInfo:

@@ -22,6 +22,7 @@ class ErrorBody(BaseModel):
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "An empty text"},
+    408: {"model": ErrorBody, "description": "The body did not arrive in time"},
     413: {"model": ErrorBody, "description": "Too many texts, or a text that is too long"},
     422: {"model": ErrorBody, "description": "The body is not JSON of this form"},
     424: {"model": ErrorBody, "description": "The student could not answer"},

@@ -6,6 +6,7 @@ import asyncio
 import ipaddress
 import time
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Any
 
 from alloykit.web.refused import Refused
@@ -22,7 +23,9 @@ HEADERS = {
     "cache-control": "no-store",
 }
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
-MORE_THAN_THE_QUEUE = 64  # requests that may be open while the queue is full
+MORE_THAN_THE_QUEUE = 64  # complete requests that may have no answer yet while the queue is full
+SMALL_BODY = 65_536  # bytes that every request may send, however much the others have sent
+LARGE_BODIES = 64  # bodies of the largest size that may be in memory at once
 
 
 class Guard:
@@ -30,7 +33,9 @@ class Guard:
 
     def __init__(self, app: Any, *, options: ServeOptions, metrics: ServerMetrics, routes: Collection[str]) -> None:
         self.app, self.options, self.metrics, self.routes = app, options, metrics, frozenset(routes)
-        self.active = 0
+        self.active = 0  # requests that have no answer yet
+        self.complete = 0  # those of them that have arrived
+        self.bytes = 0  # of their bodies
         local = is_loopback(options.host)
         self.hosts = frozenset((*LOOPBACK_NAMES, options.host, *options.allowed_hosts)) if local else None
 
@@ -39,7 +44,7 @@ class Guard:
             await self.app(scope, receive, send)
             return
         route = scope["path"] if scope["path"] in self.routes else "other"
-        begun, status = time.perf_counter(), 0
+        begun, status, held = time.perf_counter(), 0, _Held()
 
         async def answer(message: Any) -> None:
             nonlocal status
@@ -55,10 +60,11 @@ class Guard:
             try:
                 self._check(scope)
                 async with asyncio.timeout(self.options.timeout):
-                    body = await self._body(scope, receive)
+                    body = await self._body(receive, held)
+                    self._begin(held)
                     await self.app(scope, _again(body, receive), answer)
             except TimeoutError:
-                raise Refused(f"no answer within {self.options.timeout:g} seconds", "Overloaded") from None
+                raise self._too_late(held) from None
         except Refused as refused:
             if not status:
                 headers = [(name.encode(), value.encode()) for name, value in refused.headers.items()]
@@ -68,13 +74,13 @@ class Guard:
             status = 499  # the client closed the connection, so there is no answer
         finally:
             self.active -= 1
+            self.complete -= held.complete
+            self.bytes -= held.bytes
             self.metrics.active.set(self.active)
             self.metrics.request(route, status or 500, time.perf_counter() - begun)
 
     def _check(self, scope: Any) -> None:
-        """Refused for a host name that is not allowed, for too many requests at once, and for a Content-Length that is too large."""
-        if self.active > self.options.queue + MORE_THAN_THE_QUEUE:
-            raise Refused("Model is overloaded", "Overloaded")
+        """Refused for a host name that is not allowed, and for a Content-Length that is too large."""
         headers = dict(scope["headers"])
         if self.hosts is not None and (host := host_of(headers.get(b"host", b""))) not in self.hosts:
             raise Refused(
@@ -86,22 +92,49 @@ class Guard:
         if not length.isdigit() or int(length) > self.options.body:
             raise self._too_large()
 
-    async def _body(self, scope: Any, receive: Any) -> bytes:
-        """The whole body. Refused if it is too large."""
-        parts, size = [], 0
+    def _begin(self, held: _Held) -> None:
+        """Count a request that has arrived. Refused if there are too many: those that arrive slowly keep no other from its answer."""
+        held.complete = True
+        self.complete += 1
+        if self.complete > self.options.queue + MORE_THAN_THE_QUEUE:
+            raise Refused("Model is overloaded", "Overloaded")
+
+    async def _body(self, receive: Any, held: _Held) -> bytes:
+        """The whole body. Refused if it is too large, or if it is not small and the others take too much memory."""
+        parts = []
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 raise _Gone
             parts.append(message.get("body", b""))
-            size += len(parts[-1])
-            if size > self.options.body:
+            held.bytes += len(parts[-1])
+            self.bytes += len(parts[-1])
+            if held.bytes > self.options.body:
                 raise self._too_large()
+            if held.bytes > SMALL_BODY and self.bytes > LARGE_BODIES * self.options.body:
+                raise Refused("Model is overloaded", "Overloaded")
             if not message.get("more_body"):
                 return b"".join(parts)
 
+    def _too_late(self, held: _Held) -> Refused:
+        if not held.complete:
+            return Refused(
+                f"expected the whole request within {self.options.timeout:g} seconds; got a part of it",
+                "Validation",
+                408,
+            )
+        return Refused(f"no answer within {self.options.timeout:g} seconds", "Overloaded")
+
     def _too_large(self) -> Refused:
         return Refused(f"expected a request of at most {self.options.body} bytes; got more", "Validation")
+
+
+@dataclass
+class _Held:
+    """What one request takes."""
+
+    bytes: int = 0
+    complete: bool = False
 
 
 class _Gone(Exception):

@@ -10,7 +10,6 @@ from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.finished_runs.load_student import load_student
 from alloykit.progress import hushed, log_line
 from alloykit.run_folder.run_folder import RunFolder, is_run_folder
-from alloykit.serving.question_answers import require_one_question
 from alloykit.teachers.trust import python_trusted
 from alloykit.web.run_server import address_of, listen, run_server, warn_of_exposure
 from alloykit.web.serve_options import ServeOptions
@@ -35,7 +34,6 @@ def serve_student(
         classifier = load_student(
             folder, onnx=onnx, device=device, trust_remote_code=trust_remote_code, threads=options.threads
         )
-        require_one_question(classifier.questions, "`alloykit serve`")
         with python_trusted(trust_python):
             explainer, why = _explainer(
                 folder, cache=cache, teachers=teachers, trust=trust_remote_code, trust_url=trust_url

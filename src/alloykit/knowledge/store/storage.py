@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import errno
 import hashlib
-from collections.abc import Callable
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from time import monotonic, sleep
 from typing import TypeVar
 
 import fsspec
 
-from alloykit.files import check_writing, file_errors, write_atomic
+from alloykit.files import check_writing, file_errors, replace_atomic, write_atomic
 from alloykit.interrupts import raise_noted
 from alloykit.progress import log_line
 
@@ -66,6 +69,18 @@ class Storage:
 
         return self._reached(name, fetch)
 
+    def pieces(self, name: str, size: int) -> Iterator[bytes]:
+        """The content of a file, `size` bytes after another."""
+        if self.is_local:
+            with file_errors(self.path(name)), open(self.path(name), "rb") as file:
+                while piece := file.read(size):
+                    yield piece
+            return
+        total = self._reached(name, lambda: int(self.fs.info(self.path(name))["size"]))
+        for start in range(0, total, size):
+            end = min(start + size, total)
+            yield self._reached(name, lambda s=start, e=end: bytes(self.fs.cat_file(self.path(name), s, e)))  # type: ignore[misc]
+
     def names(self, folder: str) -> list[str]:
         """Names of the files in a folder, sorted; none if there is no such folder."""
         where = self.path(folder)
@@ -94,6 +109,32 @@ class Storage:
             self.fs.mv(temporary, self.path(name))
 
         self._reached(name, put)
+
+    def put(self, name: str, file: Path) -> None:
+        """Write the content of a local file, atomically."""
+        target = self.path(name)
+        if self.is_local:
+            replace_atomic(Path(target), lambda part: shutil.copyfile(file, part))
+            return
+        check_writing(target)
+        temporary = f"{target}.tmp-{uuid.uuid4().hex[:8]}"  # another machine may have this process id
+
+        def put() -> None:
+            self.fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
+            self.fs.put_file(str(file), temporary)
+            self.fs.mv(temporary, target)
+
+        self._reached(name, put)
+
+    def remove(self, name: str) -> None:
+        """Remove a file. One that is not there is no error."""
+
+        def remove() -> None:
+            with suppress(FileNotFoundError):
+                self.fs.rm_file(self.path(name))
+
+        check_writing(self.path(name))
+        self._reached(name, remove)
 
     def _reached(self, name: str, do: Callable[[], T]) -> T:
         """do(). If a remote file system cannot be reached: again until it succeeds, for `PATIENCE` seconds. AlloyError."""

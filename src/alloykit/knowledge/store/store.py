@@ -2,6 +2,7 @@
 
     manifest.json                              format, rows per shard, digest of the salt of the text ids
     shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
+    index/….rows                               the ids of many shards, sorted; a cache (index_files.py)
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
     teachers/NAME/fingerprint-….json              a model folder that was compared with this teacher (knowledge/sweep/teacher_fingerprint.py)
     teachers/NAME/probe.json                   what a teacher that cannot be hashed answered to 32 fixed texts (knowledge/sweep/probe.py)
@@ -35,6 +36,9 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.files import digest
 from alloykit.knowledge.store.artifacts import differing
+from alloykit.knowledge.store.id_index import IdIndex, Segment
+from alloykit.knowledge.store.index_files import FROM as SORTED_FROM
+from alloykit.knowledge.store.index_files import read_segments, write_segment
 from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse_record
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.storage import Storage
@@ -82,27 +86,76 @@ class Store:
     def _begin(self) -> None:
         self.probed = set[str]()  # teachers whose probe this process has compared
         self._made_of: dict[tuple[str, str], dict[str, Any]] = {}  # records that this process has compared
-        self._id_file, self._rows_of = RowFile("the ids of the texts"), dict[str, tuple[int, int]]()
-        self._index: tuple[tuple[str, ...], RowIndex] | None = None
+        self._id_file, self._places = RowFile("the ids of the texts"), dict[str, tuple[int, int]]()
+        self._segments = list[Segment]()  # sorted ids that are stored
+        self._recent: Segment | None = None  # sorted ids of other shards
+        self._index: tuple[tuple[str, ...], IdIndex] | None = None
 
     # Rows
 
     def shards(self) -> ShardIds:
         """The ids of each shard's rows, oldest shard first. AlloyError for a shard that is damaged.
 
-        A shard never changes, so this process reads each file of ids once."""
-        names = self._shard_names(self.units("shards"))
-        for name in names:
-            if name not in self._rows_of:
+        A shard never changes, so this process reads each file of ids once, and none whose ids are in a sorted file of the store."""
+        names, known = self._shard_names(self.units("shards")), self._sorted()
+        new = [name for name in names if name not in self._places and name not in known]
+        if len(new) >= SORTED_FROM:
+            self._segments, self._recent, self._index = read_segments(self.storage, names), None, None
+            known = self._sorted()
+        for name in new:
+            if name not in known:
                 self._keep_ids(name, self._ids(name))
-        return ShardIds(names, self._rows_of, self._id_file)
+        return self._shard_ids(names)
 
-    def index(self, names: Sequence[str]) -> RowIndex:
-        """The rows of some shards, counted over all of them in this order. Only the last index is kept."""
+    def _shard_ids(self, names: Sequence[str]) -> ShardIds:
+        known = self._sorted()
+        return ShardIds({n: self._places[n][1] if n in self._places else known[n] for n in names}, self._ids_of)
+
+    def _ids_of(self, name: str) -> np.ndarray[Any, Any]:
+        if name not in self._places:
+            return self._ids(name)
+        first, rows = self._places[name]
+        return self._id_file.between(first, first + rows)
+
+    def _sorted(self) -> dict[str, int]:
+        """The shards of the stored segments, with their rows."""
+        return {name: rows for segment in self._segments for name, rows in segment.shards.items()}
+
+    def index(self, names: Sequence[str]) -> IdIndex:
+        """The rows of some of the `shards`, counted over all of them in this order. Only the last index is kept."""
         if self._index is None or self._index[0] != tuple(names):
-            chosen = ShardIds(names, self._rows_of, self._id_file)
-            self._index = tuple(names), RowIndex(chosen.values(), chosen.total)
+            shards = self._shard_ids(names)
+            self._index = tuple(names), IdIndex(shards.rows_of, self._segments_of(names))
         return self._index[1]
+
+    def _segments_of(self, names: Sequence[str]) -> list[Segment]:
+        """Segments that have all these shards, each once."""
+        known = self._sorted()
+        rest = [name for name in names if name not in known]
+        if not rest:
+            return self._segments
+        if self._recent is None or not self._recent.shards.keys() >= set(rest):
+            ids = self._shard_ids(rest)
+            self._recent = Segment(ids.rows_of, RowIndex(ids.values(), sum(ids.rows_of.values())).table)
+        return [*self._segments, self._recent]
+
+    def keep_index(self) -> None:
+        """Write the sorted ids of all shards to the store, if many shards are in no file of sorted ids. AlloyError.
+
+        Files that are not much larger are merged into it, so that there are never many."""
+        names = list(self.shards())
+        known = self._sorted()
+        rest = [name for name in names if name not in known]
+        if len(rest) < SORTED_FROM:
+            return
+        new = self._segments_of(rest)[-1]
+        merged, rows = [new], new.rows
+        for segment in sorted(self._segments, key=lambda s: s.rows):
+            if segment.rows <= 2 * rows:
+                merged.append(segment)
+                rows += segment.rows
+        kept = [segment for segment in self._segments if segment not in merged]
+        self._segments, self._recent, self._index = [*kept, write_segment(self.storage, merged)], None, None
 
     def add(self, ids: Ids) -> list[str]:
         """Add a row in new shards for every id; no two are equal. Returns the names of the shards."""
@@ -113,12 +166,12 @@ class Store:
             name = f"{number + n:05d}-{_digest(part)}"
             self.save(f"shards/{name}", {"ids": torch.from_numpy(part)})
             made.append(name)
-            if name not in self._rows_of:
+            if name not in self._places:
                 self._keep_ids(name, part)
         return made
 
     def _keep_ids(self, name: str, ids: np.ndarray[Any, Any]) -> None:
-        self._rows_of[name] = self._id_file.append(ids), len(ids)
+        self._places[name] = self._id_file.append(ids), len(ids)
 
     def _shard_names(self, names: set[str]) -> list[str]:
         found = [match for name in names if (match := _SHARD.fullmatch(name))]

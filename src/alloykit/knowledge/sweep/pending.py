@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -90,6 +91,8 @@ def shards_for(store: Store, ids: Ids, names: Sequence[str], options: SweepOptio
             got=f"none for {texts} of {len(ids)} texts, though they were added",
             hint="Has something removed files from the store meanwhile? Run the same command again.",
         )
+    with suppress(AlloyError):  # a store that cannot be written to is complete, or the sweep says so
+        store.keep_index()
     return chosen
 
 
@@ -99,7 +102,7 @@ def _choose(
     """Shards for the texts, oldest first; the different ids that are in none of them; and how many texts have these ids. index: of `ids`."""
     complete = {name: store.units(f"teachers/{name}") for name in names}
     shards = store.shards()
-    file, end, places = index.find(shards.values()), 0, dict[str, tuple[int, int]]()
+    file, end, places = store.index(list(shards)).positions(index), 0, dict[str, tuple[int, int]]()
     covered = np.zeros(len(ids) // 8 + 1, np.uint8)  # a bit for each text
     for shard in shards:
         start, end = end, end + shards.rows(shard)

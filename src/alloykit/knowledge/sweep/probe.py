@@ -9,7 +9,7 @@ import torch
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import OTHER_TEACHER, Store
 from alloykit.teachers.probe_texts import PROBE_TEXTS
-from alloykit.teachers.protocol import Answerer
+from alloykit.teachers.protocol import Answerer, TeacherInfo
 
 
 def check_probe(store: Store, teacher: Answerer) -> None:
@@ -21,7 +21,11 @@ def check_probe(store: Store, teacher: Answerer) -> None:
     if info.name in store.probed:
         return
     answers = torch.softmax(teacher.probe(PROBE_TEXTS).logits, -1)
-    now = [None if bool(row.isnan().any()) else row.tolist() for row in answers]
+    compare_probe(store, info, [None if bool(row.isnan().any()) else row.tolist() for row in answers])
+
+
+def compare_probe(store: Store, info: TeacherInfo, now: list[list[float] | None]) -> None:
+    """`check_probe` for answers that were given already: by text the probabilities, None for no answer. AlloyError."""
     before = store.identity(info.name, "probe") if store.units(f"teachers/{info.name}") else None
     if before is None:
         store.record_note(info.name, "probe", {"answers": now})
