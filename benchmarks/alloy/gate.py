@@ -12,12 +12,17 @@ from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from alloykit.data import Texts
-from alloykit.methods.early_states import all_early_states
+from alloykit.methods.early_states import early_states
 from alloykit.outputs import Rows, chunks
 from benchmarks.alloy.scores import scores
 from benchmarks.harness.stages import Stages
 
 EARLY = {"name": "routing", "of": {"name": "muka", "confidence": "density"}}  # gathers the early states
+
+
+def all_early_states(rows: Rows) -> Tensor:
+    """The early states of all teachers and layers, side by side. [B, Σ_i layers_i d_i] float64."""
+    return torch.cat([s for teacher in rows.teachers for s in early_states(teacher)], -1)
 
 
 @dataclass(frozen=True)

@@ -141,7 +141,7 @@ def scratch(what: str) -> Iterator[None]:
 
 @contextmanager
 def no_writing() -> Iterator[None]:
-    """Refuse to write files while the block runs: of several processes of a command, only the first one writes. Temporary files may be."""
+    """Refuse to write files while the block runs: of several processes of a command, only the first one writes. Temporary files may be written."""
     global _may_write
     before, _may_write = _may_write, False
     try:
@@ -215,7 +215,7 @@ def link_file(path: Path, target: Path) -> None:
 
 
 def temporary_path(folder: Path) -> Path:
-    """A new name in a folder. A file of this name, too, is removed by the next process here if this one is killed before it removes it."""
+    """A new name for a temporary file in a folder. If this process is killed, the next process that writes there removes the file."""
     remove_left_over(folder)
     return folder / _temporary_name()
 
@@ -293,6 +293,7 @@ def _sync(folder: Path) -> None:
 
 
 def write_json(path: Path, value: Any) -> None:
+    """`write_atomic` of a value as indented JSON. AlloyError."""
     write_atomic(path, json.dumps(value, indent=2, ensure_ascii=False) + "\n")
 
 

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 import torch
 from torch import Tensor
 
-from alloykit.stats.drawn import drawn
+from alloykit.stats.sampled_positions import sampled_positions
 
 FITTED_TO = 100_000  # texts that a method is fitted to at most, if it must have all of them in memory
 
@@ -133,7 +133,9 @@ class Sample:
 def sample(source: Source, size: int, seed: int = 0) -> Sample:
     """At most `size` texts, sampled without replacement, in their order. All texts if there are no more."""
     n = len(source)
-    return Sample(source, torch.arange(n) if n <= size else torch.from_numpy(drawn(n, size, seed)).sort().values)
+    return Sample(
+        source, torch.arange(n) if n <= size else torch.from_numpy(sampled_positions(n, size, seed)).sort().values
+    )
 
 
 def chunks(source: Source, size: int = 1024) -> Iterator[Rows]:

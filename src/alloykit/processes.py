@@ -31,9 +31,9 @@ _telling = threading.Lock()
 
 
 class OtherProcessEnded(AlloyError):
-    """Another process of the same command has failed or was killed. `told`: it has printed the reason itself."""
+    """Another process of the same command has failed or was killed. `reason_printed`: whether it has printed why."""
 
-    told = False
+    reason_printed = False
 
 
 class ProcessGroup:
@@ -65,7 +65,7 @@ class ProcessGroup:
         value = self.store.get(stage).decode()
         if value == FAILED:
             error = _ended(self.count)
-            error.told = True
+            error.reason_printed = True
             raise error
         return str(value)
 
@@ -134,7 +134,7 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
         yield _group
         return
     _group = mine = _join(rank, processes, device)
-    _first = _say_where_the_first_is(mine)
+    _first = _share_place_of_first(mine)
     finished = False
     try:
         with _ends_at_once():
@@ -180,7 +180,7 @@ def _join(rank: int, processes: int, device: str) -> ProcessGroup:
     return ProcessGroup(rank, processes, PrefixStore(f"alloykit-stages-{_joined}", store))
 
 
-def _say_where_the_first_is(mine: ProcessGroup) -> tuple[str, int]:
+def _share_place_of_first(mine: ProcessGroup) -> tuple[str, int]:
     """Process 0 tells its host and process number; every process returns them."""
     if mine.is_first:
         mine.tell("process", f"{socket.gethostname()} {os.getpid()}")
@@ -230,7 +230,7 @@ def gathered(value: T) -> list[T]:
 
 
 @contextmanager
-def losses_named() -> Iterator[None]:
+def connection_errors() -> Iterator[None]:
     """Errors of the connection between the processes in this block become OtherProcessEnded."""
     try:
         yield

@@ -90,7 +90,7 @@ def test_rl_kd_shows_whom_it_selected(teachers: list[Path], models: dict[str, Pa
     steps = [h["step"] for h in training["history"]]
     assert steps == sorted(steps), "steps count on through the phases"
     assert training["steps"] == 2 * 5
-    shares = [h for h in training["history"] if "selected_nobody" in h]
+    shares = [h for h in training["history"] if "selected_none" in h]
     assert shares
     assert {"selected_0", "selected_1", "selected_2"} <= set(shares[0])
     (section,) = training["report"]["sections"]

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from alloykit.evaluation.student_confidence import BINS, LEAST, pool_confidence
+from alloykit.evaluation.student_confidence import BINS, SHOWN, pool_confidence
 from alloykit.methods.protocol import Supervision
 
 NAMES = ["a", "b", "c", "d"]
@@ -110,7 +110,7 @@ def test_the_least_certain_texts_come_first():
     found = pool_confidence(z.softmax(-1), supervision, new, NAMES, rows)
     calibrated = [softmax(row, found["temperature"]) for row in z.tolist()]
     order = sorted(range(60), key=lambda x: max(calibrated[x]))[:20]
-    assert LEAST == 20
+    assert SHOWN == 20
     assert [entry["row"] for entry in found["least_certain"]] == [rows[x] for x in order]
     for entry, x in zip(found["least_certain"], order, strict=True):
         best = sorted(range(4), key=lambda c: -calibrated[x][c])[:2]

@@ -39,8 +39,8 @@ class Stage:
         self.after = torch.randn(B, 3, generator=torch.Generator().manual_seed(11))
         self.logged: list[dict[str, float]] = []
         if actions is not None:
-            drawn = torch.tensor(actions, dtype=torch.float32)
-            self.policy.draw = lambda state, generator=None: drawn  # type: ignore[method-assign]
+            sampled = torch.tensor(actions, dtype=torch.float32)
+            self.policy.sample = lambda state, generator=None: sampled  # type: ignore[method-assign]
 
     def inputs(self, phase: str = "joint") -> LossInputs:
         return LossInputs(self.student, self.rows, None, self.modules, self.context, Phase(phase), lambda: self.before)
@@ -219,18 +219,18 @@ def test_reward1_tells_no_selection_from_another_while_the_student_stands_still(
     found = []
     for actions in (ACTIONS, [[0, 1], [1, 0], [0, 1], [1, 1], [0, 1]]):
         stage = Stage(seen, actions, reward="reward1")
-        drawn = torch.tensor(actions, dtype=torch.float32)
+        sampled = torch.tensor(actions, dtype=torch.float32)
         step = stage.one_step(accuracy=0.0)
-        found.append(stage.method._rewards(step, drawn, torch.zeros(B)))
+        found.append(stage.method._rewards(step, sampled, torch.zeros(B)))
     assert torch.equal(*found)
 
 
 def test_reward2_is_largest_when_no_teacher_is_selected(seen: Rows) -> None:
     values = []
-    for drawn in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
+    for sampled in (torch.zeros(B, N), torch.ones(B, N), torch.tensor(ACTIONS, dtype=torch.float32)):
         stage = Stage(seen, reward="reward2")
         step = stage.one_step(accuracy=0.0)
-        values.append(float(stage.method._rewards(step, drawn, torch.zeros(B))[0]))
+        values.append(float(stage.method._rewards(step, sampled, torch.zeros(B))[0]))
     assert values[0] == max(values)
 
 
@@ -241,14 +241,14 @@ def test_reward2_praises_whoever_the_student_agrees_with_already(who: int, seen:
     for k in range(N):
         stage = Stage(seen, reward="reward2")
         stage.after = seen.teachers[who].logits
-        drawn = torch.nn.functional.one_hot(torch.full((B,), k), N).float()
-        values.append(float(stage.method._rewards(stage.one_step(accuracy=0.0), drawn, torch.zeros(B))[0]))
+        sampled = torch.nn.functional.one_hot(torch.full((B,), k), N).float()
+        values.append(float(stage.method._rewards(stage.one_step(accuracy=0.0), sampled, torch.zeros(B))[0]))
     assert values[who] > values[1 - who]
 
 
 @pytest.mark.parametrize("pi", [0.2, 0.8])
 def test_the_papers_score_drifts_to_one_half_where_rewards_are_negative(pi: float) -> None:
-    """The expected step of a reward that is the same whatever is drawn: none by log π, towards ½ by π."""
+    """The expected step of a reward that is the same whatever is sampled: none by log π, towards ½ by π."""
     chance = torch.tensor([[pi]], dtype=torch.float64)
 
     def step(kind: Any) -> float:
@@ -299,7 +299,7 @@ def test_what_was_selected_is_counted_and_logged(seen: Rows) -> None:
     stage.loss()
     stage.step()
     (logged,) = stage.logged
-    assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_nobody": 0.2})
+    assert logged == pytest.approx({"selected_0": 0.6, "selected_1": 0.4, "selected_none": 0.2})
     history = [{"step": 3, "loss": 1.0}, {"step": 5, **logged}]
     (section,) = stage.method.training_report(stage.modules, stage.context, ["one", "two"], history).sections
     _, table, series = section.parts

@@ -317,7 +317,7 @@ def test_external_data_without_a_possible_name(place: str, graph_folder: Path) -
 
 
 def test_scikit_learn_files_that_burst(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scikit_learn, "MOST_UNPACKED", 1_000_000)
+    monkeypatch.setattr(scikit_learn, "MAX_UNPACKED", 1_000_000)
     path = tmp_path / "a.skops"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
         file.writestr("schema.json", b" " * 2_000_000 + b"{}")

@@ -74,7 +74,7 @@ def _warnings_shown() -> Iterator[None]:
 def _code_and_message(error: BaseException) -> tuple[int, str]:
     """The exit code and what is printed; an empty message for nothing."""
     if isinstance(error, OtherProcessEnded):
-        return INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else ""
+        return INVALID_INPUT, f"error: {error}" if reports_loss() and not error.reason_printed else ""
     if isinstance(error, AlloyError):
         return INVALID_INPUT, f"error: {error}" if speaks() else ""
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):

@@ -49,8 +49,8 @@ class Answers:
         """By classifier, the texts that it has an answer to, [n] bool; only of teachers that lack some."""
         if self.answered is None:
             return {}
-        found = {f"teacher {name}": told for name, told in zip(teachers, self.answered.T, strict=True)}
-        return {way: told for way, told in found.items() if not bool(told.all())}
+        found = {f"teacher {name}": texts for name, texts in zip(teachers, self.answered.T, strict=True)}
+        return {way: texts for way, texts in found.items() if not bool(texts.all())}
 
     def scores(self, space: LabelSpace, teachers: list[str]) -> dict[str, dict[str, Any]]:
         """Accuracy, macro-F1 and accuracy per teacher's labels, of every classifier.
@@ -61,12 +61,12 @@ class Answers:
         """
         found, known = dict[str, dict[str, Any]](), self.answered_by(teachers)
         for way, probabilities in self.probabilities.items():
-            told = known.get(way)
-            if told is None:
+            answered = known.get(way)
+            if answered is None:
                 found[way] = score(probabilities.argmax(-1), self.labels, space, teachers)
-            elif bool(told.any()):
-                scored = score(probabilities[told].argmax(-1), self.labels[told], space, teachers)
-                found[way] = scored | {"unanswered": int((~told).sum())}
+            elif bool(answered.any()):
+                scored = score(probabilities[answered].argmax(-1), self.labels[answered], space, teachers)
+                found[way] = scored | {"unanswered": int((~answered).sum())}
         if ROUTING in found and self.teacher_weights is not None:
             right = space.has_label()[self.teacher_weights.argmax(-1), self.labels]
             found[ROUTING]["correct_teacher"] = float(right.double().mean())
@@ -140,17 +140,17 @@ def of_teachers(
         f"teacher {name}": create({"name": "teacher", "which": i}) for i, name in enumerate(teachers)
     }
     ways[ENSEMBLE] = Ensemble(Ensemble.Options())
-    if method is not None and (answering := method.as_classifier()) is not None:
-        ways[ROUTING] = answering
+    if method is not None and (classifier := method.as_classifier()) is not None:
+        ways[ROUTING] = classifier
     parts: dict[str, list[Tensor]] = {way: [] for way in ways}
     confidences: list[Tensor] = []
     owners: list[Tensor] = []
     weights: list[Tensor] = []
     answered: list[Tensor] = []
     for rows in chunks(source):
-        told = rows.answered()
+        some = rows.answered()
         every = torch.ones(len(rows.teachers[0].logits), len(rows.teachers), dtype=torch.bool)
-        answered.append(every if told is None else told)
+        answered.append(every if some is None else some)
         confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
         for way, asked in ways.items():
             supervision = supervised(asked, rows, context, len(rows.teachers[0].logits))

@@ -78,8 +78,8 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
     for name, t in teachers.items():
         if t.get("unanswered"):
             found.append(
-                f"teacher '{name}' has no answer to {100 * t['unanswered']:.1f} % of the texts: the other teachers teach these, and a text that nobody "
-                "answers is left out of the training."
+                f"teacher '{name}' has no answer to {100 * t['unanswered']:.1f} % of the texts: the other teachers teach these, and a text that no "
+                "teacher answers is left out of the training."
             )
         if t["saturated_texts"] > 0.99:
             found.append(

@@ -37,7 +37,7 @@ def assess(
     y, p = answers.labels, answers.probabilities
     scores = answers.scores(space, teachers)
     right = {way: (p[way].argmax(-1) == y).numpy() for way in scores}
-    answered = {way: told.numpy() for way, told in answers.answered_by(teachers).items()}
+    answered = {way: texts.numpy() for way, texts in answers.answered_by(teachers).items()}
     for way, scored in scores.items():
         scored["interval"] = interval(right[way][answered[way]] if way in answered else right[way])
     judged = [way for way in (STUDENT, ROUTING, ENSEMBLE) if way in p]

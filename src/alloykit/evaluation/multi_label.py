@@ -43,8 +43,8 @@ def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Seq
         by_label = {label: _of_label(p[:, c], truth[:, c]) for c, label in enumerate(labels) if bool(known[:, c].any())}
         hits, wrong = int((given & truth).sum()), int((given & ~truth).sum())
         missed = int((known & ~given & truth).sum())
-        told = known.any(-1)
-        exact = (((given == truth) | ~known).all(-1) & told).sum() / told.sum().clamp(min=1)
+        answered = known.any(-1)
+        exact = (((given == truth) | ~known).all(-1) & answered).sum() / answered.sum().clamp(min=1)
         f1 = [s["f1"] for s in by_label.values() if s["f1"] is not None]
         scores[way] = {
             "micro_f1": _ratio(2 * hits, 2 * hits + wrong + missed),
@@ -56,8 +56,8 @@ def multi_label_scores(answers: Mapping[str, Tensor], truth: Tensor, labels: Seq
 
 
 def _of_label(p: Tensor, truth: Tensor) -> dict[str, Any]:
-    told = ~p.isnan()
-    p, truth = p[told], truth[told]
+    known = ~p.isnan()
+    p, truth = p[known], truth[known]
     given = p >= GIVEN
     hits, wrong, missed = int((given & truth).sum()), int((given & ~truth).sum()), int((~given & truth).sum())
     has_some = bool(truth.any())

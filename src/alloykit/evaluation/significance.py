@@ -95,8 +95,8 @@ def against(
     """
     others, found = [name for name in right if name != ours], dict[str, dict[str, Any]]()
     for name in others:
-        told = (answered or {}).get(name, np.ones(len(right[name]), dtype=np.bool_))
-        a, b = right[ours][told], right[name][told]
+        both = (answered or {}).get(name, np.ones(len(right[name]), dtype=np.bool_))
+        a, b = right[ours][both], right[name][both]
         found[name] = paired_interval(a, b) | {"mcnemar_p": mcnemar(a, b)}
     for key in ("p", "mcnemar_p"):
         for name, p in zip(others, holm([found[name][key] for name in others]), strict=True):

@@ -12,7 +12,7 @@ from alloykit.methods.protocol import Supervision
 from alloykit.stats.temperature import fit_temperature, tempered
 
 BINS = 20
-LEAST = 20  # least certain texts that are listed
+SHOWN = 20  # least certain texts that are listed
 
 
 def pool_confidence(
@@ -39,7 +39,7 @@ def pool_confidence(
     found["confidence"] = torch.histc(top, BINS, 0, 1).int().tolist()
     predicted = torch.bincount(probabilities.argmax(-1), minlength=len(names))
     found["predicted"] = {name: int(k) for name, k in zip(names, predicted.tolist(), strict=True)}
-    order = sorted(range(len(top)), key=lambda i: (float(top[i]), rows[i]))[:LEAST]
+    order = sorted(range(len(top)), key=lambda i: (float(top[i]), rows[i]))[:SHOWN]
     found["least_certain"] = [
         {
             "row": int(rows[i]),

@@ -43,9 +43,9 @@ class GenerationOptions(Block):
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
     top_k: OneOrSeveral[NonNegative] = 40
-    """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which one value is drawn for every batch."""
+    """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which every batch takes one value at random."""
     top_p: OneOrSeveral[Probability] = 0.9
-    """Nucleus sampling (the paper: 0.9); or a list, of which one value is drawn for every batch."""
+    """Nucleus sampling (the paper: 0.9); or a list, of which every batch takes one value at random."""
     strength: float = Field(1.0, ge=0)
     """γ of Eq. 1 (not given in the paper)."""
     every: int = Field(1, gt=0)
@@ -55,7 +55,7 @@ class GenerationOptions(Block):
     max_tokens: int = Field(128, gt=0)
     """Tokens of the language model per text (the paper: at most 128)."""
     temperature: OneOrSeveral[Positive] = 1.0
-    """Of the distribution that is sampled from, after weighting; or a list, of which one value is drawn for every batch (Appendix B.2 varies it)."""
+    """Of the distribution that is sampled from, after weighting; or a list, of which every batch takes one value at random (Appendix B.2 varies it)."""
     prompt: str = ""
     """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6)."""
     batch_size: int = Field(16, gt=0)

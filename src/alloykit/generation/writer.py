@@ -21,7 +21,11 @@ from alloykit.models.loading import load_language_model
 from alloykit.teachers.protocol import Answerer
 
 TOKENS_PER_BATCH = 8192  # padded tokens that the teacher reads at once
-SAMPLED_OPTIONS = ("temperature", "top_k", "top_p")  # options that may be lists, of which each batch draws one value
+SAMPLED_OPTIONS = (
+    "temperature",
+    "top_k",
+    "top_p",
+)  # options that may be lists, of which each batch takes one value at random
 
 
 @dataclass(frozen=True)

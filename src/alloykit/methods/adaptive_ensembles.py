@@ -22,7 +22,7 @@ from torch.nn import functional
 
 from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
-from alloykit.methods.distillation import TINY, label_loss, mixture, soft_cross_entropy, taught_by, true_labels
+from alloykit.methods.distillation import TINY, has_answer, label_loss, mixture, soft_cross_entropy, true_labels
 from alloykit.methods.ensembles import uniform_mean
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Needs, Supervision, uniform_weights
 from alloykit.outputs import Rows
@@ -153,13 +153,13 @@ class AdaptiveEnsemble(Method):
         feature = masked_mean(student.hidden_states[-1].detach().to(weight.dtype), student.attention_mask)
         scores = inputs.modules["vote"](torch.tanh(feature.unsqueeze(1) * weight)).squeeze(-1)
         weights = inputs.rows.weighed(scores.softmax(-1))  # [B, N]
-        taught = taught_by(weights, inputs.rows).to(weights)
+        answered = has_answer(weights, inputs.rows).to(weights)
         probability = (
             mixture(weights, inputs.rows, space, 1.0).gather(-1, true_labels(inputs.rows).unsqueeze(-1)).squeeze(-1)
         )
         target = mixture(weights.detach(), inputs.rows, space, o.temperature)
         return {
             "ce": label_loss(inputs),
-            "distillation": o.alpha * taught * soft_cross_entropy(target, student.logits, o.temperature),
-            "weights": -taught * probability.clamp(min=TINY).log(),
+            "distillation": o.alpha * answered * soft_cross_entropy(target, student.logits, o.temperature),
+            "weights": -answered * probability.clamp(min=TINY).log(),
         }

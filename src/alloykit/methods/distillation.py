@@ -46,10 +46,10 @@ class Distillation(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         weights = self.teacher_weights(rows, context)
-        taught = taught_by(weights, rows)
+        answered = has_answer(weights, rows)
         weights = rows.weighed(weights)
         targets = mixture(weights, rows, context.space, self.options.temperature)
-        return Supervision(targets, taught, weights)
+        return Supervision(targets, answered, weights)
 
     def as_classifier(self) -> Method | None:
         """The weighted mean of the teachers' probabilities without softening."""
@@ -62,7 +62,7 @@ class Distillation(Method):
         return {"distillation": alpha * inputs.target.weights * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
 
 
-def taught_by(weights: Tensor, rows: Rows) -> Tensor:
+def has_answer(weights: Tensor, rows: Rows) -> Tensor:
     """1 for a text that a teacher with a weight has an answer to, else 0. weights [B, N] → [B] float32."""
     answered = rows.answered()
     return uniform_weights(weights) if answered is None else (weights * answered.to(weights)).sum(-1).gt(0).float()

@@ -6,12 +6,11 @@ layers of the first two thirds still carry what a text is about.
 
 from __future__ import annotations
 
-import torch
 from torch import Tensor
 
-from alloykit.outputs import Rows, TeacherRows
+from alloykit.outputs import TeacherRows
 
-MOST_TEXTS = 4096  # texts that a fit on early states reads at most
+MAX_TEXTS = 4096  # texts that a fit on early states reads at most
 
 
 def early_layers(layers: int) -> tuple[int, ...]:
@@ -24,8 +23,3 @@ def early_states(teacher: TeacherRows) -> list[Tensor]:
     if teacher.pooled_states is None:
         raise TypeError("this needs the teachers' pooled states")
     return [s.double() for s in teacher.pooled_states]
-
-
-def all_early_states(rows: Rows) -> Tensor:
-    """Of all teachers and layers, side by side. [B, Σ_i layers_i d_i] float64."""
-    return torch.cat([s for teacher in rows.teachers for s in early_states(teacher)], -1)

@@ -45,7 +45,9 @@ def scale_warnings(context: Context) -> list[str]:
     unequal = unequal_counts(context.space)
     if unequal is None:
         return []
-    return [f"{unequal}: logits of more labels usually spread wider, and side by side the loudest teacher wins."]
+    return [
+        f"{unequal}: logits of more labels usually spread wider, so the teacher with more labels may decide too often."
+    ]
 
 
 class Ensemble(Method):

@@ -1,4 +1,4 @@
-"""Distillation from ensembles, the baselines of RL-KD. Their weights are fixed, drawn at random, fitted, or chosen by the label.
+"""Distillation from ensembles, the baselines of RL-KD. Their weights are fixed, sampled, fitted, or chosen by the label.
 
 All are L_KD of methods/distillation.py with their own w_k(x) (Yuan et al. 2021, "Baseline Models").
 """
@@ -13,10 +13,10 @@ from alloykit.errors import AlloyError
 from alloykit.methods.distillation import (
     Distillation,
     DistillationOptions,
+    has_answer,
     label_loss,
     mixture,
     soft_cross_entropy,
-    taught_by,
     teacher_losses,
 )
 from alloykit.methods.protocol import Context, LossInputs, Needs, State
@@ -57,7 +57,7 @@ class UniformEnsemble(Distillation):
     reference = YUAN
 
     def teacher_weights(self, rows: Rows, context: Context) -> Tensor:
-        return _equal(rows)
+        return rows.equal_weights()
 
 
 class WeightedOptions(DistillationOptions):
@@ -136,7 +136,7 @@ class RandomSingle(UniformEnsemble):
     """A random teacher for each batch (Fukuda et al. 2017). Checks use the mean of all teachers, so that they are not random."""
 
     name = "rand_single"
-    title = "KD from one teacher per batch, drawn at random, with labels"
+    title = "KD from one teacher per batch, chosen at random, with labels"
     reference = YUAN
 
     @property
@@ -148,16 +148,16 @@ class RandomSingle(UniformEnsemble):
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         target, alpha, temperature = inputs.target.targets, self.options.alpha, self.options.temperature
-        taught = inputs.target.weights
+        answered = inputs.target.weights
         if inputs.training:
             sampled = torch.randint(len(inputs.rows.teachers), (1,)).expand(len(target))
             weights = _one_hot(sampled, inputs.rows)
-            target, taught = (
+            target, answered = (
                 mixture(weights, inputs.rows, inputs.context.space, temperature),
-                taught_by(weights, inputs.rows),
+                has_answer(weights, inputs.rows),
             )
         from_teachers = soft_cross_entropy(target, inputs.student.logits, temperature)
-        return {"distillation": alpha * taught * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
+        return {"distillation": alpha * answered * from_teachers, "ce": (1 - alpha) * label_loss(inputs)}
 
 
 class BestSingle(Distillation):
@@ -193,12 +193,8 @@ def uniform_mean(rows: Rows, context: Context, temperature: float) -> Tensor:
     return mixture(rows.equal_weights(), rows, context.space, temperature)
 
 
-def _equal(rows: Rows) -> Tensor:
-    return rows.teachers[0].logits.new_full((_size(rows), len(rows.teachers)), 1 / len(rows.teachers))
-
-
 def _right(rows: Rows, context: Context) -> Tensor:
-    """Whether each teacher names the label, [B, N]."""
+    """Whether each teacher's label is the true one, [B, N]."""
     answers = [context.space.scatter(k, t.probabilities()).argmax(-1) for k, t in enumerate(rows.teachers)]
     assert rows.labels is not None
     return torch.stack(answers, -1) == rows.labels.unsqueeze(-1)

@@ -70,13 +70,13 @@ class PKD(SingleTeacher):
             return terms
         if student.attention_mask is not None and not bool(student.attention_mask[:, 0].all()):
             raise AlloyError(
-                expected="[CLS] as the student's first token, for `pkd` compares states there",
+                expected="[CLS] as the student's first token, because `pkd` compares states there",
                 got="a tokenizer that pads on the left",
                 hint="Take a model of BERT's kind, or tinybert or mt_bert, which compare all tokens.",
             )
         if hidden[0].shape[-1] != states[0].shape[-1]:
             raise AlloyError(
-                expected=f"a teacher as wide as the student ({hidden[0].shape[-1]}), for `pkd` compares their states themselves",
+                expected=f"a teacher as wide as the student ({hidden[0].shape[-1]}), because `pkd` compares their states directly",
                 got=f"one of {states[0].shape[-1]}",
                 hint="Take a student or a teacher of the same width, or tinybert, which maps one to the other.",
             )

@@ -16,6 +16,8 @@ class SingleTeacherOptions(MethodOptions):
 
 
 class SingleTeacher(Method):
+    """A method that learns from one teacher. Subclasses name the layers that they compare, and define the loss."""
+
     options: SingleTeacherOptions
     one_task = True
 

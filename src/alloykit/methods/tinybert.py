@@ -63,7 +63,7 @@ class TinyBert(SingleTeacher):
         )
 
     def phases(self) -> tuple[Phase, ...]:
-        o = self.options  # accuracy tells nothing of the first stage: the head has not learnt yet
+        o = self.options  # accuracy says nothing about the first stage: the head has not learnt yet
         first = Phase(LAYERS, o.layer_epochs, o.layer_learning_rate, select="last")
         return (first, Phase(ANSWERS))
 

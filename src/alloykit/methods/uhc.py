@@ -20,7 +20,7 @@ class UHC(Method):
     """Each teacher supervises its own slice of the student's logits: T² Σ_i KL(p_i ‖ softmax(s[Y_i] / T)).
 
     With disjoint label sets the loss does not change when a constant is added to all student logits of one teacher's
-    group: it does not determine the groups' relative mass, which therefore depends on the student's
+    group: it does not determine how probability is divided between the groups. This depends on the student's
     initialisation. There is no single target over the union.
     """
 

@@ -26,6 +26,8 @@ SCARCE = 1e9  # bytes of free space below which a note is given
 GIVES = {
     "demo": "the encoder bundled:minilm, and `alloykit demo`",
     "sentencepiece": "models whose tokenizer is a SentencePiece file",
+    "skops": "teachers in files that skops wrote",
+    "service": "teachers that are services (`url:`)",
     "ray": "`engine: ray`",
     "tracking": "`report_to: [tensorboard]`",
     "onnx": "`alloykit export --onnx` and `predict --onnx`",

@@ -151,9 +151,8 @@ def _seconds(prepared: Prepared, teachers: list[dict[str, Any]], *, trains: bool
     if trains:
         log_line("measuring the student")
         training = probe_student(prepared)
-        if (
-            prepared.method.needs.token_states
-        ):  # cached on a CPU; on a GPU every step computes the states of every teacher
+        if prepared.method.needs.token_states:
+            # Teachers on a CPU compute them once, for the cache. On a GPU every step computes them.
             times = min(1.0, prepared.epochs) if prepared.device == "cpu" else prepared.epochs
             training += times * len(prepared.texts) * sum(t["plain_seconds_each"] for t in teachers)
     states = 0.0

@@ -16,7 +16,7 @@ from alloykit.models.batches import token_batches
 from alloykit.models.loading import load_encoder
 from alloykit.models.tokens import encode, pad, usable_length
 from alloykit.stages.prepare import Prepared
-from alloykit.stats.drawn import drawn
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.teachers.protocol import Answerer, TeacherInfo
 from alloykit.training.dataset import held_out_size
 from alloykit.training.sampler import LengthSampler
@@ -50,7 +50,7 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])
     batches = token_batches(lengths.tolist(), options.tokens_per_batch)
-    sampler = teacher.drawing if options.passes else None
+    sampler = teacher.pass_sampler if options.passes else None
 
     @torch.inference_mode()
     def plain(rows: Sequence[int]) -> None:
@@ -124,7 +124,7 @@ def probe_text_encoder(prepared: Prepared, encoder: ModelSpec) -> float:
 
 def _sample_texts(prepared: Prepared) -> dict[str, list[str]]:
     texts = prepared.texts
-    return texts.table.take(np.sort(drawn(len(texts), TEXTS)), texts.text_columns)
+    return texts.table.take(np.sort(sampled_positions(len(texts), TEXTS)), texts.text_columns)
 
 
 def _padded_tokens(rows: Sequence[int], lengths: _Lengths) -> int:

@@ -167,8 +167,9 @@ def open_run(
 ) -> RunFolder:
     """Create the run folder, or check that it was made by the same recipe from the same inputs.
 
-    begun: the folder belongs to a question of a run that holds results. What is in it stays, even if it holds no student yet. The AlloyError names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed
-    and an AlloyError says so. The cached outputs are kept.
+    begun: the folder belongs to a question of a run that holds results. What is in it stays, even if it holds no student yet. The AlloyError
+    names the differences. With `overwrite`, student and training are removed; if they cannot be removed, nothing is changed and an AlloyError
+    says so. The cached outputs are kept.
     """
     something_to_lose = check_run(recipe, inputs, overwrite=overwrite) or begun
     folder = Path(recipe.output)

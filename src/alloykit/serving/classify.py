@@ -24,7 +24,7 @@ class Asked:
 
 @dataclass(frozen=True)
 class Answer:
-    """`scores`: one per label, in the classifier's order. `truncated`: the classifier did not read the end of the text.
+    """The answer to one text. `scores`: one per label, in the classifier's order. `truncated`: the classifier did not read the end of the text.
     `none_of_these`: the share of the pool's texts that are less unusual; None if the classifier does not say."""
 
     scores: list[float]

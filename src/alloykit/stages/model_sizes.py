@@ -13,7 +13,7 @@ from alloykit.models.tokens import pad
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
-from alloykit.stats.drawn import drawn
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
@@ -25,7 +25,7 @@ def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
     """
-    at = np.sort(drawn(len(prepared.texts), TEXTS))
+    at = np.sort(sampled_positions(len(prepared.texts), TEXTS))
     shown = prepared.texts.table.take(at, prepared.texts.text_columns)
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
     models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []

@@ -50,7 +50,7 @@ from alloykit.stages.write_report import write_report
 
 @dataclass
 class _Part:
-    """One question in the course of the run."""
+    """One question of the run."""
 
     prepared: Prepared
     run: RunFolder

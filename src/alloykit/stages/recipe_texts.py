@@ -59,26 +59,20 @@ def wants_labels(recipe: Recipe, method: Method) -> bool:
 
 def label_positions(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
     """The true labels as positions in the union, [n] int64. AlloyError for labels that no teacher knows."""
-    place = {name: position for position, name in enumerate(space.names)}
-    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+    place = _places(space, aliases)
     found, unknown, done = torch.empty(len(texts), dtype=torch.int64), set[str](), 0
     for batch in texts.table.batches(["label"]):
         found[done : done + len(batch["label"])] = torch.tensor([place.get(name, -1) for name in batch["label"]])
         done += len(batch["label"])
         unknown |= {(aliases or {}).get(name, name) for name in batch["label"] if name not in place}
-    if unknown:
-        raise AlloyError(
-            expected=f"labels of the union ({quoted(space.names)})",
-            got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
-            hint="Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`.",
-        )
+    hint = "Rename them in the data, give `label_names`, or map them with `labels: {aliases: …}`."
+    _refuse_unknown(unknown, space, hint)
     return found
 
 
 def label_matrix(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | None = None) -> Tensor:
     """Which labels each text has, [n, C] bool. AlloyError for labels that no teacher knows."""
-    place = {name: position for position, name in enumerate(space.names)}
-    place |= {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+    place = _places(space, aliases)
     found, unknown, row = torch.zeros(len(texts), space.size, dtype=torch.bool), set[str](), 0
     for batch in texts.table.batches(["label"]):
         for cell in batch["label"]:
@@ -86,13 +80,25 @@ def label_matrix(texts: Texts, space: LabelSpace, aliases: Mapping[str, str] | N
             unknown |= {label for label in labels if label not in place}
             found[row, [place[label] for label in labels if label in place]] = True
             row += 1
+    hint = "Rename them in the data, or say what stands between the labels of a text: `label_separator: '|'`."
+    _refuse_unknown(unknown, space, hint)
+    return found
+
+
+def _places(space: LabelSpace, aliases: Mapping[str, str] | None) -> dict[str, int]:
+    """The position in the union of each label, also under its aliases."""
+    place = {name: position for position, name in enumerate(space.names)}
+    return place | {alias: place[name] for alias, name in (aliases or {}).items() if name in place}
+
+
+def _refuse_unknown(unknown: set[str], space: LabelSpace, hint: str) -> None:
+    """AlloyError if there are labels that no teacher knows."""
     if unknown:
         raise AlloyError(
             expected=f"labels of the union ({quoted(space.names)})",
             got=quoted(sorted(unknown)[:5]) + (" and more" if len(unknown) > 5 else ""),
-            hint="Rename them in the data, or say what stands between the labels of a text: `label_separator: '|'`.",
+            hint=hint,
         )
-    return found
 
 
 def salted(data: TextsOptions | InMemory, recipe: Recipe) -> TextsOptions | InMemory:

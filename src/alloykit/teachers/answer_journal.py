@@ -1,4 +1,4 @@
-"""Answers that were paid for, in files: a killed run asks for none of them again."""
+"""Keep answers that cost money in files, so that a killed run does not ask for them again."""
 
 from __future__ import annotations
 

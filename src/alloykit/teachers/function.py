@@ -51,7 +51,7 @@ class PythonSpec(TeacherSpec):
 
 @dataclass(frozen=True)
 class FunctionInfo(TeacherInfo):
-    """`declared`: the SHA-256 of what the user declares."""
+    """What is known of a function. `declared`: the SHA-256 of what the user declares."""
 
     function: Function
     declared: str

@@ -61,7 +61,7 @@ class HuggingFaceSpec(ModelSpec, TeacherSpec):
 
 @dataclass(frozen=True)
 class HuggingFaceInfo(TeacherInfo):
-    """`commit`: of a hub model. `config`: the model's configuration."""
+    """What is known of a classifier before it is loaded. `commit`: of a hub model. `config`: the model's configuration."""
 
     commit: str | None
     config: Any
@@ -193,13 +193,13 @@ class HuggingFaceTeacher(Answerer):
         }
 
     @cached_property
-    def drawing(self) -> Sampler:
+    def pass_sampler(self) -> Sampler:
         """How Monte-Carlo passes are sampled: the fast way where it covers all dropout."""
         return self._sampler or choose_sampler(self)
 
     @property
     def sampler(self) -> str:
-        return self.drawing.name
+        return self.pass_sampler.name
 
     @property
     def about(self) -> dict[str, Any]:
@@ -212,7 +212,7 @@ class HuggingFaceTeacher(Answerer):
         return Outputs(*plain_and_pooled(self, prepared, layers, self.budget, advance))
 
     def sample(self, prepared: Sequence[Any], passes: int, seed: int, advance: Advance) -> Tensor:
-        return sampled_passes(self, prepared, self.budget, self.drawing, passes, seed, advance)
+        return sampled_passes(self, prepared, self.budget, self.pass_sampler, passes, seed, advance)
 
     def encode(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[dict[str, list[int]]]:
         """Token ids of each text, or `Chunks` of the texts, not padded."""

@@ -17,7 +17,7 @@ from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.folder import is_inside, loadable_files
 from alloykit.models.forward import Advance, Budget, forward_texts
-from alloykit.models.loading import load_config, load_skeleton, load_tokenizer
+from alloykit.models.loading import TRIAL_TEXTS, load_config, load_skeleton, load_tokenizer
 from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, pad, usable_length
@@ -27,7 +27,6 @@ from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, 
 
 GRAPHS = ("onnx/model.onnx", "model.onnx")
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-TRIAL_TEXTS = ["a", "a text to try: 1, 2, 3"]
 TRIAL_SECONDS = 60.0
 NUMBERS = {"tensor(int64)": torch.int64, "tensor(int32)": torch.int32}
 
@@ -85,7 +84,7 @@ class OnnxSpec(TeacherSpec):
 
 @dataclass(frozen=True)
 class OnnxInfo(TeacherInfo):
-    """`config`: the model's configuration. `files`: the graph, and its external data."""
+    """What is known of a graph before it is loaded. `config`: the model's configuration. `files`: the graph, and its external data."""
 
     spec: OnnxSpec
     config: Any

@@ -20,7 +20,7 @@ from alloykit.teachers.function_in_memory import Teacher
 from alloykit.teachers.protocol import TeacherSpec
 from alloykit.teachers.trust import require_trust
 
-MOST_UNPACKED, MOST_RATIO = 256 << 20, 20  # bytes; times the size of the file, which skops does not compress by default
+MAX_UNPACKED, MAX_RATIO = 256 << 20, 20  # bytes; times the size of the file, which skops does not compress by default
 
 
 class SklearnSpec(TeacherSpec):
@@ -50,7 +50,7 @@ class SklearnSpec(TeacherSpec):
 
 @dataclass(frozen=True)
 class SklearnInfo(FunctionInfo):
-    """Its file is hashed, so it needs no probe."""
+    """What is known of a file of skops. The file is hashed, so the classifier needs no probe."""
 
     probed: ClassVar[bool] = False
 
@@ -102,7 +102,7 @@ def classes_of(model: Any, name: str) -> tuple[str, ...]:
 
 
 def _check_size(path: Path, name: str) -> None:
-    """AlloyError for a file that would unpack to far more than its size. What is no zip file, skops refuses."""
+    """AlloyError for a file that would unpack to far more than its size. skops refuses files that are no zip files."""
     try:
         if not path.is_file():
             raise OSError("no such file" if not path.exists() else "no file")
@@ -110,7 +110,7 @@ def _check_size(path: Path, name: str) -> None:
             unpacked = sum(part.file_size for part in file.infolist())
     except (OSError, ValueError, NotImplementedError, zipfile.BadZipFile) as error:
         raise _no_skops_file(path, name, error) from error
-    if unpacked > MOST_UNPACKED and unpacked > MOST_RATIO * path.stat().st_size:
+    if unpacked > MAX_UNPACKED and unpacked > MAX_RATIO * path.stat().st_size:
         raise _no_skops_file(path, name, ValueError(f"it unpacks to {unpacked:,} bytes"))
 
 

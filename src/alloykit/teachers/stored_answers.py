@@ -35,9 +35,9 @@ from alloykit.temporary.row_file import RowFile
 
 BLOCK = 10_000  # rows that are read at a time
 NUMBERS = 2_000_000  # that are kept as Python's before they are written
-MOST_LABELS = 10_000
-MOST_COLUMNS = 1_000  # that are taken as labels although the recipe does not name them
-LARGEST_LOGIT = 1e30
+MAX_LABELS = 10_000
+MAX_COLUMNS = 1_000  # that are taken as labels although the recipe does not name them
+MAX_LOGIT = 1e30
 
 
 class AnswersSpec(TeacherSpec):
@@ -101,9 +101,9 @@ class AnswersSpec(TeacherSpec):
             labels = tuple(sorted(_named_labels(self, files)))
         else:
             labels = clean_names([c for c in columns if c not in (self.text, self.text_pair)], f"teacher '{name}'")
-            if len(labels) > MOST_COLUMNS:
-                raise _too_many_labels(f"the columns of '{self.answers}'", MOST_COLUMNS)
-        if len(labels) > MOST_LABELS:
+            if len(labels) > MAX_COLUMNS:
+                raise _too_many_labels(f"the columns of '{self.answers}'", MAX_COLUMNS)
+        if len(labels) > MAX_LABELS:
             raise _too_many_labels(f"'{self.answers}'")
         if not (self.label or self.top) and (missing := [label for label in labels if columns.count(label) != 1]):
             raise unknown_name(f"a column for every label of teacher '{name}' in '{self.answers}'", missing[0], columns)
@@ -245,12 +245,12 @@ def _named_labels(spec: AnswersSpec, files: Sequence[Path]) -> set[str]:
     for (cell,) in answer_rows(files, [spec.top or spec.label or ""]):
         if not _empty(cell):
             found |= set(_best(cell, f"'{spec.answers}'")) if spec.top else {str(cell).strip()}
-            if len(found) > MOST_LABELS:
+            if len(found) > MAX_LABELS:
                 raise _too_many_labels(f"'{spec.answers}'")
     return found
 
 
-def _too_many_labels(where: str, most: int = MOST_LABELS) -> AlloyError:
+def _too_many_labels(where: str, most: int = MAX_LABELS) -> AlloyError:
     return AlloyError(
         expected=f"at most {most:,} labels in {where}",
         got="more",
@@ -276,8 +276,8 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         return spread_probabilities({label: sure}, labels)
     values = [_number(cell, where) for cell in cells]
     if spec.values == "logits":
-        if wrong := [value for value in values if abs(value) > LARGEST_LOGIT]:
-            raise AlloyError(expected=f"logits of at most {LARGEST_LOGIT:g} in {where}", got=f"{wrong[0]:g}")
+        if wrong := [value for value in values if abs(value) > MAX_LOGIT]:
+            raise AlloyError(expected=f"logits of at most {MAX_LOGIT:g} in {where}", got=f"{wrong[0]:g}")
         return values
     return probabilities_of_answer(values, labels, where)
 

@@ -17,7 +17,7 @@ from alloykit.training.training_options import TrainingOptions
 
 @dataclass(frozen=True)
 class SplitTexts:
-    """`examples`: to learn from. `checks`: to check on, texts of the table `checked`; empty if nothing is held out."""
+    """The texts of a new teacher. `examples`: to learn from. `checks`: to check on, texts of the table `checked`; empty if nothing is held out."""
 
     examples: Tokens
     checks: Tokens

@@ -10,12 +10,12 @@ from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.rows_at import Array
 
 BLOCK = 1 << 16  # rows that are in memory at a time
-MOST = 1024  # buckets
+MAX_BUCKETS = 1024
 
 
 def buckets_for(rows: int) -> int:
     """A power of two: so many buckets that each has about `BLOCK` rows or fewer, up to 67 million rows."""
-    return min(MOST, 1 << max(0, (max(rows, 1) - 1).bit_length() - BLOCK.bit_length() + 1))
+    return min(MAX_BUCKETS, 1 << max(0, (max(rows, 1) - 1).bit_length() - BLOCK.bit_length() + 1))
 
 
 class Buckets:

@@ -18,7 +18,7 @@ MAPPED = 1 << 23  # bytes that may be mapped before they are given back
 
 
 class MappedFile:
-    """It lies in the folder for temporary files (TMPDIR). A pickled one opens the same file, in any process.
+    """The file lies in the folder for temporary files (TMPDIR). A pickled one opens the same file, in any process.
 
     The process that makes it removes it, at the latest when that process ends. If it was killed, the next process that makes a
     `MappedFile` removes it.

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from alloykit.temporary.buckets import BLOCK, MOST, Buckets
+from alloykit.temporary.buckets import BLOCK, MAX_BUCKETS, Buckets
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.rows_at import Array
 
@@ -32,4 +32,4 @@ def scattered(what: str, n: int, pairs: Iterable[tuple[Array, Array]]) -> RowFil
 
 def range_size(n: int) -> int:
     """How many of n places one bucket holds."""
-    return max(BLOCK, -(-n // MOST))
+    return max(BLOCK, -(-n // MAX_BUCKETS))

@@ -230,7 +230,7 @@ def labels_only_if_needed(subject: Subject) -> None:
 
 def teachers_without_an_answer(subject: Subject) -> None:
     """A teacher that has no answer to a text (`TeacherRows.answered`) does not teach it: it has no weight, and labels that only such teachers
-    know get no mass. A text that nobody answers is not learned from. Texts with all answers are taught as before."""
+    know get no mass. A text that no teacher answers is not learned from. Texts with all answers are taught as before."""
     for kind in SETS:
         method, rows, context = subject.on(kind, b=6)
         if not method.needs.teachers:
@@ -245,7 +245,8 @@ def teachers_without_an_answer(subject: Subject) -> None:
                 after.targets[whole], before.targets[whole], f"{where}: targets of texts with all answers", 1e-5, 1e-6
             )
             _require(
-                float(after.weights[4]) == 0, f"{where}: a text that nobody answers has the weight {after.weights[4]}"
+                float(after.weights[4]) == 0,
+                f"{where}: a text that no teacher answers has the weight {after.weights[4]}",
             )
             counts = after.weights > 0
             if after.teacher_weights is not None:
@@ -266,7 +267,7 @@ def teachers_without_an_answer(subject: Subject) -> None:
                     bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite where answers are missing"
                 )
                 if term.shape == (6,) and not (method.needs.labels or method.needs.student_hidden_states):
-                    _require(float(term[4]) == 0, f"{where}: term '{name}' of a text that nobody answers is not 0")
+                    _require(float(term[4]) == 0, f"{where}: term '{name}' of a text that no teacher answers is not 0")
 
 
 def reports(subject: Subject) -> None:

@@ -14,7 +14,7 @@ from alloykit.models.long_texts import LongTexts, encode_long, in_training
 from alloykit.models.tokens import pad
 from alloykit.outputs import Source
 from alloykit.progress import bar
-from alloykit.stats.drawn import drawn
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.temporary.row_file import RowFile
 from alloykit.training.all_but import AllBut, Positions
 from alloykit.training.module import STUDENT_INPUTS
@@ -34,6 +34,7 @@ class TokenFile:
     starts: RowFile
 
     def read(self, text: int) -> dict[str, list[int]]:
+        """The token ids, attention mask and token types of one text."""
         start, end = self.starts.between(text, text + 2).tolist()
         found = {"input_ids": self.ids.between(start, end).tolist(), "attention_mask": [1] * (end - start)}
         return found | ({} if self.types is None else {"token_type_ids": self.types.between(start, end).tolist()})
@@ -134,5 +135,5 @@ def held_out_size(n: int, share: float) -> int:
 def split_held_out(n: int, share: float, seed: int) -> tuple[AllBut, Positions]:
     """Positions for training and for checks, which are [.] int64: disjoint, ascending. At least 50 texts are held out for checks, but
     never more than a fifth, and at most 2,000."""
-    held_out = np.sort(drawn(n, held_out_size(n, share), seed))
+    held_out = np.sort(sampled_positions(n, held_out_size(n, share), seed))
     return AllBut(n, held_out), held_out

@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 from torch.utils.data import Sampler
 
-from alloykit.stats.drawn import FEW
+from alloykit.stats.sampled_positions import FEW
 
 WINDOW = 50  # batches whose texts are sorted together; the order is random beyond them
 BLOCK = 1024  # texts that lie one after another

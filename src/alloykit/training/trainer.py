@@ -86,7 +86,7 @@ def train(
             tracker.begin_phase(result.steps)
         while True:
             try:
-                with processes.losses_named():
+                with processes.connection_errors():
                     run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:

@@ -13,6 +13,7 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.cached_rows import CachedRows, cached_rows
+from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.location import model_identity
@@ -99,5 +100,4 @@ def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
     """[B, L, d], [B, L] → [B, d]"""
     if pooling == "cls":
         return states[:, 0]
-    weights = mask.unsqueeze(-1).to(states.dtype)
-    return (states * weights).sum(1) / weights.sum(1).clamp(min=1)
+    return masked_mean(states, mask)

@@ -1,7 +1,8 @@
 """Token states in a temporary file, so that epochs and checks read them without a teacher pass.
 
-They are kept as they were computed, float32, those of the first texts that fit into a quarter of the room that the file's folder had
-at the beginning. For teachers on a CPU only: carrying so much to a GPU is thought to take longer than computing it there (not measured).
+States are kept in float32, as they were computed. There is room for the states of the first texts: a quarter of the free space that the
+file's folder had at the beginning. The cache is for teachers on a CPU only. Copying so much to a GPU probably takes longer than computing it
+there (not measured).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ Key = tuple[str, int]  # a teacher and a text
 
 @dataclass(frozen=True)
 class States:
-    """What a teacher says of the student's tokens: of one text, or of a padded batch, whose axis comes first.
+    """A teacher's states at the student's tokens, of one text or of a padded batch (then the batch is the first axis).
 
     `mask`: [L] bool, tokens that have a counterpart; by layer, `tokens`: [L, d] and `scores`: [h, L, L], attention's, or nothing.
     """
@@ -90,7 +91,7 @@ class TokenStateCache:
         return States(mask, tuple(found[: len(tokens)]), tuple(found[len(tokens) :]))
 
     def put(self, key: Key, states: States) -> bool:
-        """Keep them if there is room, and say whether there was. A disk that is full after all is no room."""
+        """Keep the states. False if there is no room, or if the disk is full."""
         parts = (*states.tokens, *states.scores, states.mask)
         data = np.concatenate([part.contiguous().numpy().reshape(-1).view(np.uint8) for part in parts])
         if len(self.rows) + len(data) > self.room:

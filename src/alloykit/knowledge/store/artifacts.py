@@ -24,7 +24,6 @@ from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
-_MISSING = object()
 
 
 def differing(before: Any, now: Any, where: str = "") -> Iterator[tuple[str, Any, Any]]:

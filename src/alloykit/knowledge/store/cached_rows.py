@@ -51,7 +51,8 @@ def cached_rows(
 ) -> CachedRows:
     """[n, d] float16 from `path`, a safetensors file, if it is intact and was made of the same inputs; else it is computed and written.
 
-    shape: (n, d). compute: gives the rows in order, [·, d] float16 each; no more than one of its tensors is in memory. AlloyError where the disk is full, or where `compute` gives another number of rows.
+    shape: (n, d). compute: gives the rows in order, [·, d] float16 each; no more than one of its tensors is in memory. AlloyError where the disk
+    is full, or where `compute` gives another number of rows.
     """
     wanted = json.dumps(made_of, default=str, sort_keys=True)
     with suppress(SafetensorError):
@@ -68,7 +69,7 @@ def cached_rows(
 
 
 def _write(path: Path, made_of: str, shape: tuple[int, int], parts: Iterable[Tensor]) -> None:
-    """The checksum stands in the header, so that is written once more at the end; it keeps its length."""
+    """The header has the checksum, so it is written again at the end. Its length stays the same."""
     content, rows = hashlib.sha256(), 0
     with path.open("wb") as file:
         file.write(_header(made_of, shape, "0" * 64))

@@ -8,10 +8,10 @@ cross-fitted mixture gives more of them their label than that rule does.
 from __future__ import annotations
 
 ACCEPTED, TOO_FEW, REJECTED = 0, 1, 2  # outcomes of a fit
-LEAST_SKILL = 1 / 3
+MIN_SKILL = 1 / 3
 
 
 def accepted(skill: float, right: float = 0.0, right_by_energy: float = 0.0) -> bool:
     """Whether the mixture is used. right, right_by_energy: the shares of the labelled texts that get their label from the mixture
     and from the rule of the largest energy; both 0 without labelled texts."""
-    return skill >= LEAST_SKILL or right > right_by_energy
+    return skill >= MIN_SKILL or right > right_by_energy

@@ -24,7 +24,7 @@ from torch import Tensor
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.routing import knows_label
 
-SMALLEST = 0.02  # α
+MIN_ALPHA = 0.02  # α
 ONE_ANSWER = 0.95  # share of texts with their teacher's most frequent answer above which the skill cannot be measured
 
 
@@ -55,7 +55,7 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
         known = knows_label(torch.softmax(alpha * cross_fitted, -1), owners).gather(1, teacher)
         return -float(known.clamp(min=1e-12).log().mean())
 
-    found = minimize_scalar(loss, bounds=(SMALLEST, 1.0), method="bounded", options={"xatol": 1e-4})
+    found = minimize_scalar(loss, bounds=(MIN_ALPHA, 1.0), method="bounded", options={"xatol": 1e-4})
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 

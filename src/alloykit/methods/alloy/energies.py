@@ -19,7 +19,7 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-LEAST_VARIANCE = 0.01  # of an energy's two Gaussians; over the pool its variance is 1
+MIN_VARIANCE = 0.01  # of an energy's two Gaussians; over the pool its variance is 1
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class EnergyGaussians:
 def _gaussian(energies: Tensor, weights: Tensor) -> tuple[Tensor, Tensor]:
     total = weights.sum(0).clamp(min=1e-6)
     mean = (weights * energies).sum(0) / total
-    return mean, ((weights * (energies - mean).square()).sum(0) / total + LEAST_VARIANCE).sqrt()
+    return mean, ((weights * (energies - mean).square()).sum(0) / total + MIN_VARIANCE).sqrt()
 
 
 def _log_normal(x: Tensor, mean: Tensor, deviation: Tensor) -> Tensor:

@@ -28,9 +28,9 @@ from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 
 FOLDS = 5
 PENALTY = 0.1  # C of scikit-learn's LogisticRegression
-LEAST_ANSWER = -6.0
+MIN_ANSWER = -6.0
 ENERGY_SCALE = 2.0
-LEAST_PROBABILITY = 1e-4
+MIN_PROBABILITY = 1e-4
 ALPHA, BETA = (0.02, 1.0), (0.0, 2.0)
 STARTS = ((0.1, 0.0), (0.1, 1.0))
 
@@ -68,7 +68,7 @@ class LabelClassifier:
     def log_probabilities(self, view: View) -> Tensor:
         """log q, [B, C]. A label without a labelled text has a small probability."""
         logits = _features(view) @ self.weights.T + self.bias
-        q = torch.softmax(logits.masked_fill(self.seen == 0, -torch.inf), -1) + LEAST_PROBABILITY
+        q = torch.softmax(logits.masked_fill(self.seen == 0, -torch.inf), -1) + MIN_PROBABILITY
         return (q / q.sum(-1, keepdim=True)).log()
 
 
@@ -146,7 +146,7 @@ def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
 def _features(view: View) -> Tensor:
     """[B, D + C + N]"""
     energies = _answered_energies(view, 0.0)
-    return torch.cat([view.z, view.answers.clamp(min=LEAST_ANSWER), ENERGY_SCALE * energies], -1)
+    return torch.cat([view.z, view.answers.clamp(min=MIN_ANSWER), ENERGY_SCALE * energies], -1)
 
 
 def _answered_energies(view: View, otherwise: float) -> Tensor:

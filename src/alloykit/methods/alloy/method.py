@@ -38,7 +38,7 @@ from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
-from alloykit.methods.early_states import MOST_TEXTS, early_layers
+from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
@@ -47,7 +47,7 @@ from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Source, chunks, sample
 
 FLOOR = 1e-6
-LEAST = 1e-12  # probability
+MIN_PROBABILITY = 1e-12  # probability
 
 
 class Alloy(Method):
@@ -80,7 +80,7 @@ class Alloy(Method):
         state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
-        sampled = sample(pool, max(MOST_TEXTS, least))
+        sampled = sample(pool, max(MAX_TEXTS, least))
         raw, outputs, of_teachers = [], [], 0
         for rows in chunks(sampled):
             part, of_teachers = raw_states(rows)
@@ -175,16 +175,16 @@ def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor
     """log a_c of Eqs. 3 and 4: the mean over the teachers that know c, and have an answer, of log p_i(c | x). [B, C] float64; log 1e-12 for a
     label that none of them knows."""
     known = space.has_label().to(probabilities[0].device)
-    logs = [space.scatter(i, p.double().clamp(min=LEAST).log()) for i, p in enumerate(probabilities)]
+    logs = [space.scatter(i, p.double().clamp(min=MIN_PROBABILITY).log()) for i, p in enumerate(probabilities)]
     if answered is None:
         return torch.stack(logs).sum(0) / known.sum(0)
-    told, count = answered.double(), answered.double() @ known.double()
-    total = torch.stack([told[:, i, None] * log for i, log in enumerate(logs)]).sum(0)
-    return torch.where(count > 0, total / count.clamp(min=1), math.log(LEAST))
+    has, count = answered.double(), answered.double() @ known.double()
+    total = torch.stack([has[:, i, None] * log for i, log in enumerate(logs)]).sum(0)
+    return torch.where(count > 0, total / count.clamp(min=1), math.log(MIN_PROBABILITY))
 
 
 def _taken(rows: Rows) -> Tensor | None:
-    """Which answers are used, [B, N] bool: those that there are; of a text that nobody answers, all (it is not learned from)."""
+    """Which answers are used, [B, N] bool: those that there are; of a text that no teacher answers, all (it is not learned from)."""
     answered = rows.answered()
     return None if answered is None else answered | ~answered.any(-1, keepdim=True)
 

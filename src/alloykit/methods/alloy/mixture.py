@@ -29,7 +29,7 @@ from alloykit.methods.alloy.routing import knows_label, shares
 ITERATIONS = 12
 ANCHOR = 3.0  # a labelled text counts as so many texts
 SHRINKAGE = 0.5
-LEAST_SHARE = 1e-6  # of a label
+MIN_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
 
 
@@ -155,12 +155,12 @@ def initial_responsibilities(view: View, owners: Tensor) -> Tensor:
 def _maximised(z: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """μ [C, D], the factor of Σ [D, D], and log π̃ [C]."""
     count, d = r.sum(0), z.shape[1]
-    means = (r.T @ z) / count.clamp(min=LEAST_SHARE).unsqueeze(-1)
+    means = (r.T @ z) / count.clamp(min=MIN_SHARE).unsqueeze(-1)
     within = (z.T @ (z * r.sum(1, keepdim=True)) - (means * count.unsqueeze(-1)).T @ means) / count.sum()
     size = within.diagonal().mean().clamp(min=NO_SPREAD)
     covariance = (1 - SHRINKAGE) * (within + within.T) / 2 + SHRINKAGE * size * torch.eye(d, dtype=z.dtype)
     factor: Tensor = torch.linalg.cholesky(covariance)
-    return means, factor, 0.5 * (count / count.sum()).clamp(min=LEAST_SHARE).log()
+    return means, factor, 0.5 * (count / count.sum()).clamp(min=MIN_SHARE).log()
 
 
 def _state_scores(view: View, means: Tensor, factor: Tensor, log_prior: Tensor) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.methods.alloy.acceptance import ACCEPTED, LEAST_SKILL, TOO_FEW
+from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
 from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.protocol import Context, State
@@ -70,7 +70,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
 def why_not(skill: float) -> str:
     """Why a fit is not used."""
     return (
-        f"the states of the texts cannot tell the labels of one teacher apart (skill {skill:.2f}, at least {LEAST_SKILL:.2f} is needed), "
+        f"the states of the texts cannot tell the labels of one teacher apart (skill {skill:.2f}, at least {MIN_SKILL:.2f} is needed), "
         f"so they cannot tell teachers apart: {INSTEAD}"
     )
 
@@ -126,7 +126,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
-            f"below {LEAST_SKILL:.2f} the mixture is not used)."
+            f"below {MIN_SKILL:.2f} the mixture is not used)."
         ),
         Table(
             caption="Teachers in the mixture",

@@ -18,8 +18,8 @@ def teacher_weights(r: Tensor, owners: Tensor, answered: Tensor | None = None) -
     held = owners.double()
     if answered is None:
         return (r / held.sum(0)) @ held.T
-    told = answered.double()
-    return told * ((r / (told @ held).clamp(min=1)) @ held.T)
+    has = answered.double()
+    return has * ((r / (has @ held).clamp(min=1)) @ held.T)
 
 
 def shares(r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:

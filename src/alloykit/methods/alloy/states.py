@@ -24,7 +24,7 @@ from alloykit.outputs import Rows
 ENCODER_WEIGHT = 2.0
 TEXTS_PER_DIMENSION = 4
 SMALL = 512  # with at most so many texts or dimensions, the components are computed exactly
-LEAST_DEVIATION = 1e-6
+MIN_DEVIATION = 1e-6
 
 
 def raw_states(rows: Rows) -> tuple[Tensor, int]:
@@ -54,8 +54,8 @@ class StateSpace:
         teachers, encoder = deviation[:of_teachers], deviation[of_teachers:]
         scale = torch.cat(
             [
-                1 / (teachers.clamp(min=LEAST_DEVIATION) * max(1, of_teachers) ** 0.5),
-                (ENCODER_WEIGHT / encoder.square().sum().sqrt().clamp(min=LEAST_DEVIATION)).expand(len(encoder)),
+                1 / (teachers.clamp(min=MIN_DEVIATION) * max(1, of_teachers) ** 0.5),
+                (ENCODER_WEIGHT / encoder.square().sum().sqrt().clamp(min=MIN_DEVIATION)).expand(len(encoder)),
             ]
         )
         centred = ((states - shift.float()) * scale.float()).numpy()
@@ -64,7 +64,7 @@ class StateSpace:
         found = PCA(n, svd_solver=solver, random_state=0).fit(centred)
         directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
         variance = float(np.mean(found.explained_variance_))
-        return cls(shift, scale, directions / max(variance, LEAST_DEVIATION**2) ** 0.5)
+        return cls(shift, scale, directions / max(variance, MIN_DEVIATION**2) ** 0.5)
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> StateSpace:

@@ -32,13 +32,13 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered
 def target(
     space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor, answered: Tensor | None = None
 ) -> Tensor:
-    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b; answered [B, N] bool: who has an answer."""
+    """T of Eq. 12, [B, C] float64. probabilities: [B, C_i] each; r [B, C]; clear [N]: b; answered [B, N] bool: which teacher has an answer."""
     owners = space.has_label().to(r.device)
     gamma, found = teacher_weights(r, owners, answered), torch.zeros_like(r)
     for i, p in enumerate(probabilities):
         known = r * owners[i]
         mass = known.sum(-1, keepdim=True)
-        answered = space.scatter(i, p.double())
-        restricted = torch.where(mass > 1e-12, known / mass.clamp(min=1e-12), answered)
-        found += gamma[:, i, None] * (clear[i] * answered + (1 - clear[i]) * restricted)
+        padded = space.scatter(i, p.double())
+        restricted = torch.where(mass > 1e-12, known / mass.clamp(min=1e-12), padded)
+        found += gamma[:, i, None] * (clear[i] * padded + (1 - clear[i]) * restricted)
     return found / found.sum(-1, keepdim=True)

@@ -42,7 +42,7 @@ class Crafted(torch.utils.data.Dataset[dict[str, int]]):
 
 @dataclass(frozen=True)
 class CraftedCollator:
-    """Hides some positions from the student. The hidden ones are drawn from torch's generator."""
+    """Hides some positions from the student. The hidden ones are sampled with torch's generator."""
 
     crafted: Crafted
     share: float
@@ -51,7 +51,7 @@ class CraftedCollator:
     def __call__(self, features: Sequence[dict[str, Any]]) -> dict[str, Any]:
         at = torch.tensor([f["row"] for f in features])
         e = self.crafted.embeddings[at]
-        hidden = draw_hidden(e, self.share)
+        hidden = sample_hidden(e, self.share)
         teachers = tuple(TeacherRows(z[at]) for z in self.crafted.logits)
         rows = Rows(teachers, self.crafted.labels[at], embeddings=e, hidden=hidden)
         return {
@@ -62,7 +62,7 @@ class CraftedCollator:
         }
 
 
-def draw_hidden(e: Tensor, share: float) -> Tensor:
+def sample_hidden(e: Tensor, share: float) -> Tensor:
     """Positions to hide, never the first or the last. [B, L] bool"""
     hidden = torch.rand(e.shape[:2], device=e.device) < share
     hidden[:, 0] = hidden[:, -1] = False
@@ -90,7 +90,7 @@ def craft(
         teacher_width = teacher.model.get_input_embeddings().weight.shape[1]
         if teacher_width != width:
             raise AlloyError(
-                expected=f"teachers whose embeddings are as wide as the student's ({width}), for `as_dfd` shows them the same",
+                expected=f"teachers whose embeddings are as wide as the student's ({width}), because `as_dfd` shows the same embeddings to both",
                 got=f"'{teacher.info.name}' with {teacher_width}",
                 hint="Take another student, or a method that works with texts (`texts: generate`).",
             )
@@ -126,7 +126,7 @@ def _move(
         logits = teacher.model(inputs_embeds=e.to(teacher.model.dtype), attention_mask=mask).logits.float()
         loss = functional.cross_entropy(logits, target)
         if options.adversarial:
-            hidden = draw_hidden(e, options.hidden)
+            hidden = sample_hidden(e, options.hidden)
             states = student(
                 inputs_embeds=e.masked_fill(hidden.unsqueeze(-1), 0.0), attention_mask=mask, output_hidden_states=True
             ).hidden_states[-1]

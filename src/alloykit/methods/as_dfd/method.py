@@ -1,7 +1,7 @@
 """AS-DFD: data-free distillation from crafted embeddings (Ma et al. 2020), as StrataNet's baseline, for several teachers.
 
 Pseudo-embeddings e ∈ R^{L×d} begin as Gaussian noise between [CLS] and [SEP] and are moved (crafting.py) so that a teacher
-answers a drawn class while the student's self-supervised loss rises:
+answers a random class while the student's self-supervised loss rises:
 
     min_e CE(y, teacher_i(e)) − γ L_self(e)
 
@@ -9,8 +9,8 @@ The student then minimises
 
     KL(Pad_i(p_i(e)) ‖ q(ẽ)) + β L_self,          L_self = mean over hidden positions of ‖ W h_s(ẽ) − e ‖² / d
 
-ẽ is e with some positions hidden. Rounds of both alternate. From the abstract and memory, so all details are ours: one linear W; the
-student reads ẽ for both terms; where several teachers know the drawn class, their mean is the target.
+ẽ is e with some positions hidden. Rounds of both alternate. We know the paper only from its abstract and from memory, so all details are
+ours: one linear W; the student reads ẽ for both terms; if several teachers know the class, their mean is the target.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from alloykit.labels import LabelSpace
 from alloykit.losses.kl import kl
 from alloykit.methods.as_dfd.crafting import CraftedCollator, craft, self_supervised_loss
 from alloykit.methods.as_dfd.options import AsDfdOptions
-from alloykit.methods.distillation import taught_by
+from alloykit.methods.distillation import has_answer
 from alloykit.methods.ensemble import ensemble_logits
 from alloykit.methods.protocol import (
     Context,
@@ -83,7 +83,7 @@ class AsDfd(Method):
         return nn.ModuleDict({"predict": nn.Linear(width, width)})
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        """The answers of the teachers that know the drawn class, in the mean; of a text, for which none was drawn, the ensemble's."""
+        """The answers of the teachers that know this class, in the mean; for a real text, which has no such class, the ensemble's."""
         if rows.labels is None:
             targets = torch.softmax(ensemble_logits(rows, context.space), -1)
             return Supervision(targets, uniform_weights(targets))
@@ -91,7 +91,7 @@ class AsDfd(Method):
         shares = rows.weighed(knows / knows.sum(-1, keepdim=True))
         padded = torch.stack([context.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)], 1)
         targets = (shares.unsqueeze(-1) * padded).sum(1)
-        return Supervision(targets, taught_by(knows, rows), shares)
+        return Supervision(targets, has_answer(knows, rows), shares)
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         answers = {"kl": kl(inputs.target.targets, inputs.student.logits)}

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.methods.early_states import MOST_TEXTS
+from alloykit.methods.early_states import MAX_TEXTS
 from alloykit.methods.muka.density import densities, fit_densities
 from alloykit.methods.muka.logit_confidences import (
     answered_part,
@@ -34,7 +34,7 @@ def fit_confidences(pool: Source, context: Context, options: MukaOptions) -> dic
     if kind == "entropy":
         return {}
     if kind == "density":
-        return fit_densities(sample(pool, MOST_TEXTS))
+        return fit_densities(sample(pool, MAX_TEXTS))
     if kind == "energy" or kind == "max_logit":
         return fit_logit_confidences(pool, context, kind)
     seen = sample(pool, FITTED_TO)

@@ -1,7 +1,7 @@
 """RL-KD: one agent per teacher decides, text by text, whether its teacher teaches (Yuan et al. 2021).
 
 State (§State, Eqs. 4–5)    F(x) = [R(x); p_1(x); …; p_N(x); CE_1; …; CE_N],  R: [CLS] of a frozen encoder that is no teacher
-Action (Eq. 6)              π_k(1 | F) = σ(A_k · F + b_k), drawn for every text and teacher
+Action (Eq. 6)              π_k(1 | F) = σ(A_k · F + b_k), sampled for every text and teacher
 Student (Eqs. 1–3)          α T² L_DL + (1 − α) CE(y, q), L_DL with the mean of the selected teachers' outputs
 Reward (Eq. 7)              reward1 = − CE;  reward2 = − CE − L_DL;  reward3 = γ reward2 + (1 − γ) accuracy on validation texts
 Policy (Eq. 8)              θ ← θ + β mean_j (r_j − r̄) / σ_r Σ_k ∇ log π_k(a_jk)
@@ -107,7 +107,7 @@ class RLKD(Method):
         policy, generator = self._policy(mean, context), torch.Generator().manual_seed(0)
         for _ in range(self.options.policy_epochs):
             for part in torch.split(torch.randperm(len(state), generator=generator), BATCH):
-                actions = policy.draw(state[part], generator) * answered[part]
+                actions = policy.sample(state[part], generator) * answered[part]
                 mean_of_selected = (_shares(actions) * likelihood[part]).sum(-1)
                 self._learn(policy, state[part], actions, mean_of_selected.clamp(min=TINY).log())
         return {"mean": mean, "spread": spread, "weight": policy.weight, "bias": policy.bias}
@@ -127,7 +127,7 @@ class RLKD(Method):
         if inputs.phase.name == PRETRAIN or not inputs.training:  # checks use all teachers, so that they are not random
             actions = _answered(rows)
         else:
-            actions = policy.draw(self._state(rows, inputs.context)) * _answered(rows)
+            actions = policy.sample(self._state(rows, inputs.context)) * _answered(rows)
             before = inputs.eval_logits() if self.options.reward == "improvement" else inputs.student.logits.detach()
             policy.store_batch(actions, functional.cross_entropy(before, true_labels(rows), reduction="none"))
             if self._is_policy_step(policy):
@@ -158,14 +158,14 @@ class RLKD(Method):
     ) -> MethodReport:
         """How often each teacher was selected, by label and over the training."""
         by_label = cast("Policy", modules["policy"]).by_label(list(context.space.names))
-        noted = [h for h in history if "selected_nobody" in h]
-        keys = {name: f"selected_{i}" for i, name in enumerate(teachers)} | {NO_TEACHER: "selected_nobody"}
+        noted = [h for h in history if "selected_none" in h]
+        keys = {name: f"selected_{i}" for i, name in enumerate(teachers)} | {NO_TEACHER: "selected_none"}
         parts: list[Text | Table | Series] = [
             Text(text="The policy decides text by text which teachers teach. A text for which it selects no teacher learns from its label alone."),
             Table(
                 caption=SELECTION,
                 columns=("label", "texts", *teachers, NO_TEACHER),
-                rows=tuple((label, s["texts"], *s["teachers"], s["nobody"]) for label, s in by_label.items()),
+                rows=tuple((label, s["texts"], *s["teachers"], s["none"]) for label, s in by_label.items()),
                 percent=(*teachers, NO_TEACHER),
             ),
         ]  # fmt: skip

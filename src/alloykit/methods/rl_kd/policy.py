@@ -1,4 +1,4 @@
-"""RL-KD's agents: one logistic regression on the state per teacher, and their memory of a step and of the training."""
+"""RL-KD's agents: one logistic regression on the state per teacher, and what they record of a step and of the training."""
 
 from __future__ import annotations
 
@@ -50,12 +50,13 @@ class Policy(nn.Module):
         """π_k(1 | F), [B, N]."""
         return torch.sigmoid(state @ self.weight.to(state).T + self.bias.to(state))
 
-    def draw(self, state: Tensor, generator: torch.Generator | None = None) -> Tensor:
-        """Zeros and ones, [B, N]."""
+    def sample(self, state: Tensor, generator: torch.Generator | None = None) -> Tensor:
+        """1 for a selected teacher, else 0, sampled from π. [B, N]"""
         return torch.bernoulli(self.selects(state), generator=generator)
 
     @property
     def is_odd_step(self) -> bool:
+        """Whether the current step is the 2nd, 4th, …: with `schedule: alternate` it is the policy's."""
         return int(self.steps) % 2 == 1
 
     def store_batch(self, actions: Tensor, losses: Tensor) -> None:
@@ -89,6 +90,7 @@ class Policy(nn.Module):
         return (rewards - self.average) / torch.maximum(self.variance.sqrt(), rounding)
 
     def collect(self, weight: Tensor, bias: Tensor) -> None:
+        """Add to the gradient that `apply_gradient` uses."""
         self.gradient += weight.to(self.gradient)
         self.gradient_bias += bias.to(self.gradient)
 
@@ -100,6 +102,7 @@ class Policy(nn.Module):
         self.gradient_bias.zero_()
 
     def count(self, actions: Tensor, labels: Tensor) -> None:
+        """Count the selections, for the report. actions [n, N], labels [n]."""
         self.seen.index_add_(0, labels, torch.ones_like(labels, dtype=self.seen.dtype))
         self.selected.index_add_(0, labels, actions.to(self.selected))
         none = (actions.sum(-1) == 0).to(self.empty)
@@ -112,16 +115,17 @@ class Policy(nn.Module):
         """Since the last call: how often each teacher was selected, and how often none."""
         *selected, none, n = self.recent.tolist()
         self.recent.zero_()
-        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_nobody": none / max(n, 1)}
+        return {f"selected_{k}": s / max(n, 1) for k, s in enumerate(selected)} | {"selected_none": none / max(n, 1)}
 
     def by_label(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        """By label, how often each teacher was selected over the training, and how often none, as shares of its texts."""
         found = {}
         for c, name in enumerate(names):
             n = max(float(self.seen[c]), 1.0)
             found[name] = {
                 "texts": int(self.seen[c]),
                 "teachers": [float(s) / n for s in self.selected[c]],
-                "nobody": float(self.empty[c]) / n,
+                "none": float(self.empty[c]) / n,
             }
         return found
 

@@ -13,7 +13,7 @@ from alloykit.methods.protocol import Context, State
 from alloykit.outputs import Rows, TeacherRows, chunks
 from alloykit.stats.mahalanobis import Gaussians, fit_logistic
 
-FEWEST = 8  # own texts of a teacher, in each half
+MIN_TEXTS = 8  # texts of a teacher's labels, in each half
 
 
 def blocks(layers: int, depth: int) -> list[list[int]]:
@@ -33,14 +33,17 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
 
 
 def fit_confidence(context: Context, *, relative: bool) -> State:
-    """For every teacher i and block b: Gaussians of one half of the texts of its labels, whose background has as many texts of other labels
-    ("i.b.…"), and the curve "i.b.curve", [2], that tells the other half from as many further texts of other labels (ours). Of the other half
-    texts of labels that several teachers share are left out, unless too few are left without them."""
+    """For every teacher i and block b: Gaussians, and the logistic curve that turns their distances into a confidence (ours).
+
+    "i.b.…": the Gaussians of one half of the texts of teacher i's labels. Their background also has as many texts of other labels.
+    "i.b.curve", [2]: slope and intercept. The curve separates the other half from as many further texts of other labels. Texts of labels that
+    several teachers share are left out of this half, unless too few remain. AlloyError for too few texts.
+    """
     source, space, depth = context.generated_source, context.space, context.student_shape.layers
     labels, states = [], [list[Tensor]() for _ in context.teachers]
     for rows in chunks(source):
         if rows.labels is None:
-            raise TypeError("the teachers' own texts need labels")
+            raise TypeError("the generated texts need labels")
         labels.append(rows.labels)
         for i, teacher in enumerate(rows.teachers):
             states[i].append(pooled_blocks(teacher, depth))
@@ -52,17 +55,17 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
         known, others = torch.nonzero(knows[i, y]).flatten(), torch.nonzero(~knows[i, y]).flatten()
         known = known[_shuffled(len(known))]
         fitted, held = known[: len(known) // 2], known[len(known) // 2 :]
-        if len(held[alone[held]]) >= FEWEST:
+        if len(held[alone[held]]) >= MIN_TEXTS:
             held = held[alone[held]]
         others = others[_shuffled(len(others))]
         ground = others[: min(len(fitted), len(others) // 2)]
         away = others[len(ground) :][: len(held)]
-        if min(map(len, (fitted, held, ground, away))) < FEWEST:
+        if min(map(len, (fitted, held, ground, away))) < MIN_TEXTS:
             raise AlloyError(
-                expected=f"at least {2 * FEWEST} texts of teacher {i + 1}'s labels ({', '.join(name)}), and as many of labels that it does not know",
-                got=f"{len(known)} and {len(others)} (half of its own serve to fit, half to tell apart)",
-                hint="Generate more texts: `generation: {per_class: …}`. A teacher that knows all labels cannot be told from the others; "
-                "with `confidence: msp` nothing has to be.",
+                expected=f"at least {2 * MIN_TEXTS} texts of teacher {i + 1}'s labels ({', '.join(name)}), and as many of labels that it does not know",
+                got=f"{len(known)} and {len(others)}",
+                hint="Generate more texts: `generation: {per_class: …}`. If a teacher knows all labels, there are no other texts to compare "
+                "its texts with: use `confidence: msp`, which needs none.",
             )
         classes, grounds = (torch.unique(y[part], return_inverse=True)[1] for part in (fitted, ground))
         is_own = torch.cat([torch.ones(len(held)), torch.zeros(len(away))]).bool()

@@ -70,7 +70,7 @@ class StrataNetOptions(MethodOptions):
     heads: int = Field(4, gt=0)
     """Attention heads of the amalgamation layer (ours), whose feed-forward part is twice as wide as the student, without dropout (ours)."""
     auxiliary: float = Field(1.0, ge=0)
-    """Weight of the two losses that A^b learns by (ours)."""
+    """Weight of the two losses from which A^b learns (ours)."""
 
 
 class StrataNet(Method):
@@ -200,7 +200,7 @@ class StrataNet(Method):
 
 
 class Amalgamation(nn.Module):
-    """One block: Eqs. 5–6, the projection P_b of the student's state, and what A^b learns by."""
+    """One block: Eqs. 5–6, the projection P_b of the student's state, and the losses from which A^b learns."""
 
     def __init__(
         self, widths: list[int], width: int, heads: int, kind: Literal["st", "mul", "linear"], labels: int
