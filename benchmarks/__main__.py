@@ -109,6 +109,7 @@ TABLES = {
         "pairs": "two commands on the same folders at the same time",
         "disks": "full disks and failing writes",
         "kills": "runs that are killed at any write or any time, and started again",
+        "processes": "runs of several processes: kills, damaged inputs, a process missing",
         "later_pairs": "two commands after a run at the same time",
         "later_disks": "full disks and failing writes during the commands after a run",
         "later_kills": "kills of the commands after a run, and of runs with other teachers",

@@ -16,6 +16,7 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
+from alloykit.models.export import TEMPERATURE
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_folder.records import TrainingRecord
@@ -86,11 +87,13 @@ def student_view(
     """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
     The first has its confidence, calibrated without labels, its least certain and its most unusual texts. If the method fails to give a
-    target, the comparison with it is missing. warnings: new ones are appended."""
+    target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's folder stays: a run that is
+    started again, perhaps with other versions or another number of threads, must not change a finished student."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     classifier = prepared.predictor(folder)
+    fitted_before = vars(classifier.model.config).get(TEMPERATURE)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
     probabilities, states = classifier.with_states(table["text"], pairs, "student on the pool")
@@ -105,7 +108,7 @@ def student_view(
     view = attempt(
         method,
         "usable targets of the pool",
-        lambda: student.pool_confidence(probabilities, supervision, new, names, rows),
+        lambda: student.pool_confidence(probabilities, supervision, new, names, rows, fitted_before),
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
     fitted = None if states is None else NoneOfThese.fit(states, probabilities.argmax(-1), new)

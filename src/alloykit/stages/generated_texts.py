@@ -17,7 +17,7 @@ from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
 from alloykit.generation.writer import TOKENS_PER_BATCH, GeneratedText, Writer
-from alloykit.knowledge.store.artifacts import check_made, record_made
+from alloykit.knowledge.store.artifacts import check_made, record_made, with_defaults_of
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, library_bars_off, log_line, logged_to
@@ -217,11 +217,18 @@ def _new_texts(batch: Sequence[GeneratedText], seen: set[str]) -> Iterator[Gener
             yield text
 
 
+def _complete(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the defaults of the options that an earlier version did not have."""
+    options = record.get("options")
+    return record | {"options": with_defaults_of(GenerationOptions, options)} if isinstance(options, dict) else record
+
+
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
     """AlloyError if the folder holds texts that were made with other settings."""
     check_made(
         folder / MADE_OF,
         made_of,
+        complete=_complete,
         expected=f"the settings that made the texts in {folder}",
         hint="Choose another output or remove the folder.",
     )
