@@ -118,7 +118,8 @@ def server_app(
 
     @app.post("/predict", responses={200: {"model": list[ScoredLabels] | list[list[ScoredLabels]]}, **ERRORS})
     async def predict(request: PredictRequest) -> Response:
-        """The probability of every label, the highest first. One text: a list. A batch: a list of lists."""
+        """The probability of every label, the highest first. One text: a list. A batch: a list of lists. A student of several questions gives the
+        labels of all of them, such as `topic: sports`; the probabilities of a question sum to one. Those of a multi-label student do not."""
         found = await answers(request.asked(options))
         lists = [scores_view(classifier.labels, answer.scores) for answer in found]
         return _json(lists if request.is_batch else lists[0])
@@ -138,7 +139,7 @@ def server_app(
                 why = "The server is busy. Try again."
             except AlloyError as error:
                 why = str(error)
-        return _json(explanation_view(classifier.labels, answer, explained, explainer.method if explainer else "", why))
+        return _json(explanation_view(classifier.parts, answer, explained, explainer.method if explainer else "", why))
 
     @app.get("/health", responses={503: ERRORS[503]})
     async def health() -> Response:
