@@ -271,6 +271,9 @@ def test_plan_counts_the_training_once(asked: Path, call: Call) -> None:
     assert [len(plan["teachers"]) for plan in found["questions"].values()] == [1, 2]
     assert found["student_steps"] == found["questions"]["mood"]["student_steps"] > 0
     assert all(t["reads"] == TEXTS for plan in found["questions"].values() for t in plan["teachers"])
+    recipe = yaml.safe_load((asked / "recipe.yaml").read_text())
+    data = recipe.pop("evaluate")["data"]
+    assert alloykit.plan_questions(**recipe, evaluate=data, probe=False) == found
     shown = call("plan", asked / "recipe.yaml", "--no-probe").out
     assert shown.count(" steps") == 1
     assert "question mood:" in shown
