@@ -159,7 +159,7 @@ def plan(
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
     from alloykit.cli.listings import plan_lines, questions_plan_lines
-    from alloykit.planning.plan_run import plan_questions, plan_recipe
+    from alloykit.planning.plan_run import plan_recipe, plan_several
     from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
     from alloykit.teachers.trust import python_trusted
 
@@ -167,7 +167,7 @@ def plan(
         checked = read_amalgamation(recipe, override)
         several = isinstance(checked, QuestionsRecipe)
         found = (
-            plan_questions(checked, probe=probe)
+            plan_several(checked, probe=probe)
             if isinstance(checked, QuestionsRecipe)
             else plan_recipe(checked, probe=probe)
         )

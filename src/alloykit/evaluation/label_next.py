@@ -8,6 +8,9 @@ bits, from 0 to 1. Without a target, u is the first term alone.
 Every label gets the same share of the n texts, by the student's answers; a label with too few texts leaves its share to the others. Within a
 label, the texts with the largest u are grouped by k-means on their states, as many groups as its share, and the text with the largest u of
 each group is chosen. So one kind of text is not chosen a hundred times.
+
+Where a text may have several labels, the margin of a text is that of its least certain label, min_c |2 S_c − 1|, and JS is the largest over the labels, between
+the label given and not given. A text counts to its least certain label.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from torch import Tensor
 
+from alloykit.methods.multi_label import GIVEN
 from alloykit.stats.entropy import entropy
 
 UPPER = 0.5  # share of a label's texts that are grouped: those with the largest u
@@ -49,6 +53,23 @@ def usefulness(student: Tensor, target: Tensor | None) -> Usefulness:
     divergence = ((entropy((s + q) / 2) - (entropy(s) + entropy(q)) / 2) / math.log(2)).clamp(0, 1)
     sure = top_margin(q)
     return Usefulness((1 - margin + 1 - sure + divergence) / 3, margin, sure, divergence)
+
+
+def usefulness_of_several(student: Tensor, target: Tensor | None) -> Usefulness:
+    """u of n texts that may have several labels. student, target: probabilities of each label, [n, C]."""
+    s = student.double()
+    margin = label_margins(s).min(-1).values
+    if target is None:
+        return Usefulness(1 - margin, margin, None, None)
+    both = [torch.stack([p, 1 - p], -1) for p in (s, target.double())]
+    divergence = (entropy((both[0] + both[1]) / 2) - (entropy(both[0]) + entropy(both[1])) / 2) / math.log(2)
+    largest, sure = divergence.clamp(0, 1).max(-1).values, label_margins(target.double()).min(-1).values
+    return Usefulness((1 - margin + 1 - sure + largest) / 3, margin, sure, largest)
+
+
+def label_margins(probabilities: Tensor) -> Tensor:
+    """How far each label's probability is from 0.5, from 0 to 1: |2 p − 1|."""
+    return (2 * probabilities - 1).abs()
 
 
 def top_margin(probabilities: Tensor) -> Tensor:
@@ -110,6 +131,23 @@ def reason(position: int, found: Usefulness, student: Tensor, target: Tensor | N
         if float(found.target_margin[position]) < SMALL_MARGIN:
             parts.append(f"the teachers hesitate between {mine} and {other}")
     return "; ".join(parts) or f"it stands for other texts with the label {first}"
+
+
+def reason_of_several(
+    position: int, found: Usefulness, student: Tensor, target: Tensor | None, names: tuple[str, ...]
+) -> str:
+    """Why a text that may have several labels was chosen, in words. student, target: [n, C]."""
+    s, parts = student[position], []
+    if float(found.student_margin[position]) < SMALL_MARGIN:
+        parts.append(f"the student is not sure of {names[int(label_margins(s).argmin())]}")
+    if target is not None and found.target_margin is not None:
+        t = target[position]
+        differ = torch.where((s >= GIVEN) != (t >= GIVEN), (s - t).abs(), 0.0)
+        if float(differ.max()) > 0:
+            parts.append(f"student and teachers disagree on {names[int(differ.argmax())]}")
+        if float(found.target_margin[position]) < SMALL_MARGIN:
+            parts.append(f"the teachers are not sure of {names[int(label_margins(t).argmin())]}")
+    return "; ".join(parts) or "it stands for other texts with the same labels"
 
 
 def _two_likeliest(probabilities: Tensor) -> tuple[int, int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,8 @@ from alloykit.run_folder.records import TrainingRecord
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
+from alloykit.stages.unusual_texts import add_texts, unusual_texts
+from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
 
@@ -31,7 +31,6 @@ LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share
 READ = 2_000  # texts that each tokenizer reads
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
-MOST = 20  # unusual texts that the report lists
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
@@ -113,32 +112,14 @@ def student_view(
     ) or student.pool_confidence(probabilities, None, new, names, rows)
     fitted = None if states is None else NoneOfThese.fit(states, probabilities.argmax(-1), new)
     if fitted is not None and states is not None:
-        view["none_of_these"] = _unusual(fitted, states, probabilities, names, rows)
+        share = fitted.share(fitted.gaussians.distance(states))
+        view["none_of_these"] = unusual_texts(
+            fitted, share, [names[c] for c in probabilities.argmax(-1).tolist()], rows
+        )
     if prepared.recipe.report.show_texts:
-        place = dict(zip(rows, asked, strict=True))
-        for entry in view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", []):
-            row = texts.table[place[entry["row"]]]
-            entry["text"] = row["text"]
-            if row.get("text_pair"):
-                entry["text_pair"] = row["text_pair"]
+        listed = view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", [])
+        add_texts(listed, texts, dict(zip(rows, asked, strict=True)))
     return view, fitted
-
-
-def _unusual(
-    fitted: NoneOfThese, states: Tensor, probabilities: Tensor, names: Sequence[str], rows: Sequence[int]
-) -> dict[str, Any]:
-    """With how many texts new ones are compared, whether the student did not learn from these, and the most unusual texts."""
-    share = fitted.share(fitted.gaussians.distance(states))
-    order = sorted(range(len(rows)), key=lambda i: (-float(share[i]), rows[i]))[:MOST]
-    predicted = probabilities.argmax(-1).tolist()
-    return {
-        "threshold": UNUSUAL,
-        "texts": len(fitted.reference),
-        "unseen": bool(fitted.unseen),
-        "most_unusual": [
-            {"row": int(rows[i]), "label": names[predicted[i]], "none_of_these": float(share[i])} for i in order
-        ],
-    }
 
 
 def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict[str, Any] | None) -> dict[str, Any]:

@@ -117,12 +117,10 @@ class Prepared:
         return ComputeFormat(precision, wanted.int8, wanted.compile)
 
     def labels(self, texts: Texts) -> Tensor:
-        """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
-        return label_positions(texts, self.space, self.recipe.labels.aliases)
-
-    def label_matrix(self, texts: Texts) -> Tensor:
-        """Which labels of the union some multi-label texts have, after the recipe's aliases. [n, C] bool. AlloyError for other labels."""
-        return label_matrix(texts, self.space, self.recipe.labels.aliases)
+        """The true labels of some texts, after the recipe's aliases: positions in the union, [n] int64. With multi-label teachers, which labels each text
+        has, [n, C] bool. AlloyError for labels that no teacher knows."""
+        found = label_matrix if self.method.needs.multi_label else label_positions
+        return found(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
         """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
@@ -201,8 +199,6 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     if method.needs.labels:
         label_positions(texts, space, recipe.labels.aliases)
     _require_validation(recipe, method)
-    if method.needs.multi_label:
-        _check_multi_label(recipe, infos)
     if method.needs.token_states:
         _check_whole_beginnings(recipe, infos, method)
     if pool:
@@ -274,24 +270,6 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             )
 
 
-def _check_multi_label(recipe: Recipe, infos: Sequence[TeacherInfo]) -> None:
-    """AlloyError for what is not defined for labels that do not exclude each other."""
-    read = {f"teacher '{info.name}'": info.reads(0, recipe.inference.long_texts)[1] for info in infos}
-    for who, long_texts in (read | {"the student": recipe.training.long_texts}).items():
-        if long_texts == "mean":
-            raise AlloyError(
-                expected=f"`long_texts` head, tail or head_tail of {who}, for multi-label teachers",
-                got="mean",
-                hint="The mean over the parts of a text is defined for labels that exclude each other only.",
-            )
-    if recipe.training.select == "labelled":
-        raise AlloyError(
-            expected="`training: {select: unlabelled}` or `last`, for multi-label teachers",
-            got="labelled",
-            hint="The student is then selected by its loss on held-out texts, without labels.",
-        )
-
-
 def require_engine(recipe: Recipe, names: Sequence[str]) -> None:
     """AlloyError if a teacher cannot be sent to the workers of the recipe's engine. names: the teachers'."""
     if recipe.engine.name == "local":
@@ -351,7 +329,7 @@ def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None =
         if block is not None:
             in_memory = (tables or {}).get(name)
             found[name] = in_memory if in_memory is not None else read(salted(block.data, recipe), want_labels=True)
-            (prepared.label_matrix if prepared.method.needs.multi_label else prepared.labels)(found[name])
+            prepared.labels(found[name])
     asked = prepared.method.needs.validation or recipe.training.select == "labelled"
     return replace(
         prepared,
