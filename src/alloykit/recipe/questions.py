@@ -15,6 +15,7 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import (
     DataBlock,
+    EngineBlock,
     EvaluateBlock,
     InferenceOptions,
     InMemory,
@@ -73,17 +74,12 @@ class QuestionsRecipe(RecipeBlock):
     """Labelled texts to test on, with one column for each question. A text without a label in a column is not used for its question."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
-    engine: EngineOptions = EngineOptions()
+    engine: EngineBlock = EngineOptions()
     """What computes the teachers' outputs: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
-
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _name_of_engine(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
 
     @field_validator("questions", mode="after")
     @classmethod
