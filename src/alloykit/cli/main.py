@@ -117,14 +117,16 @@ def teach(
 
 
 @command
-def generate(recipe: RecipeFile, override: Overrides = None, trust_python: TrustPython = False) -> None:
+def generate(
+    recipe: RecipeFile, override: Overrides = None, engine: EngineName = None, trust_python: TrustPython = False
+) -> None:
     """Let a language model write texts for every label of every teacher."""
-    from alloykit.recipe.models import GenerateRecipe, read_recipe
+    from alloykit.recipe.models import GenerateRecipe
     from alloykit.stages.generated_texts import generate_recipe
-    from alloykit.teachers.trust import python_trusted
 
-    with python_trusted(trust_python):
-        terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
+    options = RecipeRun(recipe, override, engine=engine, trust_python=trust_python)
+    with options.read(GenerateRecipe) as checked:
+        terminal.echo(f"texts: {generate_recipe(checked)}")
 
 
 @command

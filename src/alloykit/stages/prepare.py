@@ -11,6 +11,7 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
 from alloykit.engines.choose import sweep_engine
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -110,10 +111,15 @@ class Prepared:
         return ModelSpec(model=student.model, revision=student.revision, trust_remote_code=student.trust_remote_code)
 
     @property
+    def teachers_device(self) -> str:
+        """Where the teachers read the texts: on this process's device, or on that of the engine's workers."""
+        return self.recipe.engine.device(self.device, self.recipe.device)
+
+    @property
     def compute_format(self) -> ComputeFormat:
         """The number format of the teachers."""
         wanted = self.recipe.inference
-        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
+        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.teachers_device)
         return ComputeFormat(precision, wanted.int8, wanted.compile)
 
     def labels(self, texts: Texts) -> Tensor:
@@ -124,7 +130,7 @@ class Prepared:
 
     def store(self, folder: str | Path | None = None) -> Store:
         """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
-        rows = shard_rows(self.device, len(self.texts))
+        rows = shard_rows(self.teachers_device, len(self.texts))
         return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=rows)
 
     def predictor(self, folder: Path) -> Predictor:
@@ -153,12 +159,12 @@ class Prepared:
             max_length=recipe.training.max_length,
             long_texts=recipe.inference.long_texts,
             seed=recipe.inference.seed,
-            tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.device],
+            tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.teachers_device],
             device=self.device,
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
-            engine=sweep_engine(recipe.engine),
+            engine=sweep_engine(recipe.engine, self.teachers_device),
             salt=salt_of(recipe.texts),
         )
 
@@ -190,7 +196,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
-    require_engine(recipe, [info.name for info in infos])
+    require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
     texts = texts if texts is not None else _read_texts(recipe, method)
     gives = {info.name: info.gives for info in infos}
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
@@ -204,7 +210,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     if pool:
         infos = [info.with_texts(texts) for info in infos]
     device = pick_device(recipe.device)
-    if recipe.inference.int8 and device != "cpu":
+    if recipe.inference.int8 and recipe.engine.device(device, recipe.device) != "cpu":
         raise AlloyError(
             expected="teachers on a CPU for `inference: {int8: true}`",
             got=f"device {device}",
@@ -270,14 +276,14 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             )
 
 
-def require_engine(recipe: Recipe, names: Sequence[str]) -> None:
-    """AlloyError if a teacher cannot be sent to the workers of the recipe's engine. names: the teachers'."""
-    if recipe.engine.name == "local":
+def require_engine(engine: EngineOptions, teachers: Sequence[TeacherSpec], names: Sequence[str]) -> None:
+    """AlloyError if a teacher cannot be sent to the engine's workers. names: the teachers'."""
+    if engine.name == "local":
         return
-    for spec, name in zip(recipe.teachers, names, strict=True):
+    for spec, name in zip(teachers, names, strict=True):
         if spec.bound is not None:
             raise AlloyError(
-                expected=f"teachers that workers can load, for `engine: {recipe.engine.name}`",
+                expected=f"teachers that workers can load, for `engine: {engine.name}`",
                 got=f"teacher '{name}': {spec.bound}",
                 hint="Use `engine: local`, save the teacher in a folder or file that all workers see, or join stored answers with `by: text`.",
             )
