@@ -77,9 +77,11 @@ TABLES = {
         "floor": "where the time goes, against the machine's rate of matrix products",
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
+        "textbrewer": "TextBrewer's multi-teacher distiller against `distill`",
     },
     "scale": {
-        "growth": "time, memory and bytes of a sweep against the number of texts, up to 3,000,000",
+        "growth": "time, memory and bytes of a sweep against the number of texts, up to 10,000,000",
+        "reading": "reading and hashing texts with one process and with two",
         "workers": "one Ray worker with two threads against two with one",
         "cluster": "faults of a Ray cluster: workers, nodes and drivers that go, a store out of reach",
         "storage": "a sweep into an S3 bucket that cannot be reached for a minute",
