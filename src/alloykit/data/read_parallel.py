@@ -17,7 +17,7 @@ from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 
 FROM = 1 << 18  # rows; fewer are read before other processes have started
-MOST = 8  # processes
+MAX_PROCESSES = 8  # processes
 PIECE = 1 << 17  # rows, or one row group if that has more
 
 
@@ -33,7 +33,7 @@ def processes_for(rows: int) -> int:
     """How many processes read so many rows: one per core, but not more than `OMP_NUM_THREADS` says."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     threads = os.environ.get("OMP_NUM_THREADS", "")
-    return 1 if rows < FROM else min(MOST, cores, int(threads) if threads.isdecimal() else cores)
+    return 1 if rows < FROM else min(MAX_PROCESSES, cores, int(threads) if threads.isdecimal() else cores)
 
 
 def read_in_parallel(

@@ -10,14 +10,14 @@ from torch import Tensor
 from alloykit.data import Texts
 from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
 
-MOST = 20  # texts that the report lists
+SHOWN = 20  # texts that the report lists
 
 
 def unusual_texts(fitted: NoneOfThese, share: Tensor, labels: Sequence[str], rows: Sequence[int]) -> dict[str, Any]:
     """With how many texts new ones are compared, whether the student did not learn from these, and the most unusual texts.
 
     share: `none_of_these` of n texts. labels: the student's answer to each, in words. rows: their positions in the input."""
-    order = sorted(range(len(rows)), key=lambda i: (-float(share[i]), rows[i]))[:MOST]
+    order = sorted(range(len(rows)), key=lambda i: (-float(share[i]), rows[i]))[:SHOWN]
     return {
         "threshold": UNUSUAL,
         "texts": len(fitted.reference),
