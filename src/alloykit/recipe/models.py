@@ -122,7 +122,7 @@ class ReportOptions(Block):
     """What the report may show."""
 
     show_texts: bool = False
-    """Show texts in report and metrics, such as the least certain ones. Otherwise only their row numbers are shown."""
+    """Show texts in report and metrics, such as those with the lowest confidence. Otherwise only their row numbers are shown."""
 
 
 class RecipeBlock(Block):

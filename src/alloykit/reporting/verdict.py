@@ -225,11 +225,11 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
             f"({percent(share, 0)}). A text has a low weight if it is uncertain which teacher knows it."
         )
     if agreement:
-        sure = agreement["sure_teachers"]
-        total = sum(sure.values()) or 1
+        confident = agreement["confident_teachers"]
+        total = sum(confident.values()) or 1
         points.append(
-            f"Exactly one teacher is confident on {percent(sure['one'] / total, 0)} of the texts, several teachers on "
-            f"{percent(sure['several'] / total, 0)}, no teacher on {percent(sure['none'] / total, 0)}. (Confident: a probability of at least 0.9.)"
+            f"Exactly one teacher is confident on {percent(confident['one'] / total, 0)} of the texts, several teachers on "
+            f"{percent(confident['several'] / total, 0)}, no teacher on {percent(confident['none'] / total, 0)}. (Confident: a probability of at least 0.9.)"
         )
     if view and view.get("same_as_supervision") is not None:
         points.append(
