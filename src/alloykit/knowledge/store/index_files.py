@@ -26,7 +26,7 @@ from alloykit.files import digest, file_errors
 from alloykit.knowledge.store.id_index import Segment
 from alloykit.knowledge.store.records import SHA256, PositiveCount, Record, parse_record
 from alloykit.knowledge.store.storage import Storage
-from alloykit.temporary.buckets import MOST, buckets_for
+from alloykit.temporary.buckets import MAX_BUCKETS, buckets_for
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import WHAT, SortedTable, first_of_parts, in_order
 from alloykit.temporary.rows_at import Array, bytes_at
@@ -48,7 +48,7 @@ class IndexRecord(Record):
 
 def index_bytes(shards: int, rows: int) -> int:
     """Size of the files for a new store."""
-    return ROW * rows + 32 * shards + 10 * MOST if shards >= FROM else 0
+    return ROW * rows + 32 * shards + 10 * MAX_BUCKETS if shards >= FROM else 0
 
 
 def read_segments(storage: Storage, shards: Sequence[str]) -> list[Segment]:
@@ -99,8 +99,8 @@ def _merged(shards: Mapping[str, int], segments: Sequence[Segment]) -> tuple[Row
         entries = np.concatenate([s.part(part, parts, at) for s, at in zip(segments, places, strict=True)])
         if len(segments) > 1:
             entries = in_order(entries, by_place=True)
-        step = MOST // parts
-        starts += (rows.append(entries) + first_of_parts(entries, MOST, part * step, step)[1:]).tolist()
+        step = MAX_BUCKETS // parts
+        starts += (rows.append(entries) + first_of_parts(entries, MAX_BUCKETS, part * step, step)[1:]).tolist()
         checksum.update(np.ascontiguousarray(entries).data)
     return rows, np.array(starts, np.int64), checksum.hexdigest()
 
@@ -119,7 +119,7 @@ def _opened(storage: Storage, name: str, record: IndexRecord) -> Segment:
     starts = np.array(record.starts, np.int64)
     fits = (
         len(record.rows) == len(shards)
-        and len(starts) == MOST + 1
+        and len(starts) == MAX_BUCKETS + 1
         and starts[0] == 0
         and starts[-1] == rows
         and (np.diff(starts) >= 0).all()
