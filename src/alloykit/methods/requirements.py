@@ -63,7 +63,8 @@ def require_few_labels(method: Method) -> None:
 
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
-    """The method's supervision of `texts` texts; one that no teacher has an answer to gets the weight 0. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
+    """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it is not a valid
+    supervision, or if a method with a single target gives none."""
     found = method.supervise(rows, context)
     if found is None:
         if method.single_target:

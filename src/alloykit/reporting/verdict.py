@@ -175,9 +175,9 @@ def _calibration(found: Mapping[str, Any]) -> list[str]:
     over, error = r["overconfidence"], f"(calibration error {percent(r['ece'])})"
     if abs(over) < CALIBRATED:
         if r["ece"] >= MISCALIBRATED:
-            return [f"The student is overconfident on some texts and underconfident on others {error}."]
-        return [f"Its probabilities are well calibrated {error}."]
-    line = f"The student is {'overconfident' if over > 0 else 'underconfident'} by {abs(100 * over):.0f} points on average {error}."
+            return [f"The {judged} is overconfident on some texts and underconfident on others {error}."]
+        return [f"The probabilities of the {judged} are well calibrated {error}."]
+    line = f"The {judged} is {'overconfident' if over > 0 else 'underconfident'} by {abs(100 * over):.0f} points on average {error}."
     tempered = found["reliability"].get(f"{judged}, tempered")
     if tempered:
         line += f" The temperature, which was fitted without labels, changes the calibration error to {percent(tempered['ece'])}."
