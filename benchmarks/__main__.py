@@ -47,8 +47,8 @@ TABLES = {
         "mtbert": "MT-BERT, Tables 2-3 and Figs. 3-5",
     },
     "alloy": {
-        "targets": "what students would learn from, of Alloy, its rivals, its variants and perfect routing, on six pools",
-        "students": "students of Alloy, its rivals and perfect routing",
+        "targets": "what students would learn from, of Alloy, its rivals, its variants and oracle routing, on six pools",
+        "students": "students of Alloy, its rivals and oracle routing",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "suggest": "students that continue with 100 or 300 labelled texts: suggested ones, and random ones",
         "none": "how well students tell texts that no teacher knows",

@@ -1,1 +1,1 @@
-"""Alloy, alloykit's own method, against MUKA and perfect routing."""
+"""Alloy, alloykit's own method, against MUKA and oracle routing."""

@@ -1,4 +1,4 @@
-"""One setting and pool of a table: Alloy, perfect routing, and the best rival, which is chosen after the fact in every cell."""
+"""One setting and pool of a table: Alloy, oracle routing, and the best rival, which is chosen after the fact in every cell."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from benchmarks.harness.sections import Cells
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import difference
 
-NO_GAP = 0.01  # where perfect routing gains less than a point, a share of it says nothing
+NO_GAP = 0.01  # where oracle routing gains less than a point, a share of it says nothing
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ Outcomes = Mapping[int, Mapping[str, Outcome]]  # by seed and method
 
 @dataclass(frozen=True)
 class Case:
-    """`outcomes`: of the seeds that have Alloy, perfect routing and all rivals; it is not empty."""
+    """`outcomes`: of the seeds that have Alloy, oracle routing and all rivals; it is not empty."""
 
     setting: Setting
     pool: str

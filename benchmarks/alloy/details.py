@@ -38,7 +38,7 @@ def _both(found: Sequence[Outcome]) -> str:
 
 
 def differences(cases: Sequence[Case]) -> list[str]:
-    """Alloy minus every rival and perfect routing; bold after Holm's correction over the row."""
+    """Alloy minus every rival and oracle routing; bold after Holm's correction over the row."""
     if not cases:
         return []
     others = [*cases[0].rivals, "oracle"]

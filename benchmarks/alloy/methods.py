@@ -12,7 +12,7 @@ K = 8  # MUKA's Monte-Carlo passes
 PASSES = {pool: K if pool == "disjoint" else 0 for pool in POOLS}  # elsewhere only what one plain pass gives
 ALLOY: dict[str, Any] = {"name": "alloy"}
 
-# Targets: what needs no labels, and perfect routing, which does
+# Targets: what needs no labels, and oracle routing, which does
 RIVALS: Methods = {
     "ensemble": {"name": "ensemble"},
     "muka-soft": {"name": "muka", "mode": "soft", "passes": K},
@@ -55,6 +55,6 @@ TITLES = {
     "max_logit": "Largest logit",
     "alloy": "Alloy",
     "gate": "Supervised gate",
-    "oracle": "Perfect routing",
+    "oracle": "Oracle routing",
     "supervised": "Supervised",
 }

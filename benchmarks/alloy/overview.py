@@ -1,4 +1,4 @@
-"""The tables that a reader sees first: Alloy, the best rival and perfect routing, by setting, by pool, and in the mean over sets."""
+"""The tables that a reader sees first: Alloy, the best rival and oracle routing, by setting, by pool, and in the mean over sets."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def by_setting(found: Sequence[Case]) -> list[str]:
         balanced = over_sets(these, lambda c: c.mean("alloy", "balanced") - c.mean("best", "balanced"))
         body.append([f"*mean, {name}*", "", "", *means, signed(gained), closed(gained, gap), signed(balanced), ""])
     headings = [
-        "accuracy on test texts, %", "set of the", "best rival", "its accuracy", "Alloy", "perfect routing", "Alloy − best rival, points",
+        "accuracy on test texts, %", "set of the", "best rival", "its accuracy", "Alloy", "oracle routing", "Alloy − best rival, points",
         "share of the gap closed", "balanced accuracy: Alloy − best rival", "seeds",
     ]  # fmt: skip
     return [*rows(headings, body), *told(found)]
@@ -62,7 +62,7 @@ def by_pool(found: dict[str, list[Case]]) -> list[str]:
                 f"{sum(c.gained < 0 for c in these)} of {len(these)}", f"{signed(worst.gained)} ({worst.setting.title})",
             ])  # fmt: skip
     headings = [
-        "pool", "", "sets / settings", "best rival, %", "Alloy", "perfect routing", "Alloy − best rival, points", "share of the gap closed",
+        "pool", "", "sets / settings", "best rival, %", "Alloy", "oracle routing", "Alloy − best rival, points", "share of the gap closed",
         "below the best rival", "worst case",
     ]  # fmt: skip
     return rows(headings, body) if body else ["Not run yet.", ""]
@@ -92,4 +92,4 @@ def signed(value: float) -> str:
 def closed(gained: float, gap: float) -> str:
     if gap <= NO_GAP:
         return "no gap"
-    return "above perfect routing" if gained > gap else f"{100 * gained / gap:.0f} %".replace("-", "−")
+    return "above oracle routing" if gained > gap else f"{100 * gained / gap:.0f} %".replace("-", "−")

@@ -79,7 +79,7 @@ def _head() -> list[str]:
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts. It is chosen after the fact, anew in every cell (setting, pool and seed), so no "
         f"user could choose it. Rivals of students: {', '.join(TITLES[m] for m in STUDENTS if m not in ('teachers', 'alloy', 'oracle', 'supervised'))}; in pools other than {MAIN} "
         f"{' and '.join(TITLES[m] for m in CORE if m not in ('teachers', 'alloy', 'oracle'))}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
-        "- **Share of the gap closed**: (Alloy − best rival) / (perfect routing − best rival), where perfect routing gains more than a point. Perfect routing asks, for every text, the teachers that "
+        "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",
         "",
         *note(NOTES, "summary"),

@@ -54,7 +54,7 @@ def target(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def rivals(stages: Stages, pool: str) -> dict[str, Any]:
-    """All rivals of a pool, the supervised gate and perfect routing; the true labels, and every teacher's accuracy on its own test texts."""
+    """All rivals of a pool, the supervised gate and oracle routing; the true labels, and every teacher's accuracy on its own test texts."""
     assert not isinstance(stages.passes, int)
     ways = {name: spec for name, spec in RIVALS.items() if create(spec).needs.passes <= stages.passes[pool]}
     found = {name: target(stages, pool, spec) for name, spec in (ways | ORACLE).items()}

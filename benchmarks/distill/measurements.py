@@ -18,7 +18,7 @@ MEANS = {
     "prefers_the_right_teacher": "prefers the right one, %",
     "selects_the_right_one": "selects the right one, %",
     "selects_the_wrong_one": "selects the wrong one, %",
-    "selected_nobody": "nobody selected, %",
+    "selected_none": "none selected, %",
 }
 
 

@@ -135,7 +135,7 @@ def _selected(part: Part, name: str) -> list[list[str]]:
     for method in RL:
         by_label = [label for seed in part.seeds(method) for label in part.cell(seed, method)["selection"].values()]
         if by_label:
-            shares = np.mean([[*label["teachers"], label["nobody"]] for label in by_label], 0)
+            shares = np.mean([[*label["teachers"], label["none"]] for label in by_label], 0)
             body.append([SETS[name].title, TITLES[method], *(f"{100 * share:.0f}" for share in shares)])
     return body
 

@@ -1,7 +1,7 @@
 """RL-KD's own settings ("Implementation Details") and MT-BERT's (§3.1), for `--profile paper`.
 
 Roles keep the names of the small profile's models. GLUE's test labels are not public: the test texts are the official development set, and the validation
-texts a part of the official training set that nobody learns from. OhSumed stands for MIND here too.
+texts a part of the official training set that no model learns from. OhSumed stands for MIND here too.
 """
 
 from __future__ import annotations

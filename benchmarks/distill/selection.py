@@ -35,7 +35,7 @@ from alloykit.training.trainer import train
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 from benchmarks.speed.measure import Measurement, device
 
-SEEDS, TEXTS, SURE = (0, 1, 2, 3, 4), 2000, 0.95
+SEEDS, TEXTS, CONFIDENCE = (0, 1, 2, 3, 4), 2000, 0.95
 CLASSES = (
     ["river", "mountain", "forest", "lake", "valley", "island", "desert", "ocean", "meadow", "canyon"],
     ["engine", "wheel", "hammer", "drill", "piston", "bolt", "lever", "gear", "motor", "chain"],
@@ -126,7 +126,7 @@ def once(reward: str, seed: int) -> dict[str, float]:
             Path(scratch) / "training", validation=validation, device=device(),
         )  # fmt: skip
         return judged(kept["policy"].cpu(), context, source, owner) | {
-            "selected_nobody": round(float(last(fitted.history, "selected_nobody")), 3)
+            "selected_none": round(float(last(fitted.history, "selected_none")), 3)
         }
 
 
@@ -160,7 +160,7 @@ def teachers(labels: Tensor, owner: Tensor) -> tuple[TeacherRows, ...]:
     found = []
     for who in range(2):
         answered = torch.where(owner == who, labels, 1 - labels)
-        p = torch.full((len(labels), 2), 1 - SURE).scatter(1, answered[:, None], SURE)
+        p = torch.full((len(labels), 2), 1 - CONFIDENCE).scatter(1, answered[:, None], CONFIDENCE)
         found.append(TeacherRows(p.log()))
     return tuple(found)
 

@@ -19,7 +19,7 @@ from alloykit.stages.amalgamation import run_recipe
 from benchmarks.harness.results import commit, letters
 from benchmarks.harness.stages import Stages
 
-TEACHERS = "teachers"  # the pseudo-method whose cell holds what needs no student
+TEACHERS = "teachers"  # not a method: its cell has what needs no student
 
 
 Analysis = Callable[[Stages, str], dict[str, Any]]
@@ -28,10 +28,10 @@ Analysis = Callable[[Stages, str], dict[str, Any]]
 def run_cell(
     stages: Stages, pool: str, spec: dict[str, Any], analyses: Mapping[str, Analysis] | None = None
 ) -> dict[str, Any]:
-    """Run one cell. Finished shared stages are reused and kept; the run folder is removed.
+    """Run one cell. Finished shared stages are reused and kept. The run folder is removed.
 
-    `spec` is a recipe's `method:` block, to which `training` and `student` (a role) may be added, and `texts` in place of `per_class`; or it
-    names an analysis.
+    `spec` is a recipe's `method:` block. It may also have `training`, `student` (a role) and, in place of `per_class`, `texts`. Or it names an
+    analysis.
     """
     begun, spec = time.perf_counter(), stages.per_class(spec)
     analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
@@ -55,7 +55,7 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     scores = run.metrics["evaluation"]["scores"]
     found = _scores(answers, way, scores[way])
     if way == ROUTING:
-        if not create(spec).needs.labels:  # with labels nothing is to be found out about the pool
+        if not create(spec).needs.labels:  # a method that reads labels needs no estimate on the pool
             found["pool"] = on_pool(stages, pool, spec)
     else:
         if "correct_teacher" in scores.get(ROUTING, {}):
@@ -74,9 +74,9 @@ def _selection(report: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     sections = MethodReport.model_validate(report).sections
     tables = [part for s in sections for part in s.parts if isinstance(part, Table) and part.caption == SELECTION]
     return {
-        str(label): {"texts": texts, "teachers": shares, "nobody": nobody}
+        str(label): {"texts": texts, "teachers": shares, "none": none}
         for table in tables
-        for label, texts, *shares, nobody in table.rows
+        for label, texts, *shares, none in table.rows
     }
 
 
@@ -90,14 +90,14 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
     foreign = _foreign(stages, pool)
     about = {}
     for i, name in enumerate(prepared.names):
-        sure = torch.cat([rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)]).double()
+        confidences = torch.cat([rows.teachers[i].probabilities().max(-1).values for rows in chunks(source)]).double()
         own = space.has_label()[i, answers.labels]
         about[name] = {
             "labels": list(space.teachers[i]),
             "accuracy": scores[f"teacher {name}"]["accuracy"],
             "accuracy_on_own": scores[f"teacher {name}"]["groups"][name],
-            "max_probability_on_own": float(sure[own].mean()),
-            "max_probability_on_others": float(sure[~own].mean()),
+            "max_probability_on_own": float(confidences[own].mean()),
+            "max_probability_on_others": float(confidences[~own].mean()),
             "max_probability_on_foreign": None if foreign is None else float(foreign[i].mean()),
         }
     return {
@@ -127,7 +127,7 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     prepared, everything = stages.outputs(pool, texts, spec)
     begun = time.perf_counter()
     context = Context(prepared.space, create(spec).fit(everything, Context(prepared.space)))
-    seconds, told = time.perf_counter() - begun, prepared.method.fit_report(context, prepared.names)
+    seconds, report = time.perf_counter() - begun, prepared.method.fit_report(context, prepared.names)
     _, source = stages.outputs(pool, labelled, spec)
     answers = of_teachers(source, prepared.labels(labelled), prepared.method, context, prepared.names)
     score = answers.scores(prepared.space, prepared.names)[ROUTING]
@@ -137,7 +137,7 @@ def on_pool(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "texts": len(texts),
         "fit_seconds": round(seconds, 2),
-        "warnings": list(told.warnings),
+        "warnings": list(report.warnings),
         "accuracy": score["accuracy"],
         "correct_teacher": score["correct_teacher"],
         "correct_teacher_balanced": score["correct_teacher_balanced"],
@@ -160,7 +160,7 @@ def _scores(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]
 
 
 def _flat(spec: dict[str, Any]) -> list[str]:
-    """A name that differs where two methods differ, so that each has its own run folder."""
+    """The parts of a run folder's name: different methods have different names."""
     parts = []
     for key, value in spec.items():
         parts += _flat(value) if isinstance(value, dict) else [value if key == "name" else f"{key}={value}"]

@@ -38,8 +38,8 @@ SKEWED = {  # other texts of the set, so many times as many of the first, or the
     "skew20-last": (-1, 20),
 }
 NATURAL = "natural"  # other texts of the set, label frequencies proportional to 1 / rank; its test texts have the same frequencies
-LEAST = 3  # texts of every label in it, where there are so many
-REACH = 6  # pools and teachers draw from the first so many times `texts` rows of a seed's order
+MIN_TEXTS = 3  # of every label in it, if the set has as many
+REACH = 6  # teachers and pools take their texts from the first REACH · `texts` rows of a seed's order
 
 
 class Files:
@@ -53,7 +53,7 @@ class Files:
         return self._part("teachers" + ("-half" if self._halved(pool) else ""), self._orders(pool)[0])
 
     def pool(self, pool: str) -> Path:
-        """The students' texts, with labels where they have one; students are not shown them."""
+        """The students' texts, with their labels where known. Students do not see the labels."""
         own, other = self._orders(pool)
         if pool == "shared":
             return self._part("teachers", own)
@@ -64,7 +64,7 @@ class Files:
         return self._mixed(pool, rows[: len(rows) - foreign], foreign)
 
     def skewed(self, pool: str, labels: Container[str], ratio: int) -> Path:
-        """As many texts as in other pools, or as the rarer side allows; `ratio` times as many of these labels as of the rest."""
+        """As many texts as in other pools, or fewer if one side has too few. It has `ratio` times as many texts of these labels as of the others."""
         size = len(self._orders(pool)[0])
         sides: tuple[list[int], list[int]] = ([], [])
         for row in self._unseen(size):
@@ -75,7 +75,7 @@ class Files:
 
     def natural(self) -> Path:
         """At most as many texts as in other pools, skewed as labels often are: the seed draws an order of the labels, and the label of rank k
-        has a share proportional to 1 / k, at least LEAST texts, and at most as many as there are."""
+        has a share proportional to 1 / k, at least MIN_TEXTS texts, and at most all of its texts."""
         size = len(self._orders(NATURAL)[0])
         return self._part(NATURAL, self._by_rank(self._unseen(size), self._answers, size))
 
@@ -87,7 +87,7 @@ class Files:
         return self._part("test-natural", self._by_rank(rows, answers, size), "test")
 
     def known_texts(self) -> list[str]:
-        """Every text of which a part of this seed may be made."""
+        """Every text that a part of this seed may have."""
         folder, size = self.data / self.dataset.name, len(self._orders("shared")[0])
         tables = [read(folder / "train.parquet").select(self._order(size)[: REACH * size])]
         tables += [read(folder / f"{part}.parquet") for part in ("validation", "test")]
@@ -95,14 +95,14 @@ class Files:
         return [text for table in tables for column in columns for text in table[column]]
 
     def _by_rank(self, rows: list[int], answers: list[int], size: int) -> list[int]:
-        """The first rows of every label, as many as its rank says, in a new order."""
+        """The first rows of every label, as many as its rank gives it, in a new order."""
         labels = sorted(set(answers))
         draw = random.Random(f"{NATURAL} {self.seed}")
         ranked, all_ranks = draw.sample(labels, len(labels)), sum(1 / k for k in range(1, len(labels) + 1))
         kept: list[int] = []
         for rank, label in enumerate(ranked, 1):
             there = [row for row in rows if answers[row] == label]
-            kept += there[: max(LEAST, round(size / rank / all_ranks))]
+            kept += there[: max(MIN_TEXTS, round(size / rank / all_ranks))]
         return draw.sample(kept, len(kept))
 
     def foreign(self, n: int) -> datasets.Dataset:
@@ -118,16 +118,16 @@ class Files:
         return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
 
     def validation(self) -> Path:
-        """Labelled texts: as many as the profile says; all there are where it takes all training texts; else as many as the rule without
-        labels holds out of a pool (MUKA: 5 % of the training texts)."""
+        """Labelled texts: as many as the profile says. If it says nothing: all, if it takes all training texts, else as many as the rule
+        without labels holds out of a pool (MUKA: 5 % of the training texts)."""
         table, n = read(self.data / self.dataset.name / "validation.parquet"), len(self._orders("shared")[0])
         size = self.profile.validation or (len(table) if self.profile.texts is None else round(0.05 * n))
         rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), size))
         return self._part("validation", rows, "validation")
 
     def few(self, n: int) -> Path:
-        """n labelled texts for every label, or as many as there are, that are in no other part: the first ones of the seed's order, so that
-        more texts include the fewer."""
+        """n labelled texts for every label, or all if there are fewer. They are in no other part. They are the first ones of the seed's order,
+        so a larger n includes the texts of a smaller one."""
         answers = list(read(self.data / self.dataset.name / "validation.parquet")["label"])
         order = random.Random(f"few {self.seed}").sample(range(len(answers)), len(answers))
         rows = [row for label in sorted(set(answers)) for row in [k for k in order if answers[k] == label][:n]]
@@ -154,8 +154,8 @@ class Files:
         return list(read(self.data / self.dataset.name / "train.parquet")["label"])
 
     def _order(self, size: int) -> list[int]:
-        """A seed's own order of all rows. Teachers cannot learn a label without a text: where the first `size` rows have none of a
-        label, its next one and the last of them that can be spared change places."""
+        """A seed's own order of all rows. Teachers cannot learn a label without a text. So if the first `size` rows have no text of a label, its
+        next row changes places with the last of these rows whose label has another text."""
         n, answers = len(self._answers), self._answers
         order = random.Random(f"texts {self.seed}").sample(range(n), n)
         counts = Counter(answers[row] for row in order[:size])

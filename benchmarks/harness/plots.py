@@ -15,7 +15,7 @@ from matplotlib import pyplot as plt
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.table import Table
 
-BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#555555"  # told apart by the colour-blind too
+BLUE, ORANGE, GREY = "#0072b2", "#d55e00", "#555555"  # colour-blind readers can distinguish them too
 
 
 def save(table: Table, figure: Any, alt: str) -> list[str]:

@@ -20,7 +20,7 @@ class Profile:
     name: str
     texts: int | None  # per part of the training file (teachers' texts, pool); None: all there are
     test: int | None  # texts of the test file; None: all
-    encoders: dict[str, dict[str, Any]]  # by role; a `learning_rate` there goes before the teachers' and the students'
+    encoders: dict[str, dict[str, Any]]  # by role; a `learning_rate` there replaces that of teachers and students
     max_length: int
     teacher: dict[str, Any]
     student: dict[str, Any]
@@ -30,7 +30,7 @@ class Profile:
     students: Mapping[str, dict[str, Any]] = field(
         default_factory=dict
     )  # by role, where a student is not like the teachers of its role
-    # By data set, what goes before the profile's: `teacher`, `student` (training settings), `generation`, and
+    # By data set, what replaces the profile's settings: `teacher`, `student` (training settings), `generation`, and
     # `sizes`: `texts`, `test` and `max_length`.
     sets: Mapping[str, Mapping[str, Mapping[str, Any]]] = field(default_factory=dict)
 
@@ -59,12 +59,12 @@ class Profile:
         folder = work / "encoders" / name
         if not (folder / "config.json").exists():
             raise SystemExit(
-                f"The encoder '{name}' is not there yet. Train it first: python -m benchmarks encoders {name}"
+                f"The encoder '{name}' does not exist yet. Train it first: python -m benchmarks encoders {name}"
             )
         return block | {"model": str(folder)}
 
     def rate(self, role: str) -> dict[str, float]:
-        """What a role's training has instead of the profile's."""
+        """The learning rate of a role, if it has one of its own."""
         return {key: value for key, value in self.encoders[role].items() if key == "learning_rate"}
 
 

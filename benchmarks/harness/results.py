@@ -55,7 +55,7 @@ class Record:
 
 
 def load(path: Path) -> dict[str, Any]:
-    """A results file, each cell whole. Files that have no "shared" are read as they are."""
+    """A results file with complete cells. A file without "shared" is read as it is."""
     found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     shared = found.pop("shared", {})
     if "cells" in found:
@@ -64,7 +64,7 @@ def load(path: Path) -> dict[str, Any]:
 
 
 def written(found: dict[str, Any]) -> str:
-    """The text of a file: whole cells in, each on one line, so that diffs read well."""
+    """The text of a results file, from complete cells. Each cell is on one line, so that diffs are readable."""
     shared: dict[str, Any] = {}
     cells = {key: _reduced(cell, shared) for key, cell in sorted(found["cells"].items())}
     head = {k: v for k, v in found.items() if k != "cells"} | {"shared": dict(sorted(shared.items()))}
@@ -142,7 +142,7 @@ def numbers(text: str) -> list[int]:
 
 
 def commit() -> str:
-    """The commit that the code stands at, with a + if files of the code differ from it."""
+    """The commit of the code, with a + if files of the code differ from it."""
     here = Path(__file__).parents[2]
 
     def git(*words: str) -> str:
@@ -153,5 +153,5 @@ def commit() -> str:
 
 
 def _plain(value: Any) -> Any:
-    """As JSON would give it back."""
+    """The value after a round trip through JSON."""
     return json.loads(json.dumps(value))

@@ -40,11 +40,11 @@ def section(table: Table, notes: Path, body: Callable[[Table, Cells], list[str]]
     students = "; ".join(
         f"{role}: {_model(block)}" for role, block in sorted(whole.profile.students.items()) if role in whole.roles
     )
-    told = f"Models, by the names that the tables above use: {models}." + (
+    named = f"Models, by the names that the tables above use: {models}." + (
         f" Students: {students}." if students else ""
     )
     return [
-        *lines, f"### {table.title}, with the paper's own settings", "", told, "",
+        *lines, f"### {table.title}, with the paper's own settings", "", named, "",
         *note(notes, whole.name), *made(whole, cells), *body(whole, cells), *gaps(whole, cells),
     ]  # fmt: skip
 
@@ -76,7 +76,7 @@ def ran(found: Mapping[str, Any]) -> list[str]:
 
 
 def command(table: Table) -> str:
-    """What fills a table."""
+    """The command that fills a table."""
     name = table.name.removesuffix(PAPER)
     return f"python -m benchmarks {table.paper} {name}" + ("" if name == table.name else " --profile paper")
 
@@ -114,8 +114,8 @@ def accuracies(
             any_value |= bool(values)
             row.append(spread(values) if values or _wanted(table, s.name, method) else "–")
             if papers[s.name]:
-                told = (stated or {}).get(method, {}).get(s.name)
-                row.append("–" if told is None else " ± ".join(map(str, told)))
+                value = (stated or {}).get(method, {}).get(s.name)
+                row.append("–" if value is None else " ± ".join(map(str, value)))
         if any_value:
             body.append(row)
     return rows(headings, body) if body else ["Not run yet.", ""]

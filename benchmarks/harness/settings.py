@@ -12,7 +12,7 @@ from alloykit.labels import LabelSpace
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.sets import SETS
 
-MOST_ATTEMPTS = 1000  # at finding a deal that was not there before
+MAX_ATTEMPTS = 1000  # to find a new deal
 
 
 @dataclass(frozen=True)
@@ -26,9 +26,9 @@ class TeacherPlan:
 
 @dataclass(frozen=True)
 class Setting:
-    """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: the setting, if not this one, whose
-    teachers and stored outputs it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the
-    epochs at half the learning rate. `generation`: with what its texts are written in place of the table's options."""
+    """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: another setting, whose teachers and stored
+    outputs it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the epochs at half
+    the learning rate. `generation`: options for writing its texts, which replace the table's."""
 
     name: str
     title: str
@@ -88,18 +88,18 @@ def one_task(dataset: str, encoders: tuple[str, ...], **more: Any) -> Setting:
 
 
 def split(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
-    """One data set whose labels are cut among teachers as MUKA's Appendix A says; `encoders`: everyone's, or one for each."""
+    """One data set whose labels are cut among teachers as MUKA's Appendix A says; `encoders`: one for all teachers, or one for each."""
     return grouped(dataset, SETS[dataset].split(teachers), encoders, **more)
 
 
 def dealt(dataset: str, teachers: int, deal: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
-    """One data set whose labels are dealt to the teachers at random, as evenly as possible. `deal`: which one, from 1; deals differ from one another and
-    from `split`, also without regard to the order of the teachers. ValueError if there are not so many."""
+    """One data set whose labels are dealt to the teachers at random, as evenly as possible. `deal`: the number of the deal, from 1. All deals give other
+    groups of labels than each other and than `split`. ValueError if there are fewer deals."""
     labels = SETS[dataset].labels
     seen = {_partition(SETS[dataset].split(teachers))}
-    for attempt in range(MOST_ATTEMPTS):
-        drawn = random.Random(f"deal {dataset} {teachers} {attempt}").sample(labels, len(labels))
-        groups = [sorted(drawn[i::teachers], key=labels.index) for i in range(teachers)]
+    for attempt in range(MAX_ATTEMPTS):
+        order = random.Random(f"deal {dataset} {teachers} {attempt}").sample(labels, len(labels))
+        groups = [sorted(order[i::teachers], key=labels.index) for i in range(teachers)]
         if (partition := _partition(groups)) not in seen:
             seen.add(partition)
             if len(seen) == deal + 1:
@@ -111,7 +111,7 @@ def dealt(dataset: str, teachers: int, deal: int, encoders: tuple[str, ...] | st
 
 
 def overlapping(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
-    """As `split`, and every teacher also knows the first quarter of the next one's labels (at least one label); the last one those of the first."""
+    """As `split`, but every teacher also knows the first quarter of the next teacher's labels (at least one label). The next of the last is the first."""
     groups = SETS[dataset].split(teachers)
     following = [*groups[1:], groups[0]]
     both = [own + other[: max(1, round(len(other) / 4))] for own, other in zip(groups, following, strict=True)]
@@ -122,7 +122,7 @@ def overlapping(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "
 def grouped(
     dataset: str, groups: Sequence[Sequence[str]], encoders: tuple[str, ...] | str = "english", **more: Any
 ) -> Setting:
-    """One data set, and a teacher for each group of its labels; `encoders`: everyone's, or one for each."""
+    """One data set, and a teacher for each group of its labels; `encoders`: one for all teachers, or one for each."""
     each = (encoders,) * len(groups) if isinstance(encoders, str) else encoders
     plans = tuple(TeacherPlan(dataset, tuple(g), e) for g, e in zip(groups, each, strict=True))
     about = {"name": dataset, "title": SETS[dataset].title, "student": each[0]} | more

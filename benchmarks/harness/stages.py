@@ -132,7 +132,7 @@ class Stages:
         few: int | None = None,
         **training: Any,
     ) -> Recipe:
-        """few: so many labelled texts for every label, as `labelled:`; a method that learns from labels gets these and no others."""
+        """`few`: the number of labelled texts for every label, as `labelled:`. A method that learns from labels then gets only these texts."""
         texts, role = self.pool(pool), student or self.setting.student
         learning = (
             self.profile.student | self.profile.of_sets(self.setting.datasets, "student") | self.profile.rate(role)
@@ -161,7 +161,7 @@ class Stages:
         return parse(values, Recipe)
 
     def per_class(self, block: Mapping[str, Any]) -> dict[str, Any]:
-        """A recipe's block; a table's says with `texts` how many there shall be of all classes of all teachers together."""
+        """A recipe's block. A table gives `texts`, the number for all classes of all teachers together, in place of `per_class`."""
         classes, block = sum(len(t.labels) for t in self.setting.teachers), dict(block)
         return block | {"per_class": -(-block.pop("texts") // classes)} if "texts" in block else block
 
@@ -169,7 +169,7 @@ class Stages:
         return {**settings, "max_length": self.profile.max_length, "precision": self.profile.precision, "seed": seed}
 
     def pool(self, pool: str) -> Path:
-        """The students' texts, of all data sets; labels carry the union's names. Of DATA_FREE none is the teachers' own."""
+        """The students' texts, of all data sets; labels have the union's names. The pools of DATA_FREE have no text of the teachers."""
         if pool == "generated":
             return self.generated() / TEXTS_FILE
         if pool in DATA_FREE:
@@ -183,7 +183,7 @@ class Stages:
         return self._joined(pool, {name: files.pool(pool) for name, files in self.files.items()})
 
     def test(self, pool: str = "shared") -> Path:
-        """The test texts of a pool's cells: those of NATURAL have its frequencies of labels, all others are the same."""
+        """The test texts of a pool's cells: those of NATURAL have its frequencies of labels. All other pools share one test set."""
         if pool == NATURAL:
             return self._joined("test-natural", {name: files.natural_test() for name, files in self.files.items()})
         return self._joined("test", {name: files.test() for name, files in self.files.items()})
@@ -199,7 +199,7 @@ class Stages:
 
     @property
     def _written(self) -> str:
-        """A name for what was generated: another one for other options."""
+        """A name for the generated texts: other options give another name."""
         options = json.dumps(self.generation, sort_keys=True).encode()
         return f"generated-{hashlib.sha256(options).hexdigest()[:8]}"
 

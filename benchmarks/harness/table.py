@@ -44,9 +44,9 @@ class Table:
     grid: Mapping[str, Sequence[str]]
     methods: Mapping[str, dict[str, Any]]
     passes: int | Mapping[str, int] = (
-        16  # Monte-Carlo passes of the shared sweep (by pool): as many as the hungriest method needs
+        16  # Monte-Carlo passes of the shared sweep (by pool): as many as the method with the most passes needs
     )
-    reads: Sequence[dict[str, Any]] = ()  # methods whose knowledge is gathered with it
+    reads: Sequence[dict[str, Any]] = ()  # methods whose teachers' outputs the shared sweep computes too
     precision: Precision = "float32"  # the same on every CPU; bfloat16 is slow where it is not native
     texts: int | None = None  # per data set, in place of the profile's
     test: int | None = None
@@ -59,12 +59,12 @@ class Table:
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     profile: Profile = SMALL
     stated: Mapping[str, Any] | None = (
-        None  # this table's fields as the paper states them, `profile` among them; None: it is no paper's
+        None  # this table's fields as the paper states them, with `profile`; None: it is the table of no paper
     )
 
     @property
     def as_stated(self) -> Table | None:
-        """The same table with the paper's own settings, for a GPU and the hub, recorded as NAME-paper. Nothing that makes this one small is kept."""
+        """The same table with the paper's own settings, for a GPU and the hub, recorded as NAME-paper. No setting that makes this table small is kept."""
         if self.stated is None:
             return None
         whole: dict[str, Any] = {
@@ -131,7 +131,7 @@ class Table:
         record = self.record
         cells = list(self.cells(**only))
         stages: dict[tuple[str, int], Stages] = {}
-        gc.freeze()  # every sweep collects garbage; the libraries' objects need not be looked through each time
+        gc.freeze()  # every sweep collects garbage; this leaves out the libraries' objects
         for n, cell in enumerate(cells, 1):
             done = record.cells().get(cell.key)
             if done is not None and not (retry and done["status"] == "failed"):
@@ -143,10 +143,10 @@ class Table:
                     setting = next(s for s in self.settings if s.name == cell.setting)
                     stages[part] = self.stages(setting, cell.seed, data, work)
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
-            except Exception as error:  # a failure is published, and the other cells go on
+            except Exception as error:  # a failure is published, and the next cell runs
                 traceback.print_exc()
-                told = str(error).replace(f"{work}/", "")  # published: no path of this machine
-                found = {"status": "failed", "error": f"{type(error).__name__}: {told}"}
+                message = str(error).replace(f"{work}/", "")  # published: no path of this machine
+                found = {"status": "failed", "error": f"{type(error).__name__}: {message}"}
             record.add(cell.key, found | {"environment": machine()})
 
 

@@ -17,11 +17,11 @@ FIRST = 104  # [PAD], [UNK], [CLS], [SEP], [MASK] and unused pieces keep their n
 
 
 def trimmed(texts: Callable[[], Iterable[str]], folder: Path, tokens: int | None = None) -> Path:
-    """Write bundled:minilm with only the pieces of these texts, and return its folder; a finished one is taken as it is.
+    """Write bundled:minilm with only the pieces of these texts, and return its folder; a finished one is not written again.
 
     A piece that no text has gets no gradient and changes no answer, and WordPiece (longest match first) cuts these texts as
     before. A step is faster, because AdamW goes through every row of the table of embeddings each time. `tokens`: models read at
-    most so many of each text.
+    most this number of tokens of each text.
     """
     folder.parent.mkdir(parents=True, exist_ok=True)
     with FileLock(folder.with_suffix(".lock")):  # other processes may need it too

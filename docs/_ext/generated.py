@@ -109,10 +109,13 @@ GENERATED: dict[str, Callable[[], str]] = {
 
 def _model(model: type[BaseModel], where: str = "") -> str:
     """A heading, what the model is, and a table of its keys: all, or those in which it differs from the recipe that it extends."""
+    from alloykit.recipe.schema import KINDS
+
     base = model.__base__
     fields = model.model_fields
     about = " ".join((model.__doc__ or "").split())
-    if base is not None and base.__name__.endswith("Recipe") and not base.__name__.startswith("_"):
+    if base in KINDS.values():  # a recipe that has a section of its own
+        assert base is not None
         assert issubclass(base, BaseModel)
         fields = {name: f for name, f in fields.items() if _value(f) != _value(base.model_fields[name])}
         about += f" All keys of [{base.__name__}](#{_anchor(base.__name__)}); what differs is:"

@@ -79,8 +79,8 @@ class Rows:
         return torch.stack(found, -1)
 
     def weighed(self, weights: Tensor) -> Tensor:
-        """The weights of the teachers, [B, N], zero for a teacher without an answer, divided by their sum. They stay as they are for a text
-        for which nobody with a weight has an answer; such a text has the weight 0 in the training."""
+        """The weights of the teachers, [B, N], zero for a teacher without an answer, divided by their sum. If no teacher with a
+        weight has an answer to a text, its weights stay unchanged; such a text has the weight 0 in the training."""
         if (answered := self.answered()) is None:
             return weights
         kept = weights * answered.to(weights)

@@ -33,7 +33,7 @@ def outcome(right: int, labels: np.ndarray[Any, Any] = LABELS) -> Outcome:
 
 
 def case(name: str, *seeds: tuple[int, int, int, int], pool: str = "disjoint") -> Case:
-    """Of each seed, texts of 100 that the ensemble, energy, Alloy and perfect routing have right."""
+    """Of each seed, texts of 100 that the ensemble, energy, Alloy and oracle routing have right."""
     ways = ("ensemble", "energy", "alloy", "oracle")
     found = {s: dict(zip(ways, map(outcome, right), strict=True)) for s, right in enumerate(seeds)}
     return Case(SETTINGS[name], pool, ("ensemble", "energy"), found)

@@ -67,7 +67,7 @@ def test_the_targets_of_a_pool(stages: Stages) -> None:
     best = bits(ways["oracle"]["test"]["right"], 20)
     for i, name in enumerate(GROUPS):
         mine = [label in ((0, 1), (2, 3))[i] for label in labels]
-        assert found["own"][i] == pytest.approx(best[mine].mean()), f"perfect routing asks {name} about its own labels"
+        assert found["own"][i] == pytest.approx(best[mine].mean()), f"oracle routing asks {name} about its own labels"
     for name in ("ensemble", "energy"):
         assert not (bits(ways[name]["test"]["right"], 20) & ~best).any(), (
             "what the owner has wrong no routing has right"
@@ -93,7 +93,7 @@ def test_an_estimate_is_beside_the_truth() -> None:
 
 
 def test_the_gate_learns_from_the_states_that_it_is_given(stages: Stages) -> None:
-    """States that are the label make it perfect routing; constant ones make it name one label."""
+    """States that are the label make it oracle routing; constant ones make it name one label."""
     space = stages.setting.space
     truth = {
         name: stages.texts_of(path, want_labels=True)

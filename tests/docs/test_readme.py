@@ -12,7 +12,7 @@ NAMES = {  # rows of the table, and how the results call them
     "Vanilla KD": "Vanilla KD",
     "Largest energy": "Energy",
     "Alloy": "Alloy",
-    "perfect routing": "Perfect routing",
+    "oracle routing": "Oracle routing",
 }
 TABLE = "### Students, pool: disjoint"
 DOCUMENTS = [README, next(p for p in GUIDE if p.stem == "when-to-use-it")]

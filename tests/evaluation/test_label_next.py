@@ -30,7 +30,7 @@ def test_labels_share_the_texts_equally_as_far_as_they_have_any() -> None:
 
 
 def test_one_text_of_each_kind_and_the_least_sure_one() -> None:
-    """Two labels with three kinds of texts each; 40 near-duplicates of one kind are the least sure of all."""
+    """Two labels with three kinds of texts each; 40 near-duplicates of one kind have the lowest confidence of all."""
     kinds = torch.eye(6).repeat_interleave(40, 0)
     states = kinds + 0.01 * torch.randn(240, 6, generator=torch.Generator().manual_seed(1))
     labels = torch.arange(240) // 120

@@ -21,7 +21,7 @@ def softmax(z, temperature=1.0):
 
 
 def case(n=60, temperature=3.0, unseen=40):
-    """A student that is three times too sure of the texts that it did not see; of the others, all it is told is 'd'."""
+    """A student that is three times too confident on the texts that it did not see; of the others, all it is told is 'd'."""
     z = random_logits(n)
     g = torch.Generator().manual_seed(1)
     targets, new = (z / temperature).softmax(-1), torch.tensor([True] * unseen + [False] * (n - unseen))

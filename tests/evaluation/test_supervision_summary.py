@@ -137,7 +137,7 @@ def test_methods_without_a_single_target_have_no_summary():
     assert muka["teacher_share"] == {name: pytest.approx(1 / 3) for name in NAMES}
 
 
-def test_sure_teachers_and_shared_labels_by_hand():
+def test_confident_teachers_and_shared_labels_by_hand():
     pool = pool_of(
         (("a", 0.91), ("d", 0.89), ("e", 0.6)),  # one is sure; nobody says c
         (("c", 0.95), ("c", 0.95), ("e", 0.6)),  # two; both say c
@@ -148,7 +148,7 @@ def test_sure_teachers_and_shared_labels_by_hand():
         (("c", 0.89), ("c", 0.89), ("f", 0.89)),  # none; both say c
     )
     found = agreement(pool, SPACE, NAMES)
-    assert found["sure_teachers"] == {"none": 2, "one": 2, "several": 3}
+    assert found["confident_teachers"] == {"none": 2, "one": 2, "several": 3}
     assert found["shared"] == [{"teachers": ["one", "two"], "texts": 5, "same": pytest.approx(3 / 5)}]
     nobody = pool_of((("a", 0.91), ("d", 0.6), ("e", 0.6)))  # says c
     assert agreement(nobody, SPACE, NAMES)["shared"] == []
@@ -171,7 +171,7 @@ def test_confidence_is_that_of_the_passes_and_over_all_chunks():
             c.append(max(0.0, 1 - u / math.log(len(p))))
         assert found["confidence"][name] == histogram(c)
     assert found["confidence"]["three"] == [100] + [0] * 18 + [1000]
-    assert sum(found["sure_teachers"].values()) == n
+    assert sum(found["confident_teachers"].values()) == n
     tops = [[SPACE.teachers[i][k] for k in teachers[i].logits.argmax(-1).tolist()] for i in range(2)]
     either = [(x, y) for x, y in zip(*tops, strict=True) if "c" in (x, y)]
     assert found["shared"][0]["texts"] == len(either)

@@ -22,7 +22,7 @@ NASTY = {
     "billing": "<b>team</b>",
     "delivery": "tea&m",
 }
-LEAST = "Least certain texts"
+LOWEST = "Texts with the lowest confidence"
 TEXT = '</td><img src=x onerror="alert(1)"> & `code`'
 
 
@@ -55,7 +55,7 @@ def test_names_texts_and_recipe_are_escaped(runs: Runs, folder: str) -> None:
     assert whole.one("h1").words == "Report: runs/<i>x</i>"
     assert first_cells(whole, "Data") == labels
     assert first_cells(whole, "Teachers") == ["<b>team</b>", "tea&m"]
-    assert rows(table_in(whole, LEAST))[1][2] == f"{TEXT} / <i>pair</i>"
+    assert rows(table_in(whole, LOWEST))[1][2] == f"{TEXT} / <i>pair</i>"
     assert section(whole, "Recipe")[0].one("pre").text.endswith("# </pre><script>alert(1)</script>\n")
     (warning,) = section(whole, "Warnings")[0].all("li")
     assert warning.words == "teacher '<b>team</b>' is odd. Set method: {dropout: 0.1} & see <i>."
@@ -101,11 +101,11 @@ def test_texts_are_shown_only_on_request(runs: Runs) -> None:
         assert [entry["text"] for entry in unusual if "text" in entry] == further
         assert {text for text in runs.pool if text in whole} == {*expected, *further}
         assert {text for text in runs.pool if text in metrics} == {*expected, *further}
-        table = table_in(parse(whole), LEAST)
+        table = table_in(parse(whole), LOWEST)
         assert [row[2] for row in rows(table)[1:] if len(row) > 2] == expected
         table_of_unusual = table_in(parse(whole), "Most unusual texts")
         assert [row[3] for row in rows(table_of_unusual)[1:] if len(row) > 3] == further
         assert [row[0] for row in rows(table)[1:]] == [str(entry["row"]) for entry in least]
-        assert ("show_texts: true" in said_under(parse(whole), LEAST)) != asked
+        assert ("show_texts: true" in said_under(parse(whole), LOWEST)) != asked
         top_two = [re.findall(r"(\w+) \((\d+)\u00a0%\)", row[1]) for row in rows(table)[1:]]
         assert top_two == [[(n, f"{100 * p:.0f}") for n, p in entry["labels"].items()] for entry in least]

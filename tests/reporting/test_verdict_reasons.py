@@ -55,12 +55,12 @@ def test_the_labels_with_the_lowest_recall() -> None:
 @pytest.mark.parametrize(
     ("over", "ece", "tempered", "line"),
     [
-        (0.029, 0.049, None, "Its probabilities are well calibrated (calibration error 4.9\u00a0%)."),
-        (-0.029, 0.031, 0.05, "Its probabilities are well calibrated (calibration error 3.1\u00a0%)."),
+        (0.029, 0.049, None, "The probabilities of the student are well calibrated (calibration error 4.9\u00a0%)."),
+        (-0.029, 0.031, 0.05, "The probabilities of the student are well calibrated (calibration error 3.1\u00a0%)."),
         # Right on average, and nowhere else.
-        (0.01, 0.05, None, "It is overconfident on some texts and underconfident on others (calibration error 5.0\u00a0%)."),
-        (0.12, 0.123, None, "It is overconfident by 12 points on average (calibration error 12.3\u00a0%)."),
-        (-0.12, 0.123, 0.05, "It is underconfident by 12 points on average (calibration error 12.3\u00a0%). The temperature, "
+        (0.01, 0.05, None, "The student is overconfident on some texts and underconfident on others (calibration error 5.0\u00a0%)."),
+        (0.12, 0.123, None, "The student is overconfident by 12 points on average (calibration error 12.3\u00a0%)."),
+        (-0.12, 0.123, 0.05, "The student is underconfident by 12 points on average (calibration error 12.3\u00a0%). The temperature, "
          "which was fitted without labels, changes the calibration error to 5.0\u00a0%."),
     ],
 )  # fmt: skip

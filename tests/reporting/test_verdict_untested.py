@@ -9,7 +9,7 @@ import pytest
 from alloykit.reporting.verdict import verdict
 
 SUPERVISION = {"effective_sample_size": 1234.4, "texts": 5000}
-AGREEMENT = {"sure_teachers": {"none": 1000, "one": 3500, "several": 500}}
+AGREEMENT = {"confident_teachers": {"none": 1000, "one": 3500, "several": 500}}
 STUDENT = {"unseen_texts": 2500, "same_as_supervision": 0.876, "temperature": 1.2}
 
 
@@ -52,7 +52,7 @@ def test_the_estimated_accuracy_is_in_the_headline(texts: int, words: str) -> No
     [
         {"supervision": None, "student": {"temperature": None}},  # no single target, as UHC
         {"student": STUDENT | {"same_as_supervision": None}},  # no text has any weight
-        {"agreement": {"sure_teachers": {"none": 0, "one": 0, "several": 0}}},
+        {"agreement": {"confident_teachers": {"none": 0, "one": 0, "several": 0}}},
         {},
     ],
 )

@@ -42,9 +42,9 @@ def test_a_run_in_tensorboard(recipe: dict[str, Any], tmp_path: Path, call: Call
     assert last["test/student/accuracy_high"].value == pytest.approx(high)
     assert last["test/routing/correct_teacher"].value == pytest.approx(scores["routing"]["correct_teacher"])
     assert last["test/student/accuracy"].step == steps
-    counts = metrics["agreement"]["sure_teachers"]
+    counts = metrics["agreement"]["confident_teachers"]
     share = counts["several"] / sum(counts.values())
-    assert last["train/pool/share_of_texts_with_several_sure_teacher"].value == pytest.approx(share)
+    assert last["train/pool/share_of_texts_with_several_confident_teacher"].value == pytest.approx(share)
     assert not (run / "training").exists()
 
 

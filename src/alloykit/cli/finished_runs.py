@@ -36,7 +36,7 @@ def suggest(
     trust: Trust = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
-    """Write the texts that student and teachers are least sure of, as CSV to fill in. `update --labelled` learns from it."""
+    """Write the texts that student and teachers are least confident about, as CSV to fill in. `update --labelled` learns from it."""
     from alloykit.commands.suggest import suggest as job
 
     found = job(run, n, output=output, cache=cache, trust_remote_code=trust, overwrite=overwrite)

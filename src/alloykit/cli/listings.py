@@ -11,10 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from alloykit.errors import AlloyError
 from alloykit.methods.protocol import Needs
-from alloykit.methods.registry import create, methods
-from alloykit.names import nearest_name, shown
+from alloykit.methods.registry import create, method_class, methods
 from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
@@ -51,15 +49,7 @@ def group_of(needs: Needs) -> str:
 
 def method_details(name: str) -> dict[str, Any]:
     """One method's options with types, defaults and meaning. AlloyError for an unknown name."""
-    known = methods()
-    if name not in known:
-        guess = nearest_name(name, known)
-        raise AlloyError(
-            expected="a method's name",
-            got=shown(name),
-            hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
-        )
-    method = known[name]
+    method = method_class(name)
     options = [
         {
             "name": key,

@@ -29,11 +29,13 @@ def evaluate(
 
     run: a run or its folder, or the folder of any classifier. data: labelled texts in a file or folder; a run's recipe may name
     them already. text, label, text_pair: their columns. cache: where the teachers' outputs are kept, if not in the run folder.
-    engine: who computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
+    engine: what computes the teachers' outputs, a name or the recipe's block; that of the run's recipe if not given.
     trust_remote_code: run code that comes with the models of the run; its own recipe cannot grant that. trust_python: import the functions
-    that its recipe names as teachers. trust_url: send texts and keys to the services that its recipe names as teachers. teachers: those of the run that came from Python's memory, in any order. Returns `texts` and
-    `scores`, which for a run are also written to its metrics.json and report; of a run with several questions, `questions` has them by name, and
-    the recipe names the columns of the labels. AlloyError.
+    that its recipe names as teachers. trust_url: send texts and keys to the services that its recipe names as teachers. teachers: those of
+    the run that came from Python's memory, in any order.
+
+    Returns `texts` and `scores`. For a run they are also written to its metrics.json and its report. A run with several questions has
+    `questions`, with these two for each question by name; its recipe names the columns of the labels. AlloyError.
     """
     folder = folder_of(run)
     columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}

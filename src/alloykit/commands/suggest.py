@@ -1,4 +1,4 @@
-"""Write the texts that student and teachers are least sure of, for a person to label."""
+"""Write the texts that student and teachers are least confident about, for a person to label."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def suggest(
     trust_remote_code: bool = False,
     overwrite: bool = False,
 ) -> list[Suggestion]:
-    """The n texts of a run's pool that student and teachers are least sure of. The same as `alloykit suggest`, from Python.
+    """The n texts of a run's pool that student and teachers are least confident about. The same as `alloykit suggest`, from Python.
 
     run: a finished run or its folder. output: also write them to this CSV file, with a column `label` to fill in. cache: where the
     teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. overwrite: replace the

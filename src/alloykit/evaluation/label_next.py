@@ -1,4 +1,4 @@
-"""Which texts to label next: those that student and teachers are least sure of, spread over the labels and over the student's states (ours).
+"""Which texts to label next: those that student and teachers are least confident about, spread over the labels and over the student's states (ours).
 
     u(x) = mean of  1 − (S_(1) − S_(2)),   1 − (Q_(1) − Q_(2)),   JS(S, Q)
 
@@ -51,8 +51,8 @@ def usefulness(student: Tensor, target: Tensor | None) -> Usefulness:
         return Usefulness(1 - margin, margin, None, None)
     q = target.double()
     divergence = ((entropy((s + q) / 2) - (entropy(s) + entropy(q)) / 2) / math.log(2)).clamp(0, 1)
-    sure = top_margin(q)
-    return Usefulness((1 - margin + 1 - sure + divergence) / 3, margin, sure, divergence)
+    student_margin = top_margin(q)
+    return Usefulness((1 - margin + 1 - student_margin + divergence) / 3, margin, student_margin, divergence)
 
 
 def usefulness_of_several(student: Tensor, target: Tensor | None) -> Usefulness:
@@ -127,7 +127,7 @@ def reason(position: int, found: Usefulness, student: Tensor, target: Tensor | N
         if mine != first:
             parts.append(f"the student answers {first}, the teachers {mine}")
         elif float(found.divergence[position]) > FAR:
-            parts.append(f"the student and the teachers are not equally sure of {first}")
+            parts.append(f"the student and the teachers are not equally confident about {first}")
         if float(found.target_margin[position]) < SMALL_MARGIN:
             parts.append(f"the teachers hesitate between {mine} and {other}")
     return "; ".join(parts) or f"it stands for other texts with the label {first}"

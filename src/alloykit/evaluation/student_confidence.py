@@ -12,7 +12,7 @@ from alloykit.methods.protocol import Supervision
 from alloykit.stats.temperature import fit_temperature, tempered
 
 BINS = 20
-SHOWN = 20  # least certain texts that are listed
+SHOWN = 20  # texts with the lowest confidence that are listed
 
 
 def pool_confidence(
@@ -23,7 +23,7 @@ def pool_confidence(
     rows: Sequence[int],
     temperature: float | None = None,
 ) -> dict[str, Any]:
-    """The student's confidence over some texts of the pool, its label-free calibration, and its least certain texts.
+    """The student's confidence over some texts of the pool, its label-free calibration, and the texts with the lowest confidence.
 
     probabilities: [n, C] of the student. supervision: the method's, for the same texts. unseen: [n] bool, texts that the
     student did not train on; the temperature is fitted to the supervision of those alone. rows: [n], positions in the input.

@@ -14,7 +14,7 @@ from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source, chunks
 from alloykit.stats.entropy import confidence
 
-SURE = 0.9  # the maximum probability from which a teacher is sure of a text
+CONFIDENT = 0.9  # the maximum probability from which a teacher is confident on a text
 BINS = 20
 
 
@@ -57,14 +57,14 @@ def supervision_summary(method: Method, source: Source, context: Context, teache
 def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[str, Any]:
     """How often the teachers agree on the pool.
 
-    `sure_teachers`: of how many texts no teacher, exactly one, or several are sure (maximum probability ≥ 0.9); with
-    disjoint labels several sure teachers contradict each other. `shared`: per pair of teachers with common labels, of the
+    `confident_teachers`: the number of texts on which no teacher, exactly one, or several are confident (maximum probability ≥ 0.9); with
+    disjoint labels several confident teachers contradict each other. `shared`: per pair of teachers with common labels, of the
     texts on which one of them gives a common label, the share on which both give the same. `confidence`: per
     teacher a histogram of c = 1 − u / log C_i over [0, 1].
     """
     n = len(teachers)
     outputs = _Outputs.of(source, n)
-    sure = (outputs.top >= SURE).sum(-1)
+    confident = (outputs.top >= CONFIDENT).sum(-1)
     c = outputs.confidence
     tops = torch.stack([space.index(i)[outputs.label[:, i]] for i in range(n)], -1)
     knows = space.has_label()
@@ -78,10 +78,10 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
                 pair = [teachers[a], teachers[b]]
                 shared.append({"teachers": pair, "texts": int(either.sum()), "same": float(same.double().mean())})
     return {
-        "sure_teachers": {
-            "none": int((sure == 0).sum()),
-            "one": int((sure == 1).sum()),
-            "several": int((sure > 1).sum()),
+        "confident_teachers": {
+            "none": int((confident == 0).sum()),
+            "one": int((confident == 1).sum()),
+            "several": int((confident > 1).sum()),
         },
         "shared": shared,
         "confidence": {t: torch.histc(c[:, i].clamp(0, 1), BINS, 0, 1).int().tolist() for i, t in enumerate(teachers)},
@@ -92,17 +92,17 @@ def disagreement_warnings(source: Source, space: LabelSpace, teachers: list[str]
     """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
     outputs, found = _Outputs.of(source, len(teachers)), list[str]()
     tops = [space.index(i)[outputs.label[:, i]] for i in range(len(teachers))]
-    sure = [outputs.top[:, i] >= SURE for i in range(len(teachers))]
+    confident = [outputs.top[:, i] >= CONFIDENT for i in range(len(teachers))]
     for label, owners in space.shared().items():
         c = space.position(label)
         for n, a in enumerate(owners):
             for b in owners[n + 1 :]:
-                both = sure[a] & sure[b] & ((tops[a] == c) | (tops[b] == c))
+                both = confident[a] & confident[b] & ((tops[a] == c) | (tops[b] == c))
                 clash = both & (tops[a] != tops[b])
                 if int(both.sum()) >= 10 and int(clash.sum()) > 0.5 * int(both.sum()):
                     found.append(
                         f"label '{label}' is shared by teachers '{teachers[a]}' and '{teachers[b]}', but they disagree on "
-                        f"{int(clash.sum())} of the {int(both.sum())} texts on which both are confident (at least {SURE}) and one predicts "
+                        f"{int(clash.sum())} of the {int(both.sum())} texts on which both are confident (at least {CONFIDENT}) and one predicts "
                         f"'{label}'. If the name means different things, set `labels: {{keep_apart: [{label}]}}`."
                     )
     return found
@@ -125,12 +125,12 @@ class _Outputs:
 
     @classmethod
     def of(cls, source: Source, n: int) -> _Outputs:
-        top, label, sure = [], [], []
+        top, label, confidences = [], [], []
         for rows in chunks(source):
             top.append(torch.stack([t.probabilities().max(-1).values for t in rows.teachers[:n]], -1))
             label.append(torch.stack([t.logits.argmax(-1) for t in rows.teachers[:n]], -1))
-            sure.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1))
-        return cls(torch.cat(top), torch.cat(label), torch.cat(sure))
+            confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1))
+        return cls(torch.cat(top), torch.cat(label), torch.cat(confidences))
 
 
 def _shares(w: Tensor | None, teachers: list[str]) -> dict[str, float] | None:

@@ -139,8 +139,8 @@ class TextExplainer:
         teachers = []
         for i, (info, mine) in enumerate(zip(self.prepared.infos, rows.teachers, strict=True)):
             names = [space.names[at] for at in space.index(i).tolist()]
-            told = mine.answered is None or bool(mine.answered[0])
-            answers = dict(zip(names, mine.probabilities()[0].tolist(), strict=True)) if told else {}
+            answered = mine.answered is None or bool(mine.answered[0])
+            answers = dict(zip(names, mine.probabilities()[0].tolist(), strict=True)) if answered else {}
             teachers.append(TeacherAnswer(info.name, answers, None if shares is None else shares[i]))
         if found is None:
             return Explanation(origin, teachers, None, None)

@@ -232,12 +232,12 @@ class _Export:
         with library_bars_off():
             tokenizer.model_max_length = self.predictor.max_length
             tokenizer.save_pretrained(self.folder)
-        told = {key: value for key, value in config.items() if key != TEMPERATURE}
+        exported = {key: value for key, value in config.items() if key != TEMPERATURE}
         if self.predictor.questions:
-            told[QUESTIONS_KEY] = entries_of_export(self.predictor.questions)
+            exported[QUESTIONS_KEY] = entries_of_export(self.predictor.questions)
         else:
-            told[IN_GRAPH] = self.predictor.temperature
-        write_json(self.folder / "config.json", told)
+            exported[IN_GRAPH] = self.predictor.temperature
+        write_json(self.folder / "config.json", exported)
         if self.predictor.knows_unusual:
             assert self.predictor.folder is not None
             shutil.copyfile(self.predictor.folder / FILE, self.folder / FILE)

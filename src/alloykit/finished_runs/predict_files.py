@@ -59,8 +59,9 @@ def predict_files(
 
     Each has one row per input row, in order: row (int64), label and probability (null without a usable text), error (why), and with
     `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
-    multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability. Files that are finished, of the same texts and model, are kept. engine: who computes.
-    Memory holds some thousand rows. AlloyError.
+    multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability.
+
+    Finished files of the same texts and model are kept. engine: what computes. Memory holds some thousand rows. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
     model = classifier_folder(folder)

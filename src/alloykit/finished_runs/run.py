@@ -68,7 +68,8 @@ class Run(RunFolder):
 
         pairs: the second text of each, where the student reads pairs. all_probabilities: add `probabilities`, those of every
         label. none_of_these: add the share of the pool's texts that are less unusual than this text; from 0.95 on, ask whether any
-        label fits. estimated_accuracy: add the accuracy of the student's answers with this label, as the run estimated it. device: auto, cpu, cuda or mps. trust_remote_code: run code that comes with the student.
+        label fits. estimated_accuracy: add the accuracy of the student's answers with this label, as the run estimated it. device: auto,
+        cpu, cuda or mps. trust_remote_code: run code that comes with the student.
 
         The first call loads the student; later calls load it again only if its files have changed. AlloyError for values that are not
         texts, and if there is no student.

@@ -1,4 +1,4 @@
-"""The texts of a run's pool that student and teachers are least sure of."""
+"""The texts of a run's pool that student and teachers are least confident about."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ BATCH = 1_000
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A text to label. `suggested`: the student's label; `probability`: how sure it is, calibrated; `why`: in words.
+    """A text to label. `suggested`: the student's label; `probability`: its probability, calibrated; `why`: in words.
 
     Of a multi-label run, `suggested` has all labels, with SEPARATOR between them, `probability` is that of the least certain decision, and `label` is
     UNLABELLED until somebody fills it in, because an empty cell says that no label fits."""
@@ -63,7 +63,7 @@ class Suggestion:
 def suggest_texts(
     run: RunFolder, n: int = 100, *, cache: str | Path | None = None, trust_remote_code: bool = False
 ) -> list[Suggestion]:
-    """The n texts of the pool that student and teachers are least sure of, the most useful first (evaluation/label_next.py).
+    """The n texts of the pool that student and teachers are least confident about, the most useful first (evaluation/label_next.py).
 
     Texts that the recipe's `labelled:` has are left out. Writes nothing but a file with text states if the run's own one is gone. AlloyError
     for an unfinished run, a run without a student, and a method that cannot use a few labelled texts.

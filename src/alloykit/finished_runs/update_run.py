@@ -35,7 +35,8 @@ def update_run(
     """Make the updated run in a folder of its own, and compare its student with the earlier one.
 
     output: the new folder; `next_folder` of the run if not given. cache: where the run's outputs are, if not in its folder. The earlier run
-    stays as it is. trust_url: send texts and keys to the services among its teachers. Returns the new run, and what changed, as changes.json has it. Started again after a kill, it goes on. AlloyError.
+    stays as it is. trust_url: send texts and keys to the services among its teachers. Returns the new run, and the content of its
+    changes.json. Started again after a kill, it goes on. AlloyError.
     """
     if run.questions:
         return update_questions(

@@ -43,7 +43,8 @@ class GenerationOptions(Block):
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
     top_k: OneOrSeveral[NonNegative] = 40
-    """k < m: after weighting, the token is sampled from the k best candidates (not given in the paper), 0: from all; or a list, of which every batch takes one value at random."""
+    """k < m: after weighting, the token is sampled from the k best candidates (the paper does not give k). 0: from all. Or a list, of which
+    every batch takes one value at random."""
     top_p: OneOrSeveral[Probability] = 0.9
     """Nucleus sampling (the paper: 0.9); or a list, of which every batch takes one value at random."""
     strength: float = Field(1.0, ge=0)

@@ -49,12 +49,12 @@ class MultiLabel(Method):
 
 def label_probabilities(rows: Rows, space: LabelSpace) -> tuple[Tensor, Tensor]:
     """The mean probability of each label over the teachers that know it and have an answer to the text, [B, C] float32, and whether there is
-    such a teacher, [B, C] bool. A probability that nobody gives is 0."""
+    such a teacher, [B, C] bool. Where there is none, the probability is 0."""
     logits = rows.teachers[0].logits
     total = logits.new_zeros(len(logits), space.size)
     count = torch.zeros_like(total)
     for i, teacher in enumerate(rows.teachers):
-        told = torch.ones_like(logits[:, 0]) if teacher.answered is None else teacher.answered.to(logits)
-        total = total + space.scatter(i, torch.sigmoid(teacher.logits) * told.unsqueeze(-1))
-        count = count + space.scatter(i, told.unsqueeze(-1).expand_as(teacher.logits))
+        answered = torch.ones_like(logits[:, 0]) if teacher.answered is None else teacher.answered.to(logits)
+        total = total + space.scatter(i, torch.sigmoid(teacher.logits) * answered.unsqueeze(-1))
+        count = count + space.scatter(i, answered.unsqueeze(-1).expand_as(teacher.logits))
     return total / count.clamp(min=1), count > 0

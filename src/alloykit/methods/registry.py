@@ -95,6 +95,15 @@ def create(spec: str | Mapping[str, Any]) -> Method:
     """
     options = {"name": spec} if isinstance(spec, str) else dict(spec)
     name = options.pop("name", None)
+    method = method_class(name)
+    odd = [key for key in options if not isinstance(key, str)]
+    if odd:
+        raise AlloyError(expected=f"names of options of method '{name}'", got=f"the key {shown(odd[0])}")
+    return build(method, options)
+
+
+def method_class(name: Any) -> type[Method]:
+    """The method of this name. AlloyError if there is none; it names a similar one."""
     known = methods()
     if not isinstance(name, str) or name not in known:
         guess = nearest_name(str(name), known)
@@ -103,10 +112,7 @@ def create(spec: str | Mapping[str, Any]) -> Method:
             got=shown(name),
             hint=(f"Did you mean '{guess}'? " if guess else "") + f"There are {', '.join(known)}.",
         )
-    odd = [key for key in options if not isinstance(key, str)]
-    if odd:
-        raise AlloyError(expected=f"names of options of method '{name}'", got=f"the key {shown(odd[0])}")
-    return build(known[name], options)
+    return known[name]
 
 
 def build(method: type[Method], options: Mapping[str, Any]) -> Method:

@@ -61,7 +61,8 @@ def require_few_labels(method: Method) -> None:
 
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
-    """The method's supervision of `texts` texts; one that no teacher has an answer to gets the weight 0. TypeError if it is not a valid supervision, or if a method with a single target gives none."""
+    """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it is not a valid
+    supervision, or if a method with a single target gives none."""
     found = method.supervise(rows, context)
     if found is None:
         if method.single_target:
@@ -69,7 +70,9 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
                 f"supervise() of method '{method.name}' gave None; `single_target = False` says that it may"
             )
         return None
-    if (answered := rows.answered()) is not None and method.needs.teachers:  # nobody teaches a text without any answer
+    if (
+        answered := rows.answered()
+    ) is not None and method.needs.teachers:  # no teacher teaches a text without an answer
         some = answered.any(-1)
         found = replace(found, weights=found.weights * some.to(found.weights))
     n, c = len(context.space.teachers), context.space.size

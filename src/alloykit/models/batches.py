@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 def token_batches(lengths: Sequence[int], budget: int) -> list[list[int]]:
-    """Group the positions of texts so that rows × longest ≤ budget. The longest come first, so that a lack of memory shows at once.
+    """Group the positions of texts so that rows × longest ≤ budget. The longest come first, so that an out-of-memory error happens at once.
 
     lengths: tokens of each text. budget: tokens of a batch with its padding.
 

@@ -131,7 +131,7 @@ class ReportOptions(Block):
     """What the report may show."""
 
     show_texts: bool = False
-    """Show texts in report and metrics, such as the least certain ones. Otherwise only their row numbers are shown."""
+    """Show texts in report and metrics, such as those with the lowest confidence. Otherwise only their row numbers are shown."""
 
 
 def _block_of_engine(value: Any) -> Any:

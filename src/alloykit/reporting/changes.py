@@ -69,7 +69,9 @@ def _without_test_texts(found: Mapping[str, Any]) -> Verdict:
     points = [
         f"{label}: {percent(rows[label]['same'])} of {rows[label]['old']:,} texts kept this label." for label in least
     ]
-    points.append("Without test texts nobody can say which answers are better: name some with `-o evaluate.data=FILE`.")
+    points.append(
+        "Without test texts it is not known which answers are better. Name test texts with `-o evaluate.data=FILE`."
+    )
     what = "the same labels" if found["multi_label"] else "the same label"
     shown = f"Both students give {what} to {percent(found['same'])} of {found['texts']:,} texts of the pool."
     return Verdict("unknown", shown, points)

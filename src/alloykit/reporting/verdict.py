@@ -175,11 +175,9 @@ def _calibration(found: Mapping[str, Any]) -> list[str]:
     over, error = r["overconfidence"], f"(calibration error {percent(r['ece'])})"
     if abs(over) < CALIBRATED:
         if r["ece"] >= MISCALIBRATED:
-            return [f"It is overconfident on some texts and underconfident on others {error}."]
-        return [f"Its probabilities are well calibrated {error}."]
-    line = (
-        f"It is {'overconfident' if over > 0 else 'underconfident'} by {abs(100 * over):.0f} points on average {error}."
-    )
+            return [f"The {judged} is overconfident on some texts and underconfident on others {error}."]
+        return [f"The probabilities of the {judged} are well calibrated {error}."]
+    line = f"The {judged} is {'overconfident' if over > 0 else 'underconfident'} by {abs(100 * over):.0f} points on average {error}."
     tempered = found["reliability"].get(f"{judged}, tempered")
     if tempered:
         line += f" The temperature, which was fitted without labels, changes the calibration error to {percent(tempered['ece'])}."
@@ -225,11 +223,11 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
             f"({percent(share, 0)}). A text has a low weight if it is uncertain which teacher knows it."
         )
     if agreement:
-        sure = agreement["sure_teachers"]
-        total = sum(sure.values()) or 1
+        confident = agreement["confident_teachers"]
+        total = sum(confident.values()) or 1
         points.append(
-            f"Exactly one teacher is confident on {percent(sure['one'] / total, 0)} of the texts, several teachers on "
-            f"{percent(sure['several'] / total, 0)}, no teacher on {percent(sure['none'] / total, 0)}. (Confident: a probability of at least 0.9.)"
+            f"Exactly one teacher is confident on {percent(confident['one'] / total, 0)} of the texts, several teachers on "
+            f"{percent(confident['several'] / total, 0)}, no teacher on {percent(confident['none'] / total, 0)}. (Confident: a probability of at least 0.9.)"
         )
     if view and view.get("same_as_supervision") is not None:
         points.append(

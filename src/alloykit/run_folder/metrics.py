@@ -53,7 +53,7 @@ class Health(OpenDict):
 
 
 class SureTeachers(OpenDict):
-    """Number of texts of which no teacher is sure, exactly one, and several."""
+    """Number of texts on which no teacher, exactly one, and several are confident."""
 
     none: Count
     one: Count
@@ -63,7 +63,7 @@ class SureTeachers(OpenDict):
 class Agreement(OpenDict):
     """How often the teachers agree on the pool (evaluation/supervision.py)."""
 
-    sure_teachers: SureTeachers
+    confident_teachers: SureTeachers
     confidence: Annotated[dict[str, Histogram], Field(min_length=1)]
 
 
@@ -92,7 +92,7 @@ class SupervisionSummary(OpenDict):
 
 
 class LeastCertain(OpenDict):
-    """A text of which the student is least certain, with its most probable labels. text: only if the recipe allows it (`show_texts`)."""
+    """A text on which the student has a low confidence, with its most probable labels. text: only if the recipe allows it (`show_texts`)."""
 
     row: Count
     labels: dict[str, Share]

@@ -30,7 +30,8 @@ GRAPHS: dict[OnnxFormat, str] = {
 """The graphs in an exported folder, under the names that transformers.js looks for."""
 TOKENS_PER_BATCH = 2048
 LOGITS, STATES = "logits", "states"
-"""The outputs of a graph. A student of several questions has one further output for each, `logits.NAME`. STATES is what the classification head reads, [batch, d]; exports of students without none_of_these.safetensors lack it."""
+"""The outputs of a graph. A student of several questions has one further output for each, `logits.NAME`. STATES is what the classification
+head reads, [batch, d]; exports of students without none_of_these.safetensors lack it."""
 
 
 def output_of(question: str) -> str:
@@ -58,7 +59,8 @@ class OnnxPredictor(TextClassifier):
         questions: tuple[QuestionPart, ...] = (),
         multi_label: bool = False,
     ) -> None:
-        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`, or by that of each question. folder: the one with none_of_these.safetensors."""
+        """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`, or by that of each question.
+        folder: the one with none_of_these.safetensors."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
         self.labels, self.temperature, self.long_texts, self.folder = tuple(labels), temperature, long_texts, folder
         self.estimated_accuracy = dict(estimated_accuracy or {})

@@ -13,9 +13,9 @@ def tracked_figures(metrics: Mapping[str, Any]) -> dict[str, float]:
     """
     found: dict[str, float] = {}
     if agreement := metrics.get("agreement"):
-        counts = {key: agreement["sure_teachers"][key] for key in ("none", "one", "several")}
+        counts = {key: agreement["confident_teachers"][key] for key in ("none", "one", "several")}
         total = max(sum(counts.values()), 1)
-        found |= {f"pool/share_of_texts_with_{key}_sure_teacher": count / total for key, count in counts.items()}
+        found |= {f"pool/share_of_texts_with_{key}_confident_teacher": count / total for key, count in counts.items()}
     for name, health in metrics.get("health", {}).items():
         found[f"pool/{name}/mean_probability"] = health["max_probability"]
     if (same := (metrics.get("student") or {}).get("same_as_supervision")) is not None:

@@ -75,10 +75,10 @@ class ChatService:
                         got="an answer without them",
                         hint="Set `samples: 5` to take the shares of 5 answers, or `certainty: 0.9` for the one answer.",
                     )
-                return [self._sure(_text(choice))]
+                return [self._with_certainty(_text(choice))]
             self._with_logprobs = False  # this service has none: do not ask again
         if self._samples is None:
-            return [self._sure(_text(_choices(post(self._body(read, {"temperature": 0})))[0]))]
+            return [self._with_certainty(_text(_choices(post(self._body(read, {"temperature": 0})))[0]))]
         found = list[str]()
         while len(found) < self._samples:  # services that ignore `n` give one answer each time
             more = {"temperature": 1, "n": self._samples - len(found)}
@@ -120,10 +120,10 @@ class ChatService:
         label = self._label(text)  # an answer of several tokens: its probability is their product
         if label is None:
             return None
-        sure = math.exp(min(0.0, sum(float(token["logprob"]) for token in tokens)))
-        return spread_probabilities({label: sure}, self._labels)
+        probability = math.exp(min(0.0, sum(float(token["logprob"]) for token in tokens)))
+        return spread_probabilities({label: probability}, self._labels)
 
-    def _sure(self, text: str) -> list[float] | None:
+    def _with_certainty(self, text: str) -> list[float] | None:
         assert self._certainty is not None
         label = self._label(text)
         return None if label is None else spread_probabilities({label: self._certainty}, self._labels)

@@ -270,10 +270,10 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         label = str(cells[0]).strip()
         if label not in labels:
             raise unknown_name(f"a label of {where}", label, labels)
-        sure = spec.certainty if spec.certainty is not None else _number(cells[1], where)
-        if not 0 <= sure <= 1:
+        confidence = spec.certainty if spec.certainty is not None else _number(cells[1], where)
+        if not 0 <= confidence <= 1:
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))
-        return spread_probabilities({label: sure}, labels)
+        return spread_probabilities({label: confidence}, labels)
     values = [_number(cell, where) for cell in cells]
     if spec.values == "logits":
         if wrong := [value for value in values if abs(value) > MAX_LOGIT]:

@@ -18,17 +18,17 @@ LONGEST = 1_000  # characters of a foreign error's message
 def user_code(expected: str, hint: str, got: str = "") -> Iterator[None]:
     """Whatever the block raises becomes one AlloyError; only Ctrl-C and an AlloyError pass. got: what comes before the error's message.
 
-    Code of the user's may change things that all of this process shares and the run relies on. The working directory, and torch's gradient mode,
-    default number format and number of threads are put back.
+    The user's code may change settings of the whole process, on which the run relies. So the working directory, and torch's gradient mode,
+    default number format and number of threads are put back afterwards.
     """
     before = _kept()
     try:
         yield
     except (AlloyError, KeyboardInterrupt):
         raise
-    except BaseException as error:  # also SystemExit, which would end the command without a word
-        told = in_words(error)
-        raise AlloyError(expected=expected, got=f"{got} ({told})" if got else told, hint=hint) from error
+    except BaseException as error:  # also SystemExit, which would end the command without a message
+        reason = in_words(error)
+        raise AlloyError(expected=expected, got=f"{got} ({reason})" if got else reason, hint=hint) from error
     finally:
         _put_back(before)
 

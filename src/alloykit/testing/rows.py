@@ -56,9 +56,11 @@ def unanswered(rows: Rows, answered: Tensor) -> Rows:
     """The same rows where teachers have no answer to some texts: their logits are uniform there. answered [B, N] bool."""
     teachers = []
     for i, t in enumerate(rows.teachers):
-        told = answered[:, i]
+        has_answer = answered[:, i]
         uniform = torch.full_like(t.logits, -math.log(t.logits.shape[-1]))
-        teachers.append(replace(t, logits=torch.where(told.unsqueeze(-1), t.logits, uniform), answered=told))
+        teachers.append(
+            replace(t, logits=torch.where(has_answer.unsqueeze(-1), t.logits, uniform), answered=has_answer)
+        )
     return replace(rows, teachers=tuple(teachers))
 
 

@@ -13,8 +13,9 @@ from alloykit.teachers.protocol import Reading
 
 @dataclass(frozen=True)
 class SweepOptions:
-    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting with the i-th.
-    `salt`: of the ids of texts. `engine`: (store, teachers, texts, shards, these options) computes what is missing instead of this process, as SweepBy of engines/ does."""
+    """`layers`: by teacher's name, the layers whose pooled states are kept. `part` = (i, n): this process takes every n-th shard, starting
+    with the i-th. `salt`: of the ids of texts. `engine`: a function of (store, teachers, texts, shards, these options) that computes what is
+    missing instead of this process, as SweepBy of engines/ does."""
 
     passes: int = 0
     dropout: float | None = None

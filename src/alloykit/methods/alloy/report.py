@@ -139,7 +139,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         ),
         Text(
             text="Separation of the energy: how many standard deviations a teacher's energy is higher on the texts that it knows than on the others. If it is near 0, "
-            "the energy does not help the routing. Clarity: 1 if a teacher's answers are certain, 0 if it guesses. The smaller the clarity, the more the label "
+            "the energy does not help the routing. Clarity: 1 if the teacher's answers have probability 1, 0 if it guesses. The smaller the clarity, the more the label "
             "comes from the mixture and not from the teacher's own answer."
         ),
         Series(

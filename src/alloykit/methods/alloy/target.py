@@ -3,7 +3,7 @@
     b_i = (mean_x max_c p_i(c | x) − 1/C_i) / (1 − 1/C_i)          the mean over the texts that teacher i knows, weighted by k_i  (11)
     T(x) = Σ_i γ_i [ b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i ]                                                          (12)
 
-b_i is the clarity of teacher i's answers: 1 if it is certain, 0 if it guesses. A clear teacher knows best which of its labels a text has.
+b_i is the clarity of teacher i's answers: 1 if its answers have probability 1, 0 if it guesses. A clear teacher knows best which of its labels a text has.
 A barely trained teacher answers 0.55 and 0.45. Then the responsibilities know better, because they also use which texts are similar.
 """
 

@@ -115,8 +115,8 @@ class StrataNet(Method):
         """log c_i^b / (1 − c_i^b), [B, N, blocks] float64, not clipped."""
         depth = context.student_shape.layers
         if self.options.confidence == "msp":
-            sure = torch.stack([t.probabilities().double().amax(-1) for t in rows.teachers], -1)
-            return torch.logit(sure, eps=1e-12).unsqueeze(-1).expand(-1, -1, depth)
+            largest = torch.stack([t.probabilities().double().amax(-1) for t in rows.teachers], -1)
+            return torch.logit(largest, eps=1e-12).unsqueeze(-1).expand(-1, -1, depth)
         return Confidence(context, relative=self.options.confidence == "rmd")(rows, depth)
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
