@@ -1,20 +1,27 @@
 """Two processes train the student that one would train."""
 
+import sys
+import time
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 from random_rows import SPECS
 from small_training import run
-from together import together
+from together import free_port, launched, together
 
 from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
+from alloykit.training.checkpoints import mark_complete
 from alloykit.training.more_arguments import more_arguments
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
+from alloykit.training.trainer import _PhaseRun
 from alloykit.training.training_options import TrainingOptions
 
 
@@ -128,3 +135,30 @@ def test_a_process_that_fails_ends_the_others() -> None:
     first, other = together(2, work)
     assert "AlloyError: expected texts" in first
     assert "OtherProcessEnded: expected all 2 processes of this command" in other
+
+
+def test_the_processes_unpickle_no_classes_of_each_other(tmp_path: Path) -> None:
+    """The way to a checkpoint goes as text."""
+
+    def work() -> tuple[Path | None, list[str]]:
+        seen: list[str] = []
+        sys.addaudithook(lambda event, about: seen.append(about[1]) if event == "pickle.find_class" else None)
+        with processes.joined("cpu"):
+            phase = cast(_PhaseRun, SimpleNamespace(folder=tmp_path))
+            return _PhaseRun._begin(phase, cast(Any, SimpleNamespace(resume=lambda step: True))), seen
+
+    checkpoint = tmp_path / "checkpoint-3"
+    checkpoint.mkdir()
+    mark_complete(checkpoint, 3)
+    assert together(2, work) == [(checkpoint, [])] * 2
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_process_that_waits_for_another_waits_a_limited_time(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "JOINING", timedelta(seconds=0.5))
+    for name, value in launched(rank, 2, free_port()).items():
+        monkeypatch.setenv(name, value)
+    begun = time.monotonic()
+    with pytest.raises(AlloyError, match="2 processes that reach each other"), processes.joined("cpu"):
+        pass
+    assert time.monotonic() - begun < 20

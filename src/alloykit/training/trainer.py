@@ -184,7 +184,8 @@ class _PhaseRun:
             shutil.rmtree(self.folder)
             resumed = None
             selection.resume(0)
-        resumed = processes.from_first(resumed)
+        told = processes.from_first(str(resumed) if resumed else "")  # text only: the others unpickle nothing else
+        resumed = Path(told) if told else None
         if not processes.is_first():
             selection.resume(_step_of(resumed))
         return resumed
