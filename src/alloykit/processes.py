@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -21,6 +22,7 @@ from alloykit.terminal import echo_error
 T = TypeVar("T")
 JOINING = timedelta(minutes=10)  # until all processes have started
 WAITING = timedelta(minutes=30)  # for each other in training: a slow process may still read and tokenise the texts
+FIRST_SPEAKS_S = 3.0  # for process 0 to print an error that all processes have
 ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
@@ -95,11 +97,18 @@ def is_first() -> bool:
 
 
 def speaks() -> bool:
-    """Whether this process prints: process 0 always, the others once training has begun."""
+    """Whether this process prints at once: process 0 always, the others once training has begun."""
     return launched()[0] == 0 or _speaking
 
 
 _speaking = False
+
+
+def let_first_speak() -> None:
+    """For an error that most probably every process has: of the others, each waits in turn before it ends. Process 0 prints the message
+    meanwhile, and the launcher ends the others. If it did not have the error, process 1 will say it."""
+    if not speaks():
+        time.sleep(FIRST_SPEAKS_S * launched()[0])
 
 
 def reports_loss() -> bool:

@@ -13,7 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.processes import OtherProcessEnded, launched, reports_loss, speaks
+from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
@@ -59,10 +59,12 @@ def exit_codes() -> Iterator[None]:
         except OtherProcessEnded as error:
             _end(INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else "")
         except AlloyError as error:
-            _end(INVALID_INPUT, f"error: {error}" if speaks() else "")
+            let_first_speak()
+            _end(INVALID_INPUT, f"error: {error}")
         except (KeyboardInterrupt, typer.Abort):
             _end(INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else "")
         except ClickException as error:
+            let_first_speak()
             with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
                 error.show()
             _end(error.exit_code)
