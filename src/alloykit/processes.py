@@ -22,7 +22,7 @@ from alloykit.terminal import echo_error
 T = TypeVar("T")
 JOINING = timedelta(minutes=10)  # until all processes have started
 WAITING = timedelta(minutes=30)  # for each other in training: a slow process may still read and tokenise the texts
-FIRST_SPEAKS_S = 3.0  # for process 0 to print an error that all processes have
+FIRST_SPEAKS_S = 3.0  # for process 0 to print its error
 ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
@@ -105,10 +105,9 @@ _speaking = False
 
 
 def let_first_speak() -> None:
-    """For an error that most probably every process has: of the others, each waits in turn before it ends. Process 0 prints the message
-    meanwhile, and the launcher ends the others. If it did not have the error, process 1 will say it."""
-    if not speaks():
-        time.sleep(FIRST_SPEAKS_S * launched()[0])
+    """For an error that process 0 has, too, or has told of: it prints the message, and the launcher ends the others, of which each waits in turn. If
+    process 0 did not have the error, process 1 can print it then."""
+    time.sleep(FIRST_SPEAKS_S * launched()[0])
 
 
 def reports_loss() -> bool:

@@ -13,7 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss
+from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
@@ -57,14 +57,18 @@ def exit_codes() -> Iterator[None]:
             with guarded():
                 yield
         except OtherProcessEnded as error:
+            if error.told:
+                let_first_speak()
             _end(INVALID_INPUT, f"error: {error}" if reports_loss() and not error.told else "")
         except AlloyError as error:
-            let_first_speak()
+            if not speaks():
+                let_first_speak()
             _end(INVALID_INPUT, f"error: {error}")
         except (KeyboardInterrupt, typer.Abort):
             _end(INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else "")
         except ClickException as error:
-            let_first_speak()
+            if not speaks():
+                let_first_speak()
             with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
                 error.show()
             _end(error.exit_code)
