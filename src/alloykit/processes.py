@@ -107,7 +107,8 @@ _speaking = False
 def let_first_speak() -> None:
     """For an error that process 0 has, too, or has told of: it prints the message, and the launcher ends the others, of which each waits in turn. If
     process 0 did not have the error, process 1 can print it then."""
-    time.sleep(FIRST_SPEAKS_S * launched()[0])
+    with suppress(KeyboardInterrupt):
+        time.sleep(FIRST_SPEAKS_S * launched()[0])
 
 
 def reports_loss() -> bool:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from dataclasses import fields
 from datetime import timedelta
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,6 +13,7 @@ import torch
 from random_rows import SPECS
 from small_training import run
 from together import free_port, launched, together
+from transformers import TrainingArguments
 
 from alloykit import processes
 from alloykit.errors import AlloyError
@@ -121,6 +123,24 @@ def test_more_arguments_reach_the_trainer(quiet_encoder: Path, tmp_path: Path, m
         more_arguments({"seed": 1})
     with pytest.raises(AlloyError, match="fdsp.*Did you mean 'fsdp'"):
         more_arguments({"fdsp": "full_shard"})
+    every = {field.name for field in fields(TrainingArguments)}
+    for name in [n for n in every if "hub" in n or "trackio" in n]:  # a stranger's recipe must not publish the student
+        with pytest.raises(AlloyError, match="concern the training alone"):
+            more_arguments({name: True})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optim", "no such"), ("optim", 5), ("optim_args", "x"), ("adam_beta1", None), ("gradient_checkpointing", True), ("log_level", "x"), ("use_cache", None),
+        ("accelerator_config", "no/such.json"), ("eval_on_start", True), ("dataloader_drop_last", "x"),
+    ],
+)  # fmt: skip
+def test_arguments_that_the_trainer_does_not_take_are_named(
+    name: str, value: Any, quiet_encoder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(AlloyError, match=rf"(?s)arguments.*{name}"):
+        run({"name": "vanilla_kd"}, quiet_encoder, tmp_path, n=8, epochs=0.5, arguments={name: value})
 
 
 def test_a_process_that_fails_ends_the_others() -> None:

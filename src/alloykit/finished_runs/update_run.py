@@ -13,7 +13,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic, write_json
-from alloykit.finished_runs.finished_run import refuse_code, refuse_services, unfinished_run
+from alloykit.finished_runs.finished_run import refuse_cluster, refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.link_outputs import link_outputs
 from alloykit.finished_runs.update_recipe import Changes, kept_teachers, updated_recipe
 from alloykit.methods.registry import create
@@ -67,6 +67,8 @@ def update_run(
     recipe = updated_recipe(run, changes, folder)
     if not trust_url:
         refuse_services(recipe, run.folder / RECIPE)
+        if recipe.engine == before.engine:
+            refuse_cluster(recipe, run.folder / RECIPE)
     _refuse_lost_labels(run, recipe)
     kept = kept_teachers(before, recipe, changes)
 

@@ -27,7 +27,7 @@ from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.module import TrainingModule
-from alloykit.training.more_arguments import more_arguments
+from alloykit.training.more_arguments import arguments_named, more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
@@ -86,7 +86,7 @@ def train(
             tracker.begin_phase(result.steps)
         while True:
             try:
-                with processes.losses_named():
+                with processes.losses_named(), arguments_named(options.arguments):
                     run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:
