@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -21,6 +22,7 @@ from alloykit.terminal import echo_error
 T = TypeVar("T")
 JOINING = timedelta(minutes=10)  # until all processes have started
 WAITING = timedelta(minutes=30)  # for each other in training: a slow process may still read and tokenise the texts
+FIRST_SPEAKS_S = 3.0  # for process 0 to print its error
 ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
@@ -95,11 +97,18 @@ def is_first() -> bool:
 
 
 def speaks() -> bool:
-    """Whether this process prints: process 0 always, the others once training has begun."""
+    """Whether this process prints at once: process 0 always, the others once training has begun."""
     return launched()[0] == 0 or _speaking
 
 
 _speaking = False
+
+
+def let_first_speak() -> None:
+    """For an error that process 0 has, too, or has told of: it prints the message, and the launcher ends the others, of which each waits in turn. If
+    process 0 did not have the error, process 1 can print it then."""
+    with suppress(KeyboardInterrupt):
+        time.sleep(FIRST_SPEAKS_S * launched()[0])
 
 
 def reports_loss() -> bool:

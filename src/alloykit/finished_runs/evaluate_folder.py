@@ -14,6 +14,7 @@ from alloykit.evaluation.multi_label import multi_label_scores
 from alloykit.finished_runs.finished_run import (
     fitted_state,
     refuse_changed_teachers,
+    refuse_cluster,
     refuse_code,
     refuse_services,
     unfinished_run,
@@ -109,6 +110,8 @@ def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
         refuse_code(recipe, run.folder / RECIPE)
     if not request.trust_url:
         refuse_services(recipe, run.folder / RECIPE)
+        if request.engine is None:
+            refuse_cluster(recipe, run.folder / RECIPE)
     origin: Any = request.data if request.data is not None else recipe.evaluate and recipe.evaluate.data
     if origin is None:
         raise _no_test_texts("RUN")
