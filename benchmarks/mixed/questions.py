@@ -64,7 +64,9 @@ def _of_seed(
     }  # fmt: skip
     asked = {name: {"teachers": given} | _method(given) for name, given in teachers.items()}
     log_line(f"seed {seed}: one student for both questions")
-    joint = alloykit.amalgamate_questions(asked, evaluate=work / "test.parquet", output=work / f"joint-seed{seed}", **common)
+    joint = alloykit.amalgamate_questions(
+        asked, evaluate=work / "test.parquet", output=work / f"joint-seed{seed}", **common
+    )
     joined, separate = {name: part.metrics for name, part in joint.questions.items()}, dict[str, alloykit.Run]()
     for name, block in asked.items():
         log_line(f"seed {seed}: a student for {name} alone")
