@@ -7,7 +7,9 @@ from pydantic import ValidationError
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.jobs import JobEngine
 from alloykit.engines.local import LocalEngine
+from alloykit.engines.parts import LocalParts, PartEngine
 from alloykit.engines.ray import RayEngine
+from alloykit.engines.ray_data import RayDataParts
 from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.names import shown
@@ -30,6 +32,11 @@ def engine_options(given: object) -> EngineOptions:
 def engine_of(options: EngineOptions) -> JobEngine:
     """The engine that runs the jobs."""
     return RayEngine(options) if options.name == "ray" else LocalEngine()
+
+
+def part_engine_of(options: EngineOptions) -> PartEngine:
+    """The engine that does work on parts."""
+    return RayDataParts(options) if options.name == "ray" else LocalParts()
 
 
 def sweep_engine(options: EngineOptions, device: str) -> SweepBy | None:
