@@ -122,6 +122,32 @@ def _cluster(f: Figures) -> list[str]:
     ]
 
 
+def _training(f: Figures) -> list[str]:
+    told = {"two": "two processes", "killed": "two processes, one of them killed after two checkpoints"}
+    body = [
+        [
+            told[row["run"]], row["killed"], row["exit"], row["seconds"],
+            *(f"{row[key]:.2g}" for key in ("weights", "probabilities")), f"{100 * row['labels']:.1f} %",
+        ]
+        for row in f["runs"]
+    ]  # fmt: skip
+    titles = [
+        "training",
+        "killed",
+        "exit code",
+        "seconds, whole run",
+        "largest difference of a weight",
+        "of a probability",
+        "same label",
+    ]
+    return [
+        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`). "
+        "The student is compared with that of one process: its weights, and its answers to 400 other texts.",
+        "",
+        *rows(titles, body),
+    ]
+
+
 def _simulation(f: Figures) -> list[str]:
     s, c = f["settings"], f["settings"]["cluster"]
     body = [
@@ -141,6 +167,7 @@ PARTS = {
     "growth": ("Growth", _growth),
     "workers": ("One and two workers", _workers),
     "cluster": ("Faults of a cluster", _cluster),
+    "training": ("Two training processes", _training),
     "storage": ("A store out of reach", _storage),
     "simulation": ("A billion texts, simulated", _simulation),
 }

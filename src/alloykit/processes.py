@@ -138,20 +138,24 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
     from torch.distributed.distributed_c10d import PrefixStore
     from torch.distributed.rendezvous import rendezvous
 
+    connected = dist.is_initialized()  # by Ray Train
     on_gpu = device in ("auto", "cuda") and torch.cuda.is_available()
     if on_gpu:  # "cuda" then means the GPU of this process
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     _joined += 1
     try:
-        store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
-        store.set_timeout(JOINING)
-        dist.init_process_group(
-            "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
-            store=PrefixStore(f"alloykit-{_joined}", store),
-            rank=rank,
-            world_size=processes,
-            timeout=WAITING,
-        )
+        if connected:
+            store = _store_of_connected(rank, processes)
+        else:
+            store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
+            store.set_timeout(JOINING)
+            dist.init_process_group(
+                "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
+                store=PrefixStore(f"alloykit-{_joined}", store),
+                rank=rank,
+                world_size=processes,
+                timeout=WAITING,
+            )
     except (RuntimeError, ValueError) as error:
         raise AlloyError(
             expected=f"{processes} processes that reach each other",
@@ -174,8 +178,25 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
                 for stage in STAGES:
                     mine.tell(stage, FAILED)
         _group = None
-        with suppress(RuntimeError):
-            dist.destroy_process_group()
+        if not connected:
+            with suppress(RuntimeError):
+                dist.destroy_process_group()
+
+
+def _store_of_connected(rank: int, processes: int) -> Any:
+    """A store of the processes that Ray Train has connected. Process 0 serves it at a free port of its machine."""
+    import torch
+    import torch.distributed as dist
+
+    tcp_store: Any = dist.TCPStore  # type: ignore[attr-defined]
+    place: list[Any] = [None]
+    if rank == 0:
+        store = tcp_store(os.environ["MASTER_ADDR"], 0, processes, True, JOINING, wait_for_workers=False)
+        place = [store.port]
+    dist.broadcast_object_list(place, src=0, device=torch.device("cpu"))
+    if rank:
+        store = tcp_store(os.environ["MASTER_ADDR"], place[0], processes, False, JOINING)
+    return store
 
 
 def training_begins() -> None:

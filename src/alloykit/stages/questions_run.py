@@ -80,6 +80,12 @@ def run_questions(
             got=f"{launched()[1]}, from `torchrun` or `accelerate launch`",
             hint="Start it without the launcher. `engine: ray` spreads the teachers over several machines.",
         )
+    if recipe.engine.trainers:
+        raise AlloyError(
+            expected="`engine: {trainers: 0}` for a recipe with `questions:`",
+            got=str(recipe.engine.trainers),
+            hint="Leave `trainers` out: one process trains the student of all questions.",
+        )
     folder = Path(recipe.output)
     check_run_folder(folder)
     with ExitStack() as stack:
