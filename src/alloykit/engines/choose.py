@@ -13,12 +13,15 @@ from alloykit.engines.ray_data import RayDataParts
 from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.names import shown
+from alloykit.yaml_files import parse_yaml
 
 
 def engine_options(given: object) -> EngineOptions:
-    """The options of an engine that is given by its name, as a dictionary or as options. AlloyError."""
+    """The options of an engine that is given by its name, as a dictionary, as the YAML of one ("{name: ray}"), or as options. AlloyError."""
     if isinstance(given, EngineOptions):
         return given
+    if isinstance(given, str) and given.startswith("{"):
+        given = parse_yaml(given, "the engine")
     try:
         return EngineOptions.model_validate({"name": given} if isinstance(given, str) else given or {})
     except ValidationError as error:

@@ -73,7 +73,9 @@ def _evaluated(
     trust_url: bool,
 ) -> dict[str, Any]:
     recipe = run.recipe
-    if engine is not None:
+    if engine in ("local", "ray"):  # with the recipe's other keys
+        recipe = recipe.model_copy(update={"engine": recipe.engine.model_copy(update={"name": engine})})
+    elif engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(engine)})
     if not trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
