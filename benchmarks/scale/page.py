@@ -148,6 +148,29 @@ def _training(f: Figures) -> list[str]:
     ]
 
 
+def _folder(f: Figures) -> list[str]:
+    kinds = ("the command", "the readers", "the worker")
+    body = [
+        [
+            f"{s['texts']:,}", s["one"]["seconds"], s["ray"]["seconds"], *(s["ray"]["peak_mb"].get(kind, "–") for kind in kinds),
+            f"{s['equal']} of {f['files']}",
+        ]
+        for s in f["sizes"]
+    ]  # fmt: skip
+    titles = [
+        "texts",
+        "seconds, one process",
+        "seconds, Ray Data",
+        *(f"most memory of {k.replace('the readers', 'a reader')}, MB" for k in kinds),
+        "files with equal answers",
+    ]
+    return [
+        f"`predict --to` of {f['files']} Parquet files with a tiny student and one worker; one of the files has half of the texts. Start included. Memory is that of each process alone.",
+        "",
+        *rows(titles, body),
+    ]
+
+
 def _simulation(f: Figures) -> list[str]:
     s, c = f["settings"], f["settings"]["cluster"]
     told = {"2 × 1": "the two workers' own units", "1 × 1": "the units of one worker with one thread"}
@@ -183,6 +206,7 @@ PARTS = {
     "workers": ("One and two workers", _workers),
     "cluster": ("Faults of a cluster", _cluster),
     "training": ("Two training processes", _training),
+    "folder": ("Folders of Parquet files", _folder),
     "storage": ("A store out of reach", _storage),
     "simulation": ("A billion texts, simulated", _simulation),
 }
