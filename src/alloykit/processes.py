@@ -142,7 +142,8 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
     if processes == 1 or _group is not None:
         yield _group
         return
-    _group = mine = _join(rank, processes, device)
+    connected = _are_connected()
+    _group = mine = _join(rank, processes, device, connected)
     _first = _share_place_of_first(mine)
     finished = False
     try:
@@ -155,11 +156,19 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
                 for stage in STAGES:
                     mine.tell(stage, FAILED)
         _group = None
-        _leave()
+        if not connected:
+            _leave()
 
 
-def _join(rank: int, processes: int, device: str) -> ProcessGroup:
-    """Meet the other processes at the launcher's address. AlloyError if they do not come."""
+def _are_connected() -> bool:
+    """Whether Ray Train has connected the processes."""
+    import torch.distributed as dist
+
+    return dist.is_initialized()
+
+
+def _join(rank: int, processes: int, device: str, connected: bool) -> ProcessGroup:
+    """Meet the other processes at the launcher's address, unless they are connected. AlloyError if they do not come."""
     global _joined
     import torch
     import torch.distributed as dist
@@ -171,15 +180,18 @@ def _join(rank: int, processes: int, device: str) -> ProcessGroup:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     _joined += 1
     try:
-        store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
-        store.set_timeout(JOINING)
-        dist.init_process_group(
-            "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
-            store=PrefixStore(f"alloykit-{_joined}", store),
-            rank=rank,
-            world_size=processes,
-            timeout=WAITING,
-        )
+        if connected:
+            store = _store_of_connected(rank, processes)
+        else:
+            store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
+            store.set_timeout(JOINING)
+            dist.init_process_group(
+                "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
+                store=PrefixStore(f"alloykit-{_joined}", store),
+                rank=rank,
+                world_size=processes,
+                timeout=WAITING,
+            )
     except (RuntimeError, ValueError) as error:
         raise AlloyError(
             expected=f"{processes} processes that reach each other",
@@ -202,6 +214,22 @@ def _leave() -> None:
 
     with suppress(RuntimeError):
         dist.destroy_process_group()
+
+
+def _store_of_connected(rank: int, processes: int) -> Any:
+    """A store of the processes that Ray Train has connected. Process 0 serves it at a free port of its machine."""
+    import torch
+    import torch.distributed as dist
+
+    tcp_store: Any = dist.TCPStore  # type: ignore[attr-defined]
+    place: list[Any] = [None]
+    if rank == 0:
+        store = tcp_store(os.environ["MASTER_ADDR"], 0, processes, True, JOINING, wait_for_workers=False)
+        place = [store.port]
+    dist.broadcast_object_list(place, src=0, device=torch.device("cpu"))
+    if rank:
+        store = tcp_store(os.environ["MASTER_ADDR"], place[0], processes, False, JOINING)
+    return store
 
 
 def training_begins() -> None:

@@ -104,7 +104,9 @@ def _of_question(request: _Request, recipe: QuestionsRecipe, name: str) -> _Requ
 
 def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
     recipe = run.recipe
-    if request.engine is not None:
+    if request.engine in ("local", "ray"):  # with the recipe's other keys
+        recipe = recipe.model_copy(update={"engine": recipe.engine.model_copy(update={"name": request.engine})})
+    elif request.engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(request.engine)})
     if not request.trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
