@@ -187,6 +187,7 @@ def _textbrewer(f: Figures) -> list[str]:
                 f"{100 * sum(accuracy) / len(accuracy):.1f} ({100 * min(accuracy):.1f} to {100 * max(accuracy):.1f})",
             ]
         )
+    seeds = "one seed" if len(found) == 1 else f"means of {len(found)} seeds"
     return [
         f"TextBrewer {s['textbrewer']}, its own task: {s['teachers']} teachers of AG News (six MiniLM layers each), a student of three, {s['texts']} labelled texts of at most "
         f"{s['length']} tokens, {s['epochs']} epochs of batches of {s['batch']}, accuracy on {s['test']} test texts; {len(found)} seed{'s' if len(found) > 1 else ''}. From the teachers' folders to the "
