@@ -190,7 +190,7 @@ def _textbrewer(f: Figures) -> list[str]:
     seeds = "one seed" if len(found) == 1 else f"means of {len(found)} seeds"
     return [
         f"TextBrewer {s['textbrewer']}, its own task: {s['teachers']} teachers of AG News (six MiniLM layers each), a student of three, {s['texts']} labelled texts of at most "
-        f"{s['length']} tokens, {s['epochs']} epochs of batches of {s['batch']}, accuracy on {s['test']} test texts; {len(found)} seed{'s' if len(found) > 1 else ''}. From the teachers' folders to the "
+        f"{s['length']} tokens, {s['epochs']} epochs of batches of {s['batch']}, accuracy on {s['test']} test texts; {seeds}. From the teachers' folders to the "
         "trained student; with alloykit to the written report, all checks included. One thread. The seconds that passed depend on what else the machine did.",
         "",
         *rows(["", "CPU seconds", "seconds", "accuracy, % (spread)"], body),
