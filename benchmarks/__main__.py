@@ -77,6 +77,7 @@ TABLES = {
         "floor": "where the time goes, against the machine's rate of matrix products",
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
+        "default_method": "the default method and MUKA against MUKA written by hand, in CPU seconds",
         "textbrewer": "TextBrewer's multi-teacher distiller against `distill`",
     },
     "scale": {

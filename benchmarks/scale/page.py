@@ -52,6 +52,16 @@ def _growth(f: Figures) -> list[str]:
     ]
 
 
+def _reading(f: Figures) -> list[str]:
+    body = [[n, one["seconds"], one["first"], one["each of the others"] or "–"] for n, one in f["processes"].items()]
+    return [
+        f"Reading, checking and hashing {f['texts']:,} short texts of a Parquet file with one process, or with a first one and two that read; the better of {f['rounds']} rounds. "
+        + ("All gave the same ids in the same order." if f["fingerprints"] == 1 else "The ids differ."),
+        "",
+        *rows(["processes that read", "seconds", "CPU seconds, first process", "CPU seconds, each reader"], body),
+    ]
+
+
 def _workers(f: Figures) -> list[str]:
     body = [
         [key, found["seconds"], found["computing"], found["median_unit"], found["driver_seconds"],
@@ -203,6 +213,7 @@ def _simulation(f: Figures) -> list[str]:
 
 PARTS = {
     "growth": ("Growth", _growth),
+    "reading": ("Reading with two processes", _reading),
     "workers": ("One and two workers", _workers),
     "cluster": ("Faults of a cluster", _cluster),
     "training": ("Two training processes", _training),

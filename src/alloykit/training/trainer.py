@@ -26,6 +26,7 @@ from alloykit.precision import choose_precision
 from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
+from alloykit.training.freed_memory import keep_freed_memory
 from alloykit.training.module import TrainingModule
 from alloykit.training.more_arguments import arguments_named, more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
@@ -74,6 +75,8 @@ def train(
     from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
+    if device == "cpu":
+        keep_freed_memory()
     result = TrainingResult(modules=modules)
     for phase in method.phases():
         if phase_data is not None:
