@@ -27,7 +27,7 @@ def test_the_others_let_the_first_process_speak(
     assert capsys.readouterr().err.startswith(f"process {rank}: error: " if rank else "error: ")
 
 
-def test_so_they_do_if_it_has_told_them_of_its_error(
+def test_so_they_do_if_it_has_printed_its_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     waited: list[float] = []
@@ -35,7 +35,7 @@ def test_so_they_do_if_it_has_told_them_of_its_error(
     monkeypatch.setenv("RANK", "1")
     monkeypatch.setenv("WORLD_SIZE", "2")
     error = processes.OtherProcessEnded(expected="a", got="b")
-    error.told = True
+    error.reason_printed = True
     with pytest.raises(SystemExit), exit_codes():
         raise error
     assert waited == [processes.FIRST_SPEAKS_S]

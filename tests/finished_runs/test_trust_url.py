@@ -70,10 +70,12 @@ def test_a_stranger_s_cluster_is_not_asked_without_the_flag(
     test = write_csv(tmp_path / "test.csv", [("a text", "bug")], ("text", "label"))
     call("evaluate", run, "--data", test).refused("address: ray://203.0.113.1:10001", "--trust-url")
     call("evaluate", run, "--data", test, "--trust-url").refused("a finished run")
+    call("evaluate", run, "--data", test, "--engine", "ray").refused("address: ray://203.0.113.1:10001", "--trust-url")
     call("evaluate", run, "--data", test, "--engine", "local").refused("a finished run")
     monkeypatch.setattr(RunFolder, "metrics", {"labels": []})
-    with pytest.raises(AlloyError, match="--trust-url"):
-        update_run(RunFolder(run), Changes(overrides=("training.epochs=1",)))
+    for changed in ("training.epochs=1", "engine.workers=1"):
+        with pytest.raises(AlloyError, match="--trust-url"):
+            update_run(RunFolder(run), Changes(overrides=(changed,)))
     monkeypatch.undo()
     on_a_cluster(run, models, "auto")
     call("evaluate", run, "--data", test).refused("a finished run")

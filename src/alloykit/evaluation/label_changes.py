@@ -17,7 +17,11 @@ WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "no significant difference",
 
 
 def changes_on_test(
-    old: Sequence[LabelOrLabels], new: Sequence[LabelOrLabels], truth: Sequence[LabelOrLabels], labels: Sequence[str], known: Collection[str]
+    old: Sequence[LabelOrLabels],
+    new: Sequence[LabelOrLabels],
+    truth: Sequence[LabelOrLabels],
+    labels: Sequence[str],
+    known: Collection[str],
 ) -> dict[str, Any]:
     """Two students on the same labelled texts. old, new: their answers by name, [n]. truth: the true labels. labels: all that the new one
     knows; known: those that the old one knew. A label that the old one did not know is wrong for it.

@@ -112,7 +112,7 @@ def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
         refuse_code(recipe, run.folder / RECIPE)
     if not request.trust_url:
         refuse_services(recipe, run.folder / RECIPE)
-        if request.engine is None:
+        if request.engine in (None, "local", "ray"):  # the recipe's address
             refuse_cluster(recipe, run.folder / RECIPE)
     origin: Any = request.data if request.data is not None else recipe.evaluate and recipe.evaluate.data
     if origin is None:

@@ -48,7 +48,7 @@ def update_questions(
         one = recipe.question(name)
         if not trust_url:
             refuse_services(one, run.folder / RECIPE)
-            if name not in before or one.engine == before[name].recipe.engine:
+            if name not in before or one.engine.address == before[name].recipe.engine.address:
                 refuse_cluster(one, run.folder / RECIPE)
         if name in before:
             with of_question(name):

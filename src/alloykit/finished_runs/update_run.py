@@ -58,7 +58,7 @@ def update_run(
     recipe = updated_recipe(run, changes, folder)
     if not trust_url:
         refuse_services(recipe, run.folder / RECIPE)
-        if recipe.engine == before.engine:
+        if recipe.engine.address == before.engine.address:
             refuse_cluster(recipe, run.folder / RECIPE)
     refuse_lost_labels(run, recipe)
     kept = kept_teachers(before, recipe, changes)
