@@ -159,20 +159,19 @@ def _suggest() -> list[str]:
     figures, body = found["figures"], []
     for s in figures["settings"].values():
         for way, accuracy in s["accuracy"].items():
-            gain = s["suggested_against"].get(way)
-            told = (
-                f"{100 * gain['difference']:+.1f} ({100 * gain['low']:+.1f} to {100 * gain['high']:+.1f})"
-                if gain
-                else ""
+            gains = {n: minus[way] for n, minus in s["suggested_minus"].items() if way in minus}
+            told = "; ".join(
+                f"{n}: {100 * g['difference']:+.1f} ({100 * g['low']:+.1f} to {100 * g['high']:+.1f})"
+                for n, g in gains.items()
             )
             body.append([s["title"], way, s["seeds"], s["test_texts"], f"{100 * accuracy:.1f}", told])
     return [
-        f"## {figures['labelled']} suggested labels",
+        "## Suggested labels",
         "",
-        f"A student of Alloy continues for {figures['epochs']} epochs (`alloykit update`) with {figures['labelled']} labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. Last column: suggested "
-        "texts minus this way, in points, with the 95 % interval over the test texts.",
+        f'A student of Alloy continues for {figures["epochs"]} epochs (`alloykit update`) with 100 or 300 labelled texts of the pool: those that `alloykit suggest` chose, as many drawn at random, or none. "before" is the student that continues. Last column: '
+        "suggested texts minus this way, by number of labelled texts, in points, with the 95 % interval over the test texts of all seeds (of these trained students, not of other trainings).",
         "",
-        *rows(["", "labelled texts", "seeds", "test texts", "accuracy", "gain of suggested texts"], body),
+        *rows(["", "labelled texts", "seeds", "test texts", "accuracy", "suggested texts minus this"], body),
         *ran(found),
     ]
 

@@ -1,4 +1,4 @@
-"""100 labelled texts that `alloykit suggest` chose, against 100 that were drawn at random: students that continue with `labelled:`."""
+"""Labelled texts that `alloykit suggest` chose, against as many that were drawn at random: students that continue with `labelled:`."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from alloykit.evaluation.answers import STUDENT, Answers
-from alloykit.evaluation.significance import interval, paired_interval
+from alloykit.evaluation.significance import paired_interval
 from alloykit.finished_runs.suggest_texts import suggest_texts
 from alloykit.finished_runs.update_recipe import Changes
 from alloykit.finished_runs.update_run import update_run
@@ -23,62 +24,64 @@ from benchmarks.harness.data import read, write
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement
 
-LABELLED = 100
+COUNTS = (100, 300)  # labelled texts
 EPOCHS = 4  # of a student that continues; the first one has the default, 16 here
 CONTINUED = (f"training.epochs={EPOCHS}",)
-SETTINGS = ("abstracts5",)
-SEEDS = (0,)
-SUGGESTED, RANDOM, NONE = (
-    "suggested",
-    "random",
-    "none",
-)  # none: the student only continues, so that its further steps are no gain of labels
+SETTINGS = ("abstracts5", "ag_news")
+SEEDS = (0, 1)
+SUGGESTED, RANDOM = "suggested", "random"
+BEFORE, NONE = "before", "none"  # none: the student only continues, so that its further steps are no gain of labels
+Right = NDArray[np.bool_]
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    found: dict[str, Any] = {"labelled": LABELLED, "epochs": EPOCHS, "settings": {}}
+    found: dict[str, Any] = {"epochs": EPOCHS, "settings": {}}
     for name in SETTINGS:
         setting = next(s for s in settings() if s.name == name)
         seeds = [_once(Stages(data, work.parent, setting, PROFILE, seed, passes=0)) for seed in SEEDS]
-        right = {way: np.stack([each[way] for each in seeds]) for way in seeds[0]}
+        right = {way: np.concatenate([each[way] for each in seeds]) for way in seeds[0]}
         found["settings"][name] = {
             "title": setting.title,
             "seeds": len(SEEDS),
-            "test_texts": int(right[NONE].shape[1]),
+            "test_texts": len(right[NONE]),
             "accuracy": {way: float(hits.mean()) for way, hits in right.items()},
-            "interval": {way: interval(hits[0]) for way, hits in right.items()} if len(SEEDS) == 1 else None,
-            "suggested_against": {way: paired_interval(right[SUGGESTED], right[way]) for way in (RANDOM, NONE)},
+            "suggested_minus": {
+                str(n): {
+                    way: paired_interval(right[f"{SUGGESTED}, {n}"], right[way]) for way in (f"{RANDOM}, {n}", NONE)
+                }
+                for n in COUNTS
+            },
         }
     return found
 
 
-def _once(stages: Stages) -> dict[str, Any]:
+def _once(stages: Stages) -> dict[str, Right]:
     """Whether each test text was right: of the first student and of each student that continues, [n] bool."""
     folder = stages.folder / "suggest"
-    recipe = stages.recipe("disjoint", ALLOY, folder / "run")
-    first = run_recipe(recipe, report=False)
+    first = run_recipe(stages.recipe("disjoint", ALLOY, folder / "run"), report=False)
     pool = read(stages.pool("disjoint"))
     labels = dict(zip(pool["text"], pool["label"], strict=True))
-    drawn = random.Random(f"suggest {stages.seed}").sample(sorted(labels), LABELLED)
-    suggested = [suggestion.text for suggestion in suggest_texts(first, LABELLED)]
-    found = {"before": _right(first)}
-    for way, texts in {SUGGESTED: suggested, RANDOM: drawn}.items():
-        file = folder / f"{way}.parquet"
-        write({"text": texts, "label": [labels[text] for text in texts]}, file)
-        found[way] = _continued(first, folder / way, Changes(labelled=(str(file),), overrides=CONTINUED))
-    found[NONE] = _continued(first, folder / NONE, Changes(overrides=CONTINUED))
+    found = {BEFORE: _right(first), NONE: _continued(first, folder / NONE, Changes(overrides=CONTINUED))}
+    for n in COUNTS:
+        drawn = random.Random(f"suggest {stages.seed}").sample(sorted(labels), n)
+        chosen = {SUGGESTED: [suggestion.text for suggestion in suggest_texts(first, n)], RANDOM: drawn}
+        for way, texts in chosen.items():
+            file = folder / f"{way}-{n}.parquet"
+            write({"text": texts, "label": [labels[text] for text in texts]}, file)
+            changes = Changes(labelled=(str(file),), overrides=CONTINUED)
+            found[f"{way}, {n}"] = _continued(first, folder / f"{way}-{n}", changes)
     shutil.rmtree(folder)
     return found
 
 
-def _continued(first: RunFolder, output: Path, changes: Changes) -> Any:
+def _continued(first: RunFolder, output: Path, changes: Changes) -> Right:
     new, _ = update_run(first, changes, output=output)
     return _right(new)
 
 
-def _right(run_folder: RunFolder) -> Any:
+def _right(run_folder: RunFolder) -> Right:
     answers = Answers.load(run_folder.answers)
     return (answers.probabilities[STUDENT].argmax(-1) == answers.labels).numpy()
 
 
-TABLE = Measurement("suggest", "100 suggested labels against 100 random ones", run, "alloy")
+TABLE = Measurement("suggest", "suggested labels against random ones", run, "alloy")

@@ -48,13 +48,17 @@ class Case:
     outcomes: list[Outcome] = field(default_factory=list)
     faults: list[Fault] = field(default_factory=list)
 
-    def run(self, *steps: Step, network: bool = False, code: bool = False, ends: Iterable[int] = ENDS) -> list[Outcome]:
-        """Run steps at the same time and judge each. code: the user has allowed the code of the case's folder."""
+    def run(
+        self, *steps: Step, network: bool = False, code: bool = False, ends: Iterable[int] = ENDS, told: bool = True
+    ) -> list[Outcome]:
+        """Run steps at the same time and judge each. code: the user has allowed the code of the case's folder. told: whether a refusal has a
+        message; of several processes of one command only the first one prints it."""
         found = self.stock.worker.run(*steps)
         for one, outcome in zip(steps, found, strict=True):
             asked = (-9, -one.fault.get("signal", 9)) if {"kill_at", "kill_after"} & one.fault.keys() else ()
-            told = one.error == "file" and one.out != "closed" and not (one.argv[:1] == ["doctor"] and outcome.out)
-            self.faults += judge(outcome, (*ends, *asked), network=network, told=told, code=code)
+            seen = one.error == "file" and one.out != "closed" and not (one.argv[:1] == ["doctor"] and outcome.out)
+            seen = seen and told and one.environment.get("RANK", "0") == "0"
+            self.faults += judge(outcome, (*ends, *asked), network=network, told=seen, code=code)
         self.outcomes += found
         if (self.folder / CANARY).exists():
             self.faults.append(("foreign code", "the canary was made"))

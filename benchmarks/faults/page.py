@@ -16,7 +16,7 @@ from benchmarks.harness.summary import rows
 FUZZ = (
     "recipes", "teachers", "models", "hostile", "graphs", "runs", "finished", "stores", "data", "answers", "services", "functions", "requests", "streams",
 )  # fmt: skip
-KINDS = (*FUZZ, "pairs", "later_pairs", "disks", "later_disks", "kills", "later_kills")
+KINDS = (*FUZZ, "pairs", "later_pairs", "disks", "later_disks", "kills", "later_kills", "processes")
 COLUMNS: dict[str, tuple[str, ...]] = {
     "tracebacks": ("traceback", "exit code", "no message", "long message", "broken case"),
     "hangs": ("hang",),

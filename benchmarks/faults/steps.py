@@ -23,7 +23,7 @@ Out = Literal["file", "full", "closed", "unread", "head"]
 @dataclass(frozen=True)
 class Step:
     """One call of `alloykit …` in a folder. `after`: seconds to wait before it begins, for pairs. `pictures`: draw the report's.
-    `ports`: of this machine, that it may connect to."""
+    `ports`: of this machine, that it may connect to. `together`: a launcher has started it with the others, and ends them if one fails."""
 
     argv: list[str]
     folder: str
@@ -36,6 +36,7 @@ class Step:
     environment: Mapping[str, str] = field(default_factory=dict)
     pictures: bool = False
     ports: list[int] = field(default_factory=list)
+    together: bool = False
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)

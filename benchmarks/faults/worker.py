@@ -22,6 +22,7 @@ import time
 import traceback
 from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from benchmarks.faults.steps import Outcome, Step
 from benchmarks.faults.watch import Watch
 
 SPARE_BYTES = 6 << 30  # address space that a command may take beyond the worker's
+LOST_S = 20.0  # within which the other processes of a command must end when one has failed
 KEPT = 200_000  # characters of output that are looked at
 SETTINGS = {
     "OMP_NUM_THREADS": "1",
@@ -93,6 +95,7 @@ class Running:
     result: dict[str, Any] | None = None
     asked: bool = False
     hung: bool = False
+    asked_to_end: float = 0.0
     readers: list[int] = field(default_factory=list)
 
     @property
@@ -117,11 +120,29 @@ def serve(folder: Path) -> None:
         while any(r.result is None for r in running):
             for r in running:
                 _look(r)
+            _end_together([r for r in running if r.step.together])
             time.sleep(0.004)
         for r in running:
             _learn(r.name("modules"), folder / "modules.json")
         answers.write(json.dumps([r.result for r in running]) + "\n")
         answers.flush()
+
+
+def _end_together(group: list[Running]) -> None:
+    """What a launcher does: when a process has failed, the others get SIGTERM. One that does not end then has hung."""
+    if not any(r.result is not None and r.result["code"] for r in group):
+        return
+    for r in group:
+        if r.result is None and r.pid and not r.asked_to_end:
+            r.asked_to_end = time.monotonic()
+            with suppress(ProcessLookupError):
+                os.kill(r.pid, signal.SIGTERM)
+        elif r.result is None and r.pid and time.monotonic() - r.asked_to_end > LOST_S and not r.hung:
+            r.hung = True
+            with suppress(ProcessLookupError):
+                os.kill(r.pid, signal.SIGUSR1)
+                time.sleep(0.3)
+                os.killpg(r.pid, signal.SIGKILL)
 
 
 def _import(names: Path) -> None:
@@ -276,6 +297,10 @@ def _child(r: Running, ends: dict[int, int | None]) -> int:
         faulthandler.register(signal.SIGUSR1, file=2, all_threads=True)
     if "HF_ENDPOINT" in step.environment:
         _use_hub(step.environment["HF_ENDPOINT"])
+    if seconds := step.environment.get("JOINING_S"):
+        from alloykit import processes
+
+        processes.JOINING = timedelta(seconds=float(seconds))
     known = set(sys.modules)
     sys.argv = ["alloykit", *step.argv]
     if not step.pictures:

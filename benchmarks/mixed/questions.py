@@ -38,7 +38,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         taught, own, tested = drawn[question]
         groups = dataset.split(2) if len(dataset.labels) > 2 else [list(dataset.labels)]
         teachers[question] = [
-            str(alloykit.teach(model, [r for r in taught if r["label"] in group], training=TEACHING, output=work / f"{question}{n}"))
+            str(alloykit.teach(model, [r for r in taught if r["label"] in group], training=TEACHING, output=work / f"teacher-{question}{n}"))
             for n, group in enumerate(groups, 1)
         ]  # fmt: skip
         pool += [row["text"] for row in own]
@@ -64,13 +64,15 @@ def _of_seed(
     }  # fmt: skip
     asked = {name: {"teachers": given} | _method(given) for name, given in teachers.items()}
     log_line(f"seed {seed}: one student for both questions")
-    joint = alloykit.amalgamate_questions(asked, evaluate=work / "test.parquet", output=work / f"joint{seed}", **common)
+    joint = alloykit.amalgamate_questions(
+        asked, evaluate=work / "test.parquet", output=work / f"joint-seed{seed}", **common
+    )
     joined, separate = {name: part.metrics for name, part in joint.questions.items()}, dict[str, alloykit.Run]()
     for name, block in asked.items():
         log_line(f"seed {seed}: a student for {name} alone")
         test_file = {"path": str(work / "test.parquet"), "label": name}
         separate[name] = alloykit.amalgamate(
-            evaluate=test_file, output=work / f"{name}{seed}", **block, **common | {"cache": work / "cache" / name}
+            evaluate=test_file, output=work / f"{name}-seed{seed}", **block, **common | {"cache": work / "cache" / name}
         )
     return {
         "joint": _accuracies(joined) | _costs([joint], test),

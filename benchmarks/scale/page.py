@@ -92,6 +92,36 @@ def _storage(f: Figures) -> list[str]:
     ]
 
 
+def _cluster(f: Figures) -> list[str]:
+    told = {
+        "worker": "a worker killed",
+        "node": "a node removed, another one added 3 s later",
+        "driver": "the driver killed and started again",
+        "slow": "a worker that needs 1 s more for each job",
+        "sent": "workers that do not see the driver's store",
+        "store": "the store out of reach for a minute",
+    }
+    keys = ("tried", "happened", "starts", "lost", "different", "again", "left_over", "seconds")
+    body = [[told[row["fault"]], *(row[key] for key in keys)] for row in f["faults"]]
+    titles = [
+        "fault",
+        "tried",
+        "happened during the sweep",
+        "starts of the command",
+        "units lost",
+        "units different",
+        "finished units computed again",
+        "temporary files left",
+        "seconds, all tries",
+    ]
+    return [
+        f"`sweep` of {f['texts']:,} texts by {f['teachers']} tiny teachers, {f['units']} units, on a Ray cluster of {f['nodes']} nodes with a core and a worker each, on this machine. "
+        "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process.",
+        "",
+        *rows(titles, body),
+    ]
+
+
 def _simulation(f: Figures) -> list[str]:
     s, c = f["settings"], f["settings"]["cluster"]
     body = [
@@ -110,6 +140,7 @@ def _simulation(f: Figures) -> list[str]:
 PARTS = {
     "growth": ("Growth", _growth),
     "workers": ("One and two workers", _workers),
+    "cluster": ("Faults of a cluster", _cluster),
     "storage": ("A store out of reach", _storage),
     "simulation": ("A billion texts, simulated", _simulation),
 }

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from alloykit.commands.export import export as export
     from alloykit.commands.generate import generate as generate
     from alloykit.commands.plan import plan as plan
+    from alloykit.commands.plan_questions import plan_questions as plan_questions
     from alloykit.commands.predict import predict as predict
     from alloykit.commands.push import push as push
     from alloykit.commands.report import report as report
@@ -56,6 +57,7 @@ _HOMES = {
     "generate": "commands.generate",
     "load_texts": "data",
     "plan": "commands.plan",
+    "plan_questions": "commands.plan_questions",
     "predict": "commands.predict",
     "push": "commands.push",
     "report": "commands.report",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +16,7 @@ from commandline import Call, write_recipe
 
 import alloykit
 import alloykit.stages.generated_texts as generate_module
+from alloykit.engines.jobs import Job, Worker
 from alloykit.errors import AlloyError
 from alloykit.generation.writer import Writer
 from alloykit.recipe.models import GenerateRecipe, Recipe, parse
@@ -101,6 +104,31 @@ def test_killed_and_started_again_it_writes_the_same(
     assert told[0] == told[1]
     assert told[0]["reads"] > 0
     assert generate_recipe(recipe(place, tmp_path / "cut")).exists()
+
+
+class OtherOrder:
+    """An engine with two workers, which gets everything pickled and does the last job first."""
+
+    def run(self, jobs: Sequence[Job], worker: Callable[[], Worker], what: str, unit: str) -> Iterator[tuple[int, Any]]:
+        sent = pickle.dumps(worker)
+        workers = [pickle.loads(sent)() for _ in range(2)]
+        for n in reversed(range(len(jobs))):
+            yield n, pickle.loads(pickle.dumps(workers[n % 2](pickle.loads(pickle.dumps(jobs[n])))))
+
+
+def test_other_workers_write_the_same_texts(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Few tokens, so that some texts are the same and more batches are needed.
+    more = {"batch_size": 3, "max_tokens": 3, "per_class": 7}
+    whole = rows(generate_recipe(recipe(place, tmp_path / "whole", **more)))
+    values = recipe(place, tmp_path / "shared", **more).model_dump(mode="json") | {"engine": "ray"}
+    monkeypatch.setattr(generate_module, "engine_of", lambda options: OtherOrder())
+    assert rows(generate_recipe(parse(values, GenerateRecipe))) == whole
+    written = [sorted(p.name for p in (tmp_path / run / "batches").rglob("*.json")) for run in ("whole", "shared")]
+    assert written[0] == written[1], "and no batch more"
+    told = [
+        json.loads((tmp_path / run / "generation.json").read_text()) | {"seconds": 0} for run in ("whole", "shared")
+    ]
+    assert told[0] == told[1]
 
 
 def test_texts_that_are_there_have_their_summary(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,7 +324,7 @@ def test_what_is_wrong_is_found_before_the_first_text_is_written(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("alloykit.stages.generated_texts.Writer", None)  # calling it would be another error
+    monkeypatch.setattr("alloykit.engines.generation_jobs.Writer", None)  # calling it would be another error
     (tmp_path / "occupied").mkdir()
     (tmp_path / "occupied" / "thesis.txt").write_text("mine")
     values: dict[str, Any] = {

@@ -51,8 +51,10 @@ def without_saving(values: dict[str, Any]) -> None:
 
 
 def result_of(run: Path) -> dict[str, bytes]:
-    """All knowledge, the student's weights, and every loss of its training."""
-    paths = [*sorted(run.glob("cache/**/*.safetensors")), run / "student" / "model.safetensors"]
+    """All knowledge, the student's weights and configuration, and every loss of its training."""
+    paths = sorted(run.glob("cache/**/*.safetensors")) + [
+        run / "student" / n for n in ("model.safetensors", "config.json")
+    ]
     history = [
         {key: value for key, value in sorted(entry.items()) if "runtime" not in key and "per_second" not in key}
         for entry in json.loads((run / "training.json").read_text())["history"]

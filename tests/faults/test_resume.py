@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import resource
 import shutil
 from collections.abc import Callable, Iterator
@@ -43,6 +44,17 @@ def test_a_crash_after_the_last_step(run: Path, reference: Reference, capsys: py
     said = capsys.readouterr().err
     assert f"going on from step {steps} of {steps}" in said
     assert "steps in" not in said, "no step is made again"
+
+
+def test_a_finished_student_keeps_its_temperature(
+    run: Path, reference: Reference, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Started again with other versions or another number of threads, the run may find another one."""
+    shutil.copytree(reference.folder / "student", run / "student")
+    wanted = json.loads((run / "student" / "config.json").read_text())["alloykit_temperature"]
+    monkeypatch.setattr("alloykit.evaluation.student_confidence.fit_temperature", lambda *_: wanted + 1e-9)
+    assert resume(run) == reference.result
+    assert json.loads((run / "metrics.json").read_text())["student"]["temperature"] == wanted
 
 
 def half_written(last: Path) -> None:

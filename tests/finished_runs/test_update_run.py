@@ -17,8 +17,8 @@ from safetensors.torch import load_file
 import alloykit
 from alloykit.data import load_texts
 from alloykit.finished_runs import link_outputs
+from alloykit.finished_runs.folder_of_update import next_folder
 from alloykit.finished_runs.update_recipe import Changes, updated_recipe
-from alloykit.finished_runs.update_run import next_folder
 from alloykit.stages import amalgamation
 
 QUICK = ("-o", "training.epochs=0.2")

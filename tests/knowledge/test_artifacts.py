@@ -10,11 +10,19 @@ import pytest
 import safetensors.torch
 import tiny
 import torch
+from pydantic import BaseModel
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
+from alloykit.errors import AlloyError
 from alloykit.knowledge.online.encoder_states import text_states
-from alloykit.knowledge.store.artifacts import cached_tensors, read_tensors
+from alloykit.knowledge.store.artifacts import (
+    cached_tensors,
+    check_made,
+    read_tensors,
+    record_made,
+    with_defaults_of,
+)
 
 
 def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tmp_path: Path) -> None:
@@ -52,3 +60,37 @@ def test_damaged_tensors_are_computed_anew(damage: str, tmp_path: Path) -> None:
     found = read_tensors(path)
     assert found is not None
     assert found[0] == {"of": ["x", 1]}
+
+
+class Inner(BaseModel):
+    rate: float = 0.1
+    new: str = "head"
+
+
+class Settings(BaseModel):
+    inner: Inner = Inner()
+    newer: int | None = 5
+
+
+def test_a_record_of_an_earlier_version_has_the_defaults_of_later_settings(tmp_path: Path) -> None:
+    record = tmp_path / "made_of.json"
+    record_made(record, {"inner": {"rate": 0.2}, "texts": "x"})
+
+    def check(settings: Settings, **others: Any) -> None:
+        made_of = settings.model_dump() | {"texts": "x"} | others
+        check_made(record, made_of, expected="a", hint="b", complete=lambda before: with_defaults_of(Settings, before))
+
+    check(Settings(inner=Inner(rate=0.2)), validation=None)
+    for settings, others, words in (
+        (Settings(inner=Inner(rate=0.3)), {}, "inner.rate: was 0.2, now 0.3"),
+        (Settings(inner=Inner(rate=0.2, new="tail")), {}, "inner.new: was 'head', now 'tail'"),
+        (Settings(inner=Inner(rate=0.2), newer=6), {}, "newer: was 5, now 6"),
+        (Settings(inner=Inner(rate=0.2)), {"validation": "y"}, "validation: not recorded"),
+    ):
+        with pytest.raises(AlloyError, match=words):
+            check(settings, **others)
+
+
+@pytest.mark.parametrize("record", [{"inner": 5}, {"inner": None}, {"inner": {"rate": []}}, {"newer": "x"}])
+def test_a_damaged_record_stays_as_it_is(record: dict[str, Any]) -> None:
+    assert with_defaults_of(Settings, record) == record

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -97,7 +99,7 @@ def test_new_shards_are_merged_into_files_that_are_not_much_larger(tmp_path: Pat
     assert found(Store(tmp_path), wanted) == expected(store, wanted)
 
 
-@pytest.mark.parametrize("damage", ["cut", "changed", "other record", "rows gone", "shard gone"])
+@pytest.mark.parametrize("damage", ["cut", "changed", "places of no row", "other record", "rows gone", "shard gone"])
 def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, damage: str) -> None:
     store = added(tmp_path, (0, 100))
     (rows,), (record,) = (tmp_path / "index").glob("*.rows"), (tmp_path / "index").glob("*.json")
@@ -107,6 +109,12 @@ def test_an_index_that_does_not_fit_is_made_again(tmp_path: Path, damage: str) -
         content = bytearray(rows.read_bytes())
         content[40] ^= 1
         rows.write_bytes(content)
+    elif damage == "places of no row":  # with a valid checksum
+        entries = np.frombuffer(rows.read_bytes(), np.uint64).reshape(-1, 3).copy()
+        entries[7, 2] = 1 << 40
+        rows.write_bytes(entries.tobytes())
+        about = json.loads(record.read_text()) | {"sha256": hashlib.sha256(entries.tobytes()).hexdigest()}
+        record.write_text(json.dumps(about))
     elif damage == "other record":
         record.write_text(
             '{"sha256": "' + "0" * 64 + '", "shards": ["00000-000000000000"], "rows": [5, 5], "starts": [0, 5]}'

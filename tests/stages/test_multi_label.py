@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import tiny
 import torch
@@ -16,13 +18,18 @@ from sklearn.metrics import average_precision_score, f1_score
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 import alloykit
+from alloykit.evaluation.drift import psi
 from alloykit.evaluation.multi_label import multi_label_scores
 from alloykit.exporting.compared_answers import compared_answers
+from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.labels import LabelSpace
 from alloykit.methods.multi_label import MultiLabel
 from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
+from alloykit.models.long_texts import Chunks
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.serving.onnx_predictor import OnnxPredictor
+from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
+from alloykit.training.module import _with_given_labels
 
 LABELS = ("toxic", "insult", "threat", "spam")
 TRUTH = ("toxic", "", "toxic|insult", " spam | insult ")
@@ -98,7 +105,9 @@ def test_the_student_gives_a_probability_for_each_label(taught_labels: Path, cal
     text = "refund my card please"
     p = model(**tokenizer(text, return_tensors="pt")).logits[0].sigmoid()
     said = run.predict(text)
-    assert said["probabilities"] == pytest.approx(dict(zip(LABELS, p.tolist(), strict=True)), abs=1e-5)
+    temperature = model.config.alloykit_temperature
+    q = (model(**tokenizer(text, return_tensors="pt")).logits[0] / temperature).sigmoid()
+    assert said["probabilities"] == pytest.approx(dict(zip(LABELS, q.tolist(), strict=True)), abs=1e-5)
     assert said["labels"] == [label for label, q in zip(LABELS, p.tolist(), strict=True) if q >= 0.5]
     lines = call("predict", taught_labels / "run", taught_labels / "test.csv").lines
     assert set(lines[0]) == {"row", "labels", "probabilities"}
@@ -186,19 +195,105 @@ def test_the_onnx_export_gives_the_same_sets_of_labels(taught_labels: Path, tmp_
     [
         ("method=alloy", ("teacher 'a' with a multi-label head", "`method: multi_label`")),
         ("teachers=[A, MOOD]", ("teacher 'mood' with a single-label head",)),
-        ("inference.long_texts=mean", ("long_texts", "mean")),
-        ("training.select=labelled", ("select",)),
         ("evaluate.data.label_separator=;", ("label_separator", "toxic|insult")),
     ],
 )
 def test_what_is_not_defined_is_refused(taught_labels: Path, call: Call, change: str, words: tuple[str, ...]) -> None:
     change = change.replace("A,", f"{taught_labels / 'a'},").replace("MOOD", str(taught_labels / "mood"))
-    more = ("-o", f"validation.data={taught_labels / 'test.csv'}") if "select" in change else ()
-    call("plan", taught_labels / "recipe.yaml", "--no-probe", "-o", change, *more).refused(*words)
+    call("plan", taught_labels / "recipe.yaml", "--no-probe", "-o", change).refused(*words)
 
 
-def test_commands_for_labels_that_exclude_each_other_refuse_the_student(taught_labels: Path, call: Call) -> None:
-    run, texts = taught_labels / "run", taught_labels / "texts.csv"
-    for command in (("watch", run, texts), ("update", run, "-o", "training.epochs=1")):
-        call(*command).refused("multi-label")
-    call("predict", run, texts, "--none-of-these").refused("multi-label")
+def test_the_temperature_explains_the_targets_best() -> None:
+    g = torch.Generator().manual_seed(0)
+    z, known = torch.randn(400, 3, generator=g, dtype=torch.float64), torch.rand(400, 3, generator=g) < 0.8
+    target = torch.sigmoid(z / 2.5)
+    found = fit_binary_temperature(torch.sigmoid(z), torch.where(known, target, 0.0), known)
+    assert found == pytest.approx(2.5, rel=1e-3)
+    assert torch.allclose(tempered_sigmoid(torch.sigmoid(z), 2.5), target, atol=1e-9)
+
+
+def test_long_texts_have_the_mean_probability_of_each_label() -> None:
+    chunks = Chunks([[{"input_ids": [1]}], [{"input_ids": [1]}] * 3])
+    logits = torch.randn(4, 2, generator=torch.Generator().manual_seed(3))
+    found = torch.sigmoid(chunks.mean_logits(logits, multi_label=True))
+    for c in range(2):
+        p = [sigmoid(z) for z in logits[:, c].tolist()]
+        assert found[:, c].tolist() == pytest.approx([p[0], sum(p[1:]) / 3], abs=1e-6)
+
+
+def test_checks_with_labels_and_texts_with_given_labels_by_a_plain_loop() -> None:
+    z = torch.tensor([[2.0, -1.0, 3.0], [-1.0, -1.0, -1.0], [1.0, -2.0, -3.0]])
+    truth = torch.tensor([[True, False, False], [False, False, False], [False, True, False]])
+    rows = Rows((TeacherRows(torch.zeros(3, 3)),), labels=truth)
+    assert MultiLabel(MultiLabel.Options()).correct(z, rows).tolist() == [0.5, 1.0, 0.0]
+    source = WithLabelled(_Rows(2), _Rows(1), truth[:1])
+    given = source.rows(range(3)).given
+    assert given is not None
+    assert given.tolist() == [[-1, -1, -1], [-1, -1, -1], [1, 0, 0]]
+    loss = _with_given_labels(torch.tensor([5.0, 6.0, 7.0]), z, given)
+    wanted = -math.log(sigmoid(1.0)) - math.log(1 - sigmoid(-2.0)) - math.log(1 - sigmoid(-3.0))
+    assert loss.tolist() == pytest.approx([5.0, 6.0, wanted], abs=1e-5)
+
+
+class _Rows:
+    """n texts, whose teacher gives logits of 0."""
+
+    def __init__(self, n: int) -> None:
+        self.n = n
+
+    def __len__(self) -> int:
+        return self.n
+
+    def rows(self, indices: Any) -> Rows:
+        return Rows((TeacherRows(torch.zeros(len(indices), 3)),))
+
+
+def test_after_the_run(taught_labels: Path, tmp_path: Path, call: Call) -> None:
+    """watch, suggest and update --labelled of a multi-label run; its student reads long texts in chunks, and its checkpoint is chosen with labels."""
+    run = taught_labels / "run"
+    new = write_csv(tmp_path / "new.csv", [[text] for text in tiny.texts(60, seed=4)])
+    found = alloykit.watch(run, new, output=tmp_path / "watch.html")
+    student = alloykit.Run(run)
+    said = student.predict(tiny.texts(60, seed=4))
+    for c, label in enumerate(LABELS):
+        rate = sum(label in answer["labels"] for answer in said) / 60
+        assert found["labels"]["shares"][label]["new"] == pytest.approx(rate), c
+    sure = [min(max(p, 1 - p) for p in answer["probabilities"].values()) for answer in said]
+    assert found["confidence"]["mean"]["new"] == pytest.approx(sum(sure) / 60, abs=1e-3)
+    assert found["labels"]["psi"] == max(
+        psi(np.array([a * 90, 90 - a * 90]), np.array([b * 60, 60 - b * 60]))
+        for a, b in ((row["pool"], row["new"]) for row in found["labels"]["shares"].values())
+    )
+    file = tmp_path / "to-label.csv"
+    suggested = alloykit.suggest(run, 6, output=file)
+    assert len({s.text for s in suggested}) == 6
+    assert all(s.label == "?" for s in suggested)
+    answer = student.predict(suggested[0].text)
+    assert suggested[0].suggested == "|".join(answer["labels"])
+    rows = list(csv.reader(file.read_text().splitlines()))
+    rows[1][1], rows[2][1] = "threat|spam", ""  # the others stay unlabelled
+    write_csv(file, rows[1:], rows[0])
+    done = call(
+        "update", run, "--labelled", file, "--output", tmp_path / "new", "-o", "training.epochs=1", "-o", "training.long_texts=mean",
+        "-o", "training.select=labelled", "-o", f"validation={json.dumps(recipe_of(taught_labels)['evaluate'])}",
+    )  # fmt: skip
+    assert done.code == 0, done.err
+    changes = json.loads((tmp_path / "new" / "changes.json").read_text())
+    assert changes["multi_label"]
+    before = (student.metrics or {})["multi_label"]["evaluation"]["scores"]["student"]
+    assert changes["overall"]["old"] == pytest.approx(before["exact"])
+    assert changes["labels"]["insult"]["old"] == pytest.approx(before["labels"]["insult"]["recall"])
+    assert "exactly the true labels" in done.out
+    again = alloykit.Run(tmp_path / "new")
+    assert again.recipe.labelled is not None
+    assert "4 missing label" in done.err, (
+        "an empty cell says that no label fits, and ? that nobody has labelled the text"
+    )
+    long = " ".join(tiny.texts(40, seed=6))
+    answers = again.predict([long, "refund"], none_of_these=True)
+    assert all(0 <= answer["none_of_these"] <= 1 for answer in answers)
+
+
+@pytest.mark.parametrize("option", ["--estimated-accuracy"])
+def test_what_needs_labels_that_exclude_each_other_is_refused(taught_labels: Path, call: Call, option: str) -> None:
+    call("predict", taught_labels / "run", taught_labels / "texts.csv", option).refused("multi-label")

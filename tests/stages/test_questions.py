@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiny
 import torch
 import yaml
 from commandline import Call, Result, run_here, write_csv, write_recipe
@@ -270,6 +271,9 @@ def test_plan_counts_the_training_once(asked: Path, call: Call) -> None:
     assert [len(plan["teachers"]) for plan in found["questions"].values()] == [1, 2]
     assert found["student_steps"] == found["questions"]["mood"]["student_steps"] > 0
     assert all(t["reads"] == TEXTS for plan in found["questions"].values() for t in plan["teachers"])
+    recipe = yaml.safe_load((asked / "recipe.yaml").read_text())
+    data = recipe.pop("evaluate")["data"]
+    assert alloykit.plan_questions(**recipe, evaluate=data, probe=False) == found
     shown = call("plan", asked / "recipe.yaml", "--no-probe").out
     assert shown.count(" steps") == 1
     assert "question mood:" in shown
@@ -339,10 +343,41 @@ def test_a_student_of_several_questions_is_no_teacher(asked: Path, models: dict[
     call("plan", asked / "recipe.yaml", "--no-probe", "-o", teachers).refused("one question", "questions/NAME/student")
 
 
+def test_watch_and_update_go_question_by_question(
+    asked: Path, models: dict[str, Path], call: Call, tmp_path: Path
+) -> None:
+    shutil.copytree(asked / "run", tmp_path / "run")
+    run, texts = tmp_path / "run", asked / "texts.csv"
+    found = json.loads(call("watch", run, texts, "--json").out)
+    assert set(found["questions"]) == {"mood", "topic"}
+    assert found["psi"] == max(part["psi"] for part in found["questions"].values())
+    alone = alloykit.watch(run / "questions" / "topic", texts)
+    assert json.loads(json.dumps(alone)) == found["questions"]["topic"]
+    assert (run / "questions" / "mood" / "watch.html").exists()
+    call("watch", run, texts, "--output", tmp_path / "x.html").refused("page of its own")
+    call("update", run, "--remove-teacher", "billing").refused("QUESTION/NAME", "mood")
+    call("update", run, "--labelled", texts).refused("questions/mood", "answers this question alone")
+    new = tiny.classifier(tmp_path / "returns", ("refund", "lost"), "bert", seed=7)
+    done = call("update", run, "--add-teacher", f"topic={new}", "-o", "training.epochs=1")
+    assert done.code == 0, done.err
+    assert "teacher mood:" not in done.err, "its outputs are linked"
+    updated = alloykit.Run(tmp_path / "run-2")
+    assert [
+        len(answer["probabilities"]) for answer in updated.predict("a card", all_probabilities=True)["answers"].values()
+    ] == [2, 6]
+    changed = {name: json.loads((part.folder / "changes.json").read_text()) for name, part in updated.questions.items()}
+    assert changed["topic"]["labels_before"] == list(TOPICS)
+    assert changed["topic"]["texts"] == TESTED
+    assert changed["mood"]["overall"]["old"] == pytest.approx(
+        (alloykit.Run(run).questions["mood"].metrics or {})["evaluation"]["scores"]["student"]["accuracy"]
+    )
+    assert "question mood:" in done.out
+
+
 def test_what_needs_one_question_names_the_folder_of_one(asked: Path, call: Call, tmp_path: Path) -> None:
     run, texts = asked / "run", asked / "texts.csv"
     call("predict", run, texts, "--none-of-these").refused("questions/mood")
-    call("watch", run, texts).refused("questions/mood")
+    call("suggest", run, "--output", tmp_path / "s.csv").refused("questions/mood")
     with pytest.raises(AlloyError, match="questions/mood"):
         alloykit.Run(run).recipe  # noqa: B018
     assert call("predict", run / "questions/topic", texts, "--none-of-these").code == 0

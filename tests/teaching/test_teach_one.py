@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -71,6 +72,23 @@ def test_a_finished_teacher_is_left_as_it_is(taught: Taught, tmp_path: Path, cal
     assert "finished already" in result.err
     assert files_of(folder) | {"run.log": None} == before | {"run.log": None}
     assert (folder / "run.log").read_text().endswith(f"{folder} is finished already\n")
+
+
+def test_a_teacher_of_an_earlier_version_is_the_same(taught: Taught, tmp_path: Path, call: Call) -> None:
+    """Its record has no settings that came later; they have their defaults."""
+    shutil.copytree(taught.teachers["billing"], tmp_path / "teacher")
+    record = tmp_path / "teacher" / "made_of.json"
+    made_of = json.loads(record.read_text())
+    assert made_of["training"].pop("long_texts") == "head"
+    assert made_of.pop("device") == "auto"
+    record.write_text(json.dumps(made_of | {"output": str(tmp_path / "teacher")}))
+    recipe = taught.recipe | {"labels": list(TEAMS["billing"]), "output": str(tmp_path / "teacher")}
+    again = call("teach", write_recipe(tmp_path, recipe))
+    assert "finished already" in again.err, again.err
+    long = recipe | {"training": recipe["training"] | {"long_texts": "tail"}}
+    refused = call("teach", write_recipe(tmp_path, long))
+    assert refused.code == 2
+    assert "training.long_texts: was 'head', now 'tail'" in refused.message
 
 
 def test_another_recipe_in_the_same_folder_is_refused(taught: Taught, tmp_path: Path, call: Call) -> None:

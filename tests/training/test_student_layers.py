@@ -237,3 +237,15 @@ def test_dropout_is_the_encoders_own_unless_told(encoders):
     told, _ = student_of(encoders["bert"], dropout=0.35)
     rates = [{m.p for m in model.modules() if isinstance(m, torch.nn.Dropout)} for model in (own, told)]
     assert rates[0] != rates[1] == {0.35}
+
+
+def test_a_student_made_of_a_student_has_none_of_its_records(tmp_path):
+    """The temperature and the estimated accuracy of an earlier student are not those of a new one."""
+    folder = tiny.encoder(tmp_path / "earlier")
+    config = json.loads((folder / "config.json").read_text())
+    records = {"alloykit_temperature": 0.5, "alloykit_estimated_accuracy": {"bug": 0.9}, "alloykit_long_texts": "tail"}
+    (folder / "config.json").write_text(json.dumps(config | records))
+    student, _ = student_of(folder)
+    student.save_pretrained(tmp_path / "student")
+    saved = json.loads((tmp_path / "student" / "config.json").read_text())
+    assert [key for key in saved if key.startswith("alloykit")] == []

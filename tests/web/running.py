@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from alloykit.models.questions import QuestionPart
 from alloykit.serving.prediction import Prediction
 from alloykit.web.run_server import Server, listen, server_config
 from alloykit.web.serve_options import ServeOptions
@@ -52,6 +53,10 @@ class Fake:
         return torch.tensor([[0.75, 0.25] if len(text) % 2 == 0 else [0.25, 0.75] for text in texts])
 
     knows_unusual = True
+
+    @property
+    def parts(self) -> tuple[QuestionPart, ...]:
+        return (QuestionPart("", self.labels, 0),)
 
     def predict(self, texts: Any, pairs: Any = None, *, none_of_these: bool = False) -> Prediction:
         """Texts of many words are unusual."""

@@ -185,7 +185,7 @@ def test_the_answers_of_a_real_student_are_those_of_predict(finished: Finished) 
                 dict(zip(student.labels, row.tolist(), strict=True)), abs=1e-5
             )
         answer = site.post("/explain", {"text": texts[0]}).json
-        assert answer["student"][0]["label"] == found[0][0]["label"]
+        assert answer["student"][0]["scores"][0]["label"] == found[0][0]["label"]
         assert answer["teachers"] is None
         assert "--teachers" in answer["why_no_teachers"]
 

@@ -82,8 +82,9 @@ def update(
     trust_url: TrustUrl = False,
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
+    from alloykit.finished_runs.compare_students import CHANGES_PAGE
     from alloykit.finished_runs.update_recipe import Changes
-    from alloykit.finished_runs.update_run import CHANGES_PAGE, update_run
+    from alloykit.finished_runs.update_run import update_run
     from alloykit.run_folder.run_folder import RunFolder
 
     replaced = dict(_name_and_model(text) for text in replace_teacher or ())
@@ -98,7 +99,8 @@ def update(
         from alloykit.cli.listings import changes_lines
 
         terminal.echo_lines(changes_lines(found))
-        terminal.echo(f"changes: {new.folder / CHANGES_PAGE}")
+        for part in new.questions.values() or (new,):
+            terminal.echo(f"changes: {part.folder / CHANGES_PAGE}")
 
 
 @command
@@ -131,7 +133,8 @@ def watch(
         terminal.echo_json(found)
     else:
         terminal.echo_lines(watch_lines(found))
-        terminal.echo(f"page: {found['page']}")
+        for part in found.get("questions", {"": found}).values():
+            terminal.echo(f"page: {part['page']}")
     if fail_over is not None and found["psi"] > fail_over:
         raise typer.Exit(1)
 

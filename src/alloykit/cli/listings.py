@@ -6,8 +6,8 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
@@ -16,6 +16,9 @@ from alloykit.methods.registry import create, method_class, methods
 from alloykit.progress import duration
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
+
+if TYPE_CHECKING:
+    from alloykit.reporting.verdict import Verdict
 
 GROUPS = (
     "amalgamation without labels",
@@ -211,13 +214,23 @@ def changes_lines(found: Mapping[str, Any]) -> list[str]:
     """What an update changed, as lines."""
     from alloykit.reporting.changes import summary_of_changes
 
-    summary = summary_of_changes(found)
-    return [summary.headline, *(f"- {point}" for point in summary.points)]
+    return _by_question(found, summary_of_changes)
 
 
 def watch_lines(found: Mapping[str, Any]) -> list[str]:
     """How new texts differ from the pool, as lines."""
     from alloykit.reporting.drift_page import summary_of_drift
 
-    summary = summary_of_drift(found)
+    return _by_question(found, summary_of_drift)
+
+
+def _by_question(found: Mapping[str, Any], summary_of: Callable[[Mapping[str, Any]], Verdict]) -> list[str]:
+    """Headline and points; of a run with several questions, those of each."""
+    if "questions" in found:
+        return [
+            line
+            for name, own in found["questions"].items()
+            for line in (f"question {name}:", *_by_question(own, summary_of))
+        ]
+    summary = summary_of(found)
     return [summary.headline, *(f"- {point}" for point in summary.points)]

@@ -117,14 +117,16 @@ def teach(
 
 
 @command
-def generate(recipe: RecipeFile, override: Overrides = None, trust_python: TrustPython = False) -> None:
+def generate(
+    recipe: RecipeFile, override: Overrides = None, engine: EngineName = None, trust_python: TrustPython = False
+) -> None:
     """Let a language model write texts for every label of every teacher."""
-    from alloykit.recipe.models import GenerateRecipe, read_recipe
+    from alloykit.recipe.models import GenerateRecipe
     from alloykit.stages.generated_texts import generate_recipe
-    from alloykit.teachers.trust import python_trusted
 
-    with python_trusted(trust_python):
-        terminal.echo(f"texts: {generate_recipe(read_recipe(recipe, GenerateRecipe, override))}")
+    options = RecipeRun(recipe, override, engine=engine, trust_python=trust_python)
+    with options.read(GenerateRecipe) as checked:
+        terminal.echo(f"texts: {generate_recipe(checked)}")
 
 
 @command
@@ -159,7 +161,7 @@ def plan(
 ) -> None:
     """Check a recipe and show what it would run: labels, passes, disk space and time. It writes nothing."""
     from alloykit.cli.listings import plan_lines, questions_plan_lines
-    from alloykit.planning.plan_run import plan_questions, plan_recipe
+    from alloykit.planning.plan_run import plan_recipe, plan_several
     from alloykit.recipe.questions import QuestionsRecipe, read_amalgamation
     from alloykit.teachers.trust import python_trusted
 
@@ -167,7 +169,7 @@ def plan(
         checked = read_amalgamation(recipe, override)
         several = isinstance(checked, QuestionsRecipe)
         found = (
-            plan_questions(checked, probe=probe)
+            plan_several(checked, probe=probe)
             if isinstance(checked, QuestionsRecipe)
             else plan_recipe(checked, probe=probe)
         )

@@ -6,7 +6,6 @@ from pathlib import Path
 
 from alloykit.data import TextsOptions
 from alloykit.finished_runs.run import Run
-from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.recipe.typed import TextsDict
 from alloykit.stages.from_arguments import (
     Device,
@@ -17,7 +16,7 @@ from alloykit.stages.from_arguments import (
     Student,
     TextsLike,
     Training,
-    from_python,
+    questions_from_python,
 )
 from alloykit.stages.questions_run import run_questions
 from alloykit.teachers.trust import python_trusted
@@ -50,15 +49,8 @@ def amalgamate_questions(
     AlloyError for invalid arguments.
     """
     with python_trusted(trust_python):
-        recipe, tables = from_python(
-            QuestionsRecipe,
-            questions=questions, texts=texts, student=student, output=output,
-            evaluate=None if evaluate is None else {"data": _place(evaluate)},
-            validation=None if validation is None else {"data": _place(validation)},
+        recipe, tables = questions_from_python(
+            questions=questions, texts=texts, student=student, output=output, evaluate=evaluate, validation=validation,
             training=training, inference=inference, report=report, engine=engine, device=device,
         )  # fmt: skip
         return Run(run_questions(recipe, tables=tables, cache=cache, overwrite=overwrite))
-
-
-def _place(data: str | Path | TextsOptions | TextsDict) -> str | TextsOptions | TextsDict:
-    return str(data) if isinstance(data, Path) else data

@@ -23,7 +23,7 @@ def suggest(
 ) -> list[Suggestion]:
     """The n texts of a run's pool that student and teachers are least confident about. The same as `alloykit suggest`, from Python.
 
-    run: a finished run or its folder. output: also write them to this CSV file, with an empty column `label` to fill in. cache: where the
+    run: a finished run or its folder. output: also write them to this CSV file, with a column `label` to fill in. cache: where the
     teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. overwrite: replace the
     file. The same run gives the same texts. Returns `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
     """
@@ -43,6 +43,6 @@ def _as_csv(suggestions: list[Suggestion]) -> str:
     writer.writerow(["text", *(["text_pair"] if pair else []), "label", "suggested", "probability", "why"])
     for s in suggestions:
         writer.writerow(
-            [s.text, *([s.text_pair or ""] if pair else []), "", s.suggested, f"{s.probability:.4f}", s.why]
+            [s.text, *([s.text_pair or ""] if pair else []), s.label, s.suggested, f"{s.probability:.4f}", s.why]
         )
     return out.getvalue()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data import TextsOptions
+from alloykit.errors import AlloyError
 from alloykit.files import write_output
 from alloykit.finished_runs.watch_texts import watch_texts
 from alloykit.run_folder.output_folder import check_file
@@ -30,11 +31,23 @@ def watch(
     their columns. output: the page; watch.html in the run folder if not given. trust_remote_code: run code that comes with the student.
 
     Returns `labels`, `confidence`, `energy`, `foreign`, `changed`, `psi` (the largest index that chance does not explain, else 0) and `page`,
-    the file that was written. The page has no texts. AlloyError.
+    the file that was written. The page has no texts. Of a run with several questions, `questions` has this for each, and `psi` is the largest. AlloyError.
     """
+    folder = RunFolder(folder_of(run))
+    if folder.questions:
+        if output is not None:
+            raise AlloyError(
+                expected="no `--output` for a run with several questions: each has a page of its own",
+                got=f"'{output}'",
+                hint="The pages are in the folders of the questions.",
+            )
+        parts = {
+            name: watch(part, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
+            for name, part in folder.questions.items()
+        }
+        return {"questions": parts, "psi": max(part["psi"] for part in parts.values())}
     from alloykit.reporting.drift_page import render_drift
 
-    folder = RunFolder(folder_of(run))
     page = Path(output) if output is not None else folder.folder / PAGE
     check_file(page)
     found = watch_texts(folder, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)

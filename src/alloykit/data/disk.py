@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -110,10 +111,26 @@ class DiskWriter:
         if len(self.buffer) >= WRITTEN or self.characters >= MAX_BLOCK:
             self._flush()
 
+    def append(self, path: Path, size: int) -> None:
+        """Add the rows of the first `size` bytes of another writer's file, which has the same schema. AlloyError where the disk is full."""
+        self._flush()
+        with path.open("rb") as file:
+            done = file.seek(len(self.schema.serialize()))
+            while done < size:
+                piece = file.read(min(MAX_BLOCK, size - done))
+                if not piece:
+                    raise OSError(f"{path} ends at byte {done}, before byte {size}")
+                self.file.write(piece)
+                done += len(piece)
+
+    def written(self) -> MappedFile:
+        """The file, with all rows that were added."""
+        self._flush()
+        return self.file
+
     def table(self) -> DiskTable:
         """All rows that were added."""
-        self._flush()
-        return DiskTable(self.file)
+        return DiskTable(self.written())
 
     def _flush(self) -> None:
         import pyarrow as pa

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from alloykit.data.raw_tables import raw_tables, rows_of
+from alloykit.data.raw_tables import plain_files, raw_tables, rows_of
+from alloykit.data.read_parallel import read_in_parallel
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import RowCollector, Texts, joined_texts
 from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
@@ -55,10 +56,13 @@ def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
     label = settings.label or ("label" if want_labels else None)
     roles = {"text": settings.text, "text_pair": settings.text_pair, "label": label}
     columns = {role: name for role, name in roles.items() if name is not None}
-    collector, wanted = RowCollector(settings, columns), list(columns.values())
     skipped: list[str] = []
-    for table, row in islice(rows_of(raw_tables(location, settings, wanted, skipped), columns), settings.limit):
-        collector.add(table, row)
+    collector = read_in_parallel(plain_files(location, settings, skipped), settings, columns)
+    if collector is None:
+        collector, wanted = RowCollector(settings, columns), list(columns.values())
+        skipped = []
+        for table, row in islice(rows_of(raw_tables(location, settings, wanted, skipped), columns), settings.limit):
+            collector.add(table, row)
     texts = collector.texts()
     if skipped:
         reason = f"Skipped in '{location}', because they are not files of texts ({', '.join(FORMATS)}): "

@@ -50,12 +50,10 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
     elif isinstance(origin, Path):
         if not os.path.exists(origin):  # no OSError for a name that is too long, such as a text
             raise _missing_path(origin)
-        if isinstance(options, TextsOptions) and (origin / "dataset_dict.json").is_file():
-            origin = origin / options.split
-        if (origin / "state.json").is_file():  # written by Dataset.save_to_disk
-            yield _dataset_table(_load_saved(origin), wanted, f"'{origin}'")
+        if (saved := _saved(origin, options)) is not None:
+            yield _dataset_table(_load_saved(saved), wanted, f"'{saved}'")
             return
-        for path in _text_files(origin, skipped) if origin.is_dir() else [origin]:
+        for path in plain_files(origin, options, skipped):
             yield read_file(path, wanted)
     elif isinstance(origin, str) and isinstance(options, TextsOptions):
         yield _dataset_table(_from_hub(options), wanted, f"the data set '{origin}'")
@@ -68,6 +66,21 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
             got=f"{type(origin).__name__}{splits}",
             hint="Choose one split, such as data['train']." if splits else "",
         )
+
+
+def plain_files(origin: Any, options: ColumnOptions, skipped: list[str]) -> list[Path]:
+    """The file, or the files of a folder; none for any other origin. Names of files with another ending are added to `skipped`. AlloyError for a folder
+    without files of texts."""
+    if not isinstance(origin, Path) or not os.path.exists(origin) or _saved(origin, options) is not None:
+        return []
+    return _text_files(origin, skipped) if origin.is_dir() else [origin]
+
+
+def _saved(origin: Path, options: ColumnOptions) -> Path | None:
+    """The folder that Dataset.save_to_disk wrote, if it is one."""
+    if isinstance(options, TextsOptions) and (origin / "dataset_dict.json").is_file():
+        origin = origin / options.split
+    return origin if (origin / "state.json").is_file() else None
 
 
 def files_of(path: Path) -> list[Path]:

@@ -37,8 +37,8 @@ def format_of(path: Path) -> str:
     return inner if name.suffix == ".gz" and inner != ".parquet" else name.suffix
 
 
-def read_file(path: Path, wanted: list[str]) -> RawTable:
-    """Open one file. wanted: the columns to read. AlloyError for an unknown ending, and for a damaged file when it is read."""
+def read_file(path: Path, wanted: list[str], *, groups: range | None = None) -> RawTable:
+    """Open one file. wanted: the columns to read. groups: only these row groups of a Parquet file. AlloyError for an unknown ending, and for a damaged file when it is read."""
     where, kind = f"'{path}'", format_of(path)
     if kind == ".parquet":
         import pyarrow.parquet as pq
@@ -47,7 +47,9 @@ def read_file(path: Path, wanted: list[str]) -> RawTable:
             raise AlloyError(expected=f"a Parquet file {where}", got="a folder, a pipe or a device")
         with read_errors(path):
             schema = pq.read_schema(path)
-        return RawTable(where, schema.names, parquet_rows(path, wanted), _class_names(schema, wanted, where))
+        return RawTable(
+            where, schema.names, parquet_rows(path, wanted, groups=groups), _class_names(schema, wanted, where)
+        )
     if kind in (".csv", ".tsv"):
         lines = _csv_lines(path, "\t" if kind == ".tsv" else ",")
         header = [name.strip() for name in next(lines, [])]
@@ -74,8 +76,11 @@ def all_keys(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) -
     return list(seen)
 
 
-def parquet_rows(path: Path, wanted: Sequence[str], *, nested: bool = False) -> Iterator[Sequence[Any]]:
-    """The cells of these columns, row after row. nested: lists, maps and structs are allowed. AlloyError for a damaged file, and for
+def parquet_rows(
+    path: Path, wanted: Sequence[str], *, nested: bool = False, groups: range | None = None
+) -> Iterator[Sequence[Any]]:
+    """The cells of these columns, row after row; one row group is read after another. nested: lists, maps and structs are allowed. groups:
+    only these row groups. AlloyError for a damaged file, and for
     cells over the limits."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -87,7 +92,7 @@ def parquet_rows(path: Path, wanted: Sequence[str], *, nested: bool = False) -> 
     strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
     with read_errors(path), pq.ParquetFile(path, read_dictionary=strings) as file:
         _refuse_large_cells(file.metadata, wanted, where)
-        for batch in file.iter_batches(batch_size=1000, columns=list(wanted)):
+        for batch in file.iter_batches(batch_size=1000, columns=list(wanted), row_groups=groups):
             yield from zip(*(cells_of(batch.column(name), where, first, nested=nested) for name in wanted), strict=True)
             first += batch.num_rows
 

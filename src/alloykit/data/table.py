@@ -23,6 +23,8 @@ from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import RowIndex, id_blocks
 
 BETWEEN_LABELS = "\n"  # in the label of a text with several
+UNLABELLED = "?"
+"""The labels of a text that nobody has labelled yet, where a text may have several. An empty cell says that no label fits."""
 SHOWN = 5  # row numbers of unusable rows that a message lists
 
 
@@ -207,8 +209,10 @@ def _cell_problem(role: str, value: object) -> str:
     return f"{role} contains a NUL character" if "\0" in value else ""
 
 
-def _several_labels(value: Any, separator: str, where: str) -> str:
-    """The labels of a text, stripped, with BETWEEN_LABELS between them; "" for none. AlloyError for anything but a string or a list of strings."""
+def _several_labels(value: Any, separator: str, where: str) -> str | None:
+    """The labels of a text, stripped, with BETWEEN_LABELS between them; "" for none, and None for a text that is UNLABELLED. AlloyError for anything but a string or a list of strings."""
+    if isinstance(value, str) and value.strip() == UNLABELLED:
+        return None
     missing = value is None or (isinstance(value, float) and math.isnan(value))
     parts = [] if missing else value.split(separator) if isinstance(value, str) else value
     if not isinstance(parts, (list, tuple)) or not all(isinstance(part, str) for part in parts):

@@ -32,6 +32,6 @@ def engine_of(options: EngineOptions) -> JobEngine:
     return RayEngine(options) if options.name == "ray" else LocalEngine()
 
 
-def sweep_engine(options: EngineOptions) -> SweepBy | None:
-    """What computes a sweep; None for this process, whose own sweep reads and writes in the background."""
-    return None if options.name == "local" else SweepBy(RayEngine(options))
+def sweep_engine(options: EngineOptions, device: str) -> SweepBy | None:
+    """What computes a sweep; None for this process, whose own sweep reads and writes in the background. device: of the workers."""
+    return None if options.name == "local" else SweepBy(RayEngine(options), device)

@@ -22,3 +22,9 @@ class EngineOptions(Block):
     """GPUs of each worker; 0.5 puts two workers on one GPU."""
     cpus_per_worker: int = Field(1, gt=0)
     """CPU cores of each worker, and threads of its models."""
+
+    def device(self, here: str, wanted: str = "auto") -> str:
+        """Where the workers' models run. here: the device of this process. wanted: the recipe's device."""
+        if self.name == "local":
+            return here
+        return "cuda" if self.gpus_per_worker and wanted in ("auto", "cuda") else "cpu"

@@ -26,9 +26,11 @@ from alloykit.teachers.protocol import Answerer, TeacherInfo
 
 @dataclass(frozen=True)
 class SweepBy:
-    """Computes what is missing in a store with an engine. It replaces the loop over teachers of `sweep`."""
+    """Computes what is missing in a store with an engine. It replaces the loop over teachers of `sweep`. device: of the workers. Default: that of the
+    sweep's options."""
 
     engine: JobEngine
+    device: str | None = None
 
     def __call__(
         self, store: Store, infos: Sequence[TeacherInfo], texts: Texts, shards: Shards, options: SweepOptions
@@ -42,7 +44,8 @@ class SweepBy:
                 jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
         storage, missing = store.storage, dict[str, Unanswered]()
         place = storage.root if storage.is_local else storage.url  # whole, also if the url is relative
-        worker = _Maker(place, sighting_of(storage), store.shard_rows, replace(options, engine=None))
+        theirs = replace(options, engine=None, device=self.device or options.device)
+        worker = _Maker(place, sighting_of(storage), store.shard_rows, theirs)
         for n, (found, sent) in self.engine.run(jobs, worker, "sweep", "reads"):
             missing.setdefault(jobs[n].key, Unanswered()).include(found)
             if sent is not None:

@@ -7,6 +7,9 @@ p are the shares of the pool and q those of the new texts, each count with ½ ad
 the bins of the PSI are the pool's deciles. PSI below 0.1 is usually read as stable, above 0.25 as a clear change. With few texts it is large by
 chance: without any change, PSI / (1 / n + 1 / m) has about the distribution χ² with one degree of freedom less than there are bins (Yurdakul,
 2018), where n and m are the numbers of texts. `chance` is the value that it then exceeds once in twenty times.
+
+Where a text may have several labels, each label has an index of its own over the two bins "given" and "not given". That of the labels is the largest
+of them, and `chance` is for the largest of so many.
 """
 
 from __future__ import annotations
@@ -33,7 +36,7 @@ SHOWN = 20  # bins of the histograms in the report
 class AnswerCounts:
     """What the student answered to many texts, as counts, so that memory does not grow with them.
 
-    `labels`: [C]. `confidence`: [FINE] over [0, 1]. `energy`: [FINE] over [`low`, `high`], values outside in the first and last bin.
+    `labels`: [C], how many texts have each. `confidence`: [FINE] over [0, 1]. `energy`: [FINE] over [`low`, `high`], values outside in the first and last bin.
     `foreign`: how many texts have none of the labels, by the student's own score; None if it has no such score.
     """
 
@@ -53,27 +56,31 @@ class AnswerCounts:
     @property
     def texts(self) -> int:
         """How many texts were added."""
-        return int(self.labels.sum())
+        return int(self.confidence.sum())
 
     def add(self, labels: Counts, confidence: NDArray[Any], energy: NDArray[Any], foreign: int | None = None) -> None:
-        """Add some texts: label positions [n] int64, confidences in [0, 1] [n] and energies [n]. foreign: how many of them have no label."""
-        self.labels += np.bincount(labels, minlength=len(self.labels))
+        """Add some texts: label positions [n] int64, or [n, C] bool where a text may have several; confidences in [0, 1] [n] and energies [n]. foreign: how many of them have no label."""
+        self.labels += labels.sum(0) if labels.ndim > 1 else np.bincount(labels, minlength=len(self.labels))
         self.confidence += _binned(confidence, 0.0, 1.0)
         self.energy += _binned(energy, self.low, self.high)
         if foreign is not None:
             self.foreign = (self.foreign or 0) + foreign
 
 
-def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, Any]:
-    """The comparison as JSON-like values. names: those of the labels.
+def drift(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str], *, multi_label: bool = False) -> dict[str, Any]:
+    """The comparison as JSON-like values. names: those of the labels. multi_label: a text may have several.
 
     `labels`, `confidence`, `energy`: each with its index (`psi`) and `chance`. `foreign`: None without that score. `psi`: see `largest_psi`.
     `changed`: the labels whose share differs significantly, the largest difference first.
     """
-    labels = _label_shares(pool.labels, new.labels, names)
+    labels = _label_shares(pool, new, names)
+    index, chance = (
+        _of_several(pool, new) if multi_label else (psi(pool.labels, new.labels), _chance(pool.labels, new.labels))
+    )
     found: dict[str, Any] = {
         "texts": {"pool": pool.texts, "new": new.texts},
-        "labels": {"psi": psi(pool.labels, new.labels), "chance": _chance(pool.labels, new.labels), "shares": labels},
+        "multi_label": multi_label,
+        "labels": {"psi": index, "chance": chance, "shares": labels},
         "confidence": _distribution(pool.confidence, new.confidence, 0.0, 1.0),
         "energy": _distribution(pool.energy, new.energy, pool.low, pool.high),
         "foreign": None,
@@ -110,9 +117,17 @@ def kolmogorov_smirnov(pool: Counts, new: Counts) -> tuple[float, float]:
     return distance, float(special.kolmogorov(math.sqrt(n * m / (n + m)) * distance))
 
 
-def _label_shares(pool: Counts, new: Counts, names: Sequence[str]) -> dict[str, dict[str, Any]]:
-    n, m = int(pool.sum()), int(new.sum())
-    rows = {name: _share(int(a), n, int(b), m) for name, a, b in zip(names, pool, new, strict=True)}
+def _of_several(pool: AnswerCounts, new: AnswerCounts) -> tuple[float, float]:
+    """The largest index of one label, given or not given, and its `chance`."""
+    n, m = pool.texts, new.texts
+    pairs = zip(pool.labels, new.labels, strict=True)
+    found = max(psi(np.array([a, n - a]), np.array([b, m - b])) for a, b in pairs)
+    return found, float((1 / n + 1 / m) * stats.chi2.ppf(1 - 0.05 / len(pool.labels), 1))
+
+
+def _label_shares(pool: AnswerCounts, new: AnswerCounts, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    n, m = pool.texts, new.texts
+    rows = {name: _share(int(a), n, int(b), m) for name, a, b in zip(names, pool.labels, new.labels, strict=True)}
     for name, p in zip(rows, holm([row["p"] for row in rows.values()]), strict=True):
         rows[name]["p_holm"] = p
     return rows

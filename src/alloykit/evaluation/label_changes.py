@@ -10,28 +10,34 @@ from numpy.typing import NDArray
 
 from alloykit.evaluation.significance import ALPHA, holm, interval, mcnemar, paired_interval
 
-Names = NDArray[np.object_]
+LabelOrLabels = str | Collection[str]
+"""One label, or all labels of a text that may have several."""
+Flags = NDArray[np.bool_]
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "no significant difference", "new label", "no longer a label"
 
 
 def changes_on_test(
-    old: Sequence[str], new: Sequence[str], truth: Sequence[str], labels: Sequence[str], known: Collection[str]
+    old: Sequence[LabelOrLabels],
+    new: Sequence[LabelOrLabels],
+    truth: Sequence[LabelOrLabels],
+    labels: Sequence[str],
+    known: Collection[str],
 ) -> dict[str, Any]:
     """Two students on the same labelled texts. old, new: their answers by name, [n]. truth: the true labels. labels: all that the new one
     knows; known: those that the old one knew. A label that the old one did not know is wrong for it.
 
-    `overall`, and `labels` for each label with texts: `texts`; `old` and `new`, the accuracy on the label's texts; `difference`, new − old,
-    with its 95 % interval `low` to `high`; `p` of McNemar's exact test; in `labels` also `p_holm`, corrected over all labels, the precisions, and `change`.
-    `regressed`, `improved`: labels whose difference is significant, the largest first.
+    `overall`, where a text is right with exactly the true labels, and `labels` for each label with texts: `texts`; `old` and `new`, the accuracy on the
+    label's texts; `difference`, new − old, with its 95 % interval `low` to `high`; `p` of McNemar's exact test; in `labels` also `p_holm`,
+    corrected over all labels, the precisions, and `change`. `regressed`, `improved`: labels whose difference is significant, the largest first.
     """
-    a, b, y = (np.asarray(values, dtype=object) for values in (old, new, truth))
-    overall = _compared(a == y, b == y)
+    a, b, y = (_sets(values) for values in (old, new, truth))
+    overall = _compared(_equal(a, y), _equal(b, y))
     found: dict[str, dict[str, Any]] = {}
     for label in labels:
-        mine = y == label
+        before, now, mine = (_has(label, values) for values in (a, b, y))
         if mine.any():
-            found[label] = _compared(a[mine] == y[mine], b[mine] == y[mine])
-            found[label] |= {"precision_old": _precision(a, y, label), "precision_new": _precision(b, y, label)}
+            found[label] = _compared(before[mine], now[mine])
+            found[label] |= {"precision_old": _precision(before, mine), "precision_new": _precision(now, mine)}
     for label, p in zip(found, holm([row["p"] for row in found.values()]), strict=True):
         found[label]["p_holm"] = p
         sign = WORSE if found[label]["difference"] < 0 else BETTER
@@ -48,25 +54,26 @@ def changes_on_test(
 
 
 def changes_on_pool(
-    old: Sequence[str], new: Sequence[str], labels: Sequence[str], known: Sequence[str]
+    old: Sequence[LabelOrLabels], new: Sequence[LabelOrLabels], labels: Sequence[str], known: Sequence[str]
 ) -> dict[str, Any]:
     """Two students on the same texts without labels. Per label of either student: `old` and `new`, how many texts have it; `same`, the share
     of the old student's texts with this label that still have it, with its 95 % `interval`; None for a label without texts before."""
-    a, b = (np.asarray(values, dtype=object) for values in (old, new))
+    a, b = _sets(old), _sets(new)
     found = {}
     for label in [*labels, *(name for name in known if name not in labels)]:
-        before = a == label
+        before, now = _has(label, a), _has(label, b)
         found[label] = {
             "old": int(before.sum()),
-            "new": int((b == label).sum()),
-            "same": float((b[before] == label).mean()) if before.any() else None,
-            "interval": interval(b[before] == label) if before.any() else None,
+            "new": int(now.sum()),
+            "same": float(now[before].mean()) if before.any() else None,
+            "interval": interval(now[before]) if before.any() else None,
             "change": GONE if label not in labels else NEW if label not in known else "",
         }
-    return {"texts": len(a), "same": float((a == b).mean()), "interval": interval(a == b), "labels": found}
+    same = _equal(a, b)
+    return {"texts": len(a), "same": float(same.mean()), "interval": interval(same), "labels": found}
 
 
-def _compared(old: NDArray[np.bool_], new: NDArray[np.bool_]) -> dict[str, Any]:
+def _compared(old: Flags, new: Flags) -> dict[str, Any]:
     difference = paired_interval(new, old)
     return {
         "texts": len(old),
@@ -81,6 +88,17 @@ def _compared(old: NDArray[np.bool_], new: NDArray[np.bool_]) -> dict[str, Any]:
     }
 
 
-def _precision(predicted: Names, truth: Names, label: str) -> float | None:
-    mine = predicted == label
-    return float((truth[mine] == label).mean()) if mine.any() else None
+def _precision(given: Flags, true: Flags) -> float | None:
+    return float(true[given].mean()) if given.any() else None
+
+
+def _sets(answers: Sequence[LabelOrLabels]) -> list[frozenset[str]]:
+    return [frozenset((answer,)) if isinstance(answer, str) else frozenset(answer) for answer in answers]
+
+
+def _has(label: str, answers: Sequence[frozenset[str]]) -> Flags:
+    return np.fromiter((label in answer for answer in answers), dtype=bool, count=len(answers))
+
+
+def _equal(one: Sequence[frozenset[str]], other: Sequence[frozenset[str]]) -> Flags:
+    return np.fromiter((a == b for a, b in zip(one, other, strict=True)), dtype=bool, count=len(one))

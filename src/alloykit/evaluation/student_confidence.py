@@ -16,17 +16,23 @@ SHOWN = 20  # texts with the lowest confidence that are listed
 
 
 def pool_confidence(
-    probabilities: Tensor, supervision: Supervision | None, unseen: Tensor, names: Sequence[str], rows: Sequence[int]
+    probabilities: Tensor,
+    supervision: Supervision | None,
+    unseen: Tensor,
+    names: Sequence[str],
+    rows: Sequence[int],
+    temperature: float | None = None,
 ) -> dict[str, Any]:
     """The student's confidence over some texts of the pool, its label-free calibration, and the texts with the lowest confidence.
 
     probabilities: [n, C] of the student. supervision: the method's, for the same texts. unseen: [n] bool, texts that the
     student did not train on; the temperature is fitted to the supervision of those alone. rows: [n], positions in the input.
+    temperature: the one that was fitted before; None: fit it now.
     """
     found: dict[str, Any] = {"texts": len(probabilities), "temperature": None}
     if supervision is not None and int(unseen.sum()) >= 2:
         target, v = supervision.targets[unseen], supervision.weights[unseen].double()
-        found["temperature"] = fit_temperature(probabilities[unseen], target, v)
+        found["temperature"] = temperature or fit_temperature(probabilities[unseen], target, v)
         found["unseen_texts"] = int(unseen.sum())
         found["same_as_supervision"] = same_answers(probabilities[unseen], target, v)
     if supervision is not None and not bool(unseen.all()):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -10,11 +11,20 @@ import torch
 from torch import Tensor
 
 from alloykit.data import Texts
+from alloykit.data.table import UNLABELLED
 from alloykit.errors import AlloyError
-from alloykit.evaluation.label_next import choose_texts, reason, usefulness
+from alloykit.evaluation.label_next import (
+    choose_texts,
+    label_margins,
+    reason,
+    reason_of_several,
+    usefulness,
+    usefulness_of_several,
+)
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.knowledge.online.encoder_states import WithTextStates
 from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.methods.multi_label import GIVEN, label_probabilities
 from alloykit.methods.requirements import require_few_labels, supervised
 from alloykit.outputs import Source, chunks
 from alloykit.progress import bar, log_line
@@ -30,19 +40,24 @@ from alloykit.temporary.buckets import BLOCK
 from alloykit.temporary.row_index import RowIndex, id_blocks
 from alloykit.training.all_but import Positions
 
+SEPARATOR = "|"  # between the labels of a text with several
 LOOKED_AT = 20_000  # texts of the pool, a random sample of a larger one
 BATCH = 1_000
 
 
 @dataclass(frozen=True)
 class Suggestion:
-    """A text to label. `suggested`: the student's label; `probability`: its probability, calibrated; `why`: in words."""
+    """A text to label. `suggested`: the student's label; `probability`: its probability, calibrated; `why`: in words.
+
+    Of a multi-label run, `suggested` has all labels, with SEPARATOR between them, `probability` is that of the decision with the lowest confidence,
+    and `label` is UNLABELLED until somebody fills it in, because an empty cell says that no label fits."""
 
     text: str
     text_pair: str | None
     suggested: str
     probability: float
     why: str
+    label: str = ""
 
 
 def suggest_texts(
@@ -73,16 +88,28 @@ def suggest_texts(
     reading = _student_reading(prepared, run, at)
     targets = _targets(prepared, run, at, cache)
     assert reading.states is not None
-    found = usefulness(reading.probabilities, targets)
-    chosen = choose_texts(found.score, reading.probabilities.argmax(-1), reading.states, n)
+    several, p = prepared.method.needs.multi_label, reading.probabilities
+    found = usefulness_of_several(p, targets) if several else usefulness(p, targets)
+    labels = label_margins(p).argmin(-1) if several else p.argmax(-1)
+    chosen = choose_texts(found.score, labels, reading.states, n)
     names, rows = prepared.space.names, prepared.texts.table.select(at[chosen])
+    why, suggested = (reason_of_several, _labels) if several else (reason, _label)
     suggestions = []
     for i, row in zip(chosen, (rows[k] for k in range(len(rows))), strict=True):
-        p = reading.probabilities[i]
-        best = int(p.argmax())
-        why = reason(i, found, reading.probabilities, targets, names)
-        suggestions.append(Suggestion(row["text"], row.get("text_pair"), names[best], float(p[best]), why))
+        answer = suggested(p[i], names)
+        words = why(i, found, p, targets, names)
+        suggestions.append(Suggestion(row["text"], row.get("text_pair"), *answer, words, UNLABELLED if several else ""))
     return suggestions
+
+
+def _label(p: Tensor, names: Sequence[str]) -> tuple[str, float]:
+    best = int(p.argmax())
+    return names[best], float(p[best])
+
+
+def _labels(p: Tensor, names: Sequence[str]) -> tuple[str, float]:
+    given = [name for name, q in zip(names, p.tolist(), strict=True) if q >= GIVEN]
+    return SEPARATOR.join(given), float(torch.maximum(p, 1 - p).min())
 
 
 def _candidates(prepared: Prepared) -> Positions:
@@ -127,7 +154,7 @@ def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> Stude
 def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Path | None) -> Tensor | None:
     """The method's targets of these texts, [n, C]; None for a method without a single target."""
     method = prepared.method
-    if not method.single_target:
+    if not method.single_target and not method.needs.multi_label:
         return None
     if cache is None and not (run.folder / CACHE).is_dir():
         raise AlloyError(
@@ -145,6 +172,8 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
     warnings: list[str] = []
 
     def targets() -> Tensor:
+        if method.needs.multi_label:
+            return torch.cat([label_probabilities(rows, prepared.space)[0] for rows in chunks(source)])
         parts = [supervised(method, rows, context, len(rows.teachers[0].logits)) for rows in chunks(source)]
         return torch.cat([part.targets for part in parts if part is not None])
 

@@ -8,9 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.finished_runs.suggest_texts import SEPARATOR
+from alloykit.methods.registry import create
 from alloykit.names import quoted, unknown_name
 from alloykit.recipe.models import GENERATE, Recipe, parse
 from alloykit.recipe.overrides import override
+from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.run_folder.read import any_recipe_of
 from alloykit.run_folder.run_folder import RunFolder
 
 
@@ -35,12 +39,7 @@ class Changes:
 
 def updated_recipe(run: RunFolder, changes: Changes, output: Path) -> Recipe:
     """The recipe of the update. AlloyError for a teacher that the run does not have, for texts that are in no file, and for no change at all."""
-    if not changes:
-        raise AlloyError(
-            expected="something to change",
-            got="nothing",
-            hint="For instance `--add-teacher MODEL`, `--add-texts FILE` or `--labelled FILE`.",
-        )
+    _require_some(changes)
     recipe = run.recipe
     values = recipe.model_dump(mode="json")
     values |= {"output": str(output), "teachers": _teachers(values["teachers"], changes)}
@@ -58,6 +57,56 @@ def updated_recipe(run: RunFolder, changes: Changes, output: Path) -> Recipe:
             hint="Write texts for all teachers with `alloykit generate`, and name them with `-o texts=FILE`.",
         )
     return parse(values, Recipe, f"the recipe of {run.folder}, as it is updated")
+
+
+def updated_questions(run: RunFolder, changes: Changes, output: Path) -> QuestionsRecipe:
+    """The same for a run with several questions. Teachers are named QUESTION/NAME, and a further one is QUESTION=MODEL."""
+    _require_some(changes)
+    if changes.labelled:
+        raise AlloyError(
+            expected="a run with one question, for `--labelled`",
+            got=f"{run.folder}, whose student answers several",
+            hint=f"Update the folder of one question, such as {next(iter(run.questions.values())).folder}: the new run then answers this question alone.",
+        )
+    recipe = any_recipe_of(run.folder)
+    assert isinstance(recipe, QuestionsRecipe)
+    values = recipe.model_dump(mode="json")
+    values["output"] = str(output)
+    for name, own in changes_by_question(changes, list(recipe.questions)).items():
+        asked = values["questions"][name]
+        asked["teachers"] = _teachers(asked["teachers"], own)
+    if run.has_student:
+        values["student"]["continues"] = str(run.student)
+    if changes.add_texts:
+        values["texts"] = _with_more(_block(values["texts"], "texts"), [{"path": path} for path in changes.add_texts])
+    values = override(values, list(changes.overrides))
+    return parse(values, QuestionsRecipe, f"the recipe of {run.folder}, as it is updated")
+
+
+def changes_by_question(changes: Changes, questions: Sequence[str]) -> dict[str, Changes]:
+    """The changes of each question's teachers. AlloyError for a teacher that is not named by its question."""
+
+    def of(text: str, between: str, example: str) -> tuple[str, str]:
+        question, found, rest = text.partition(between)
+        if not found or question not in questions:
+            raise AlloyError(
+                expected=f"a teacher of one of the questions {quoted(questions)}, as {example}",
+                got=f"'{text}'",
+                hint=f"For instance {example.replace('QUESTION', questions[0])}.",
+            )
+        return question, rest
+
+    added = [of(model, "=", "QUESTION=MODEL") for model in changes.add_teachers]
+    removed = [of(name, "/", "QUESTION/NAME") for name in changes.remove_teachers]
+    replaced = [(*of(name, "/", "QUESTION/NAME"), model) for name, model in changes.replace_teachers.items()]
+    return {
+        question: Changes(
+            tuple(model for q, model in added if q == question),
+            tuple(name for q, name in removed if q == question),
+            {name: model for q, name, model in replaced if q == question},
+        )
+        for question in questions
+    }
 
 
 def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
@@ -89,10 +138,21 @@ def _teachers(before: Sequence[Mapping[str, Any]], changes: Changes) -> list[dic
     return [*after, *({"model": model} for model in changes.add_teachers)]
 
 
+def _require_some(changes: Changes) -> None:
+    if not changes:
+        raise AlloyError(
+            expected="something to change",
+            got="nothing",
+            hint="For instance `--add-teacher MODEL`, `--add-texts FILE` or `--labelled FILE`.",
+        )
+
+
 def _labelled(values: Mapping[str, Any], files: Sequence[str]) -> dict[str, Any]:
     """The block of the labelled texts: those of the run, if it has any, and these files, with the columns that `alloykit suggest` writes."""
     pair = isinstance(values["texts"], Mapping) and values["texts"].get("text_pair") is not None
+    several = create(values["method"]).needs.multi_label
     columns = {"text": "text", "text_pair": "text_pair" if pair else None, "label": "label", "label_names": None}
+    columns |= {"label_separator": SEPARATOR} if several else {}
     places = [{"path": path, **columns} for path in files]
     if values["labelled"] is None:
         return _with_more(places[0], places[1:])

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 from pydantic import TypeAdapter
 
 from alloykit.data import Texts, load_texts
@@ -14,6 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
 from alloykit.files import write_json
 from alloykit.finished_runs.finished_run import refuse_code, unfinished_run
+from alloykit.methods.multi_label import GIVEN
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, log_line
 from alloykit.run_folder.file_names import POOL_ANSWERS, RECIPE
@@ -21,7 +23,6 @@ from alloykit.run_folder.lock import locked
 from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
-from alloykit.serving.question_answers import require_single_label
 from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.recipe_texts import origin_of, read
 from alloykit.training.pool_sample import pool_sample
@@ -59,14 +60,13 @@ def watch_texts(
         raise unfinished_run(run.folder)
     new_texts = load_texts(origin, text=text, text_pair=text_pair)
     student = Predictor.load(run.student, device=recipe.device, trust_remote_code=trust_remote_code)
-    require_single_label(student.multi_label, "`alloykit watch`")
     pool = _pool_answers(run, student)
     new = AnswerCounts.empty(len(student.labels), pool.all.low, pool.all.high)
     for reading in _readings(student, new_texts, "student on the new texts"):
-        _add(new, reading)
-    found = drift(pool.all, new, student.labels)
+        _add(new, reading, multi_label=student.multi_label)
+    found = drift(pool.all, new, student.labels, multi_label=student.multi_label)
     if pool.unseen is not None:
-        unseen = drift(pool.unseen, new, student.labels)
+        unseen = drift(pool.unseen, new, student.labels, multi_label=student.multi_label)
         found |= {key: unseen[key] for key in ("confidence", "energy")}
         found["psi"] = largest_psi(found)
     unusable = {"duplicates": new_texts.duplicates, **new_texts.dropped}
@@ -107,8 +107,8 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
     everything = AnswerCounts.empty(len(student.labels), low, high)
     unseen = AnswerCounts.empty(len(student.labels), low, high)
     for n, reading in enumerate(readings):
-        _add(everything, reading)
-        _add(unseen, reading, new[n * BATCH : (n + 1) * BATCH])
+        _add(everything, reading, multi_label=student.multi_label)
+        _add(unseen, reading, new[n * BATCH : (n + 1) * BATCH], multi_label=student.multi_label)
     return PoolAnswers(everything, unseen if unseen.texts >= ENOUGH else None)
 
 
@@ -119,8 +119,11 @@ def _readings(student: Predictor, texts: Texts, what: str) -> Iterator[StudentRe
             advance(len(shown["text"]))
 
 
-def _add(counts: AnswerCounts, reading: StudentReading, which: Any = slice(None)) -> None:
-    best = reading.probabilities.max(-1)
-    labels, confidence, energy = (values.numpy()[which] for values in (best.indices, best.values, reading.energy))
+def _add(counts: AnswerCounts, reading: StudentReading, which: Any = slice(None), *, multi_label: bool) -> None:
+    """The confidence of a multi-label answer is that of its least certain label, given or not given."""
+    p = reading.probabilities
+    best = p.max(-1)
+    answers = (p >= GIVEN, torch.maximum(p, 1 - p).min(-1).values) if multi_label else (best.indices, best.values)
+    labels, confidence, energy = (values.numpy()[which] for values in (*answers, reading.energy))
     foreign = None if reading.foreign is None else int(reading.foreign.numpy()[which].sum())
     counts.add(labels, confidence, energy, foreign)

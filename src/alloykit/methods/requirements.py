@@ -45,8 +45,6 @@ def require_few_labels(method: Method) -> None:
         why = "it learns from the labels of all texts; add the labelled texts to `texts:`"
     elif not method.phases():
         why = "it has no student that could learn them"
-    elif needs.multi_label:
-        why = "its texts may have several labels each"
     elif needs.phase_data:
         why = "its student learns from examples that the method makes"
     elif needs.token_states or needs.attention_scores:

@@ -14,7 +14,7 @@ from alloykit.methods.registry import create
 from alloykit.models.device import pick_device
 from alloykit.names import quoted, short
 from alloykit.planning.finding import Finding
-from alloykit.planning.plan_run import plan_questions, plan_recipe
+from alloykit.planning.plan_run import plan_recipe, plan_several
 from alloykit.precision import native_bfloat16
 from alloykit.progress import duration, log_line
 from alloykit.recipe.models import GENERATE, Recipe
@@ -58,7 +58,7 @@ def examine_questions(recipe: QuestionsRecipe, *, probe: bool = True) -> tuple[l
     if any(check.level == "error" for check in checks):
         return checks, None
     try:
-        return checks, plan_questions(recipe, probe=probe)
+        return checks, plan_several(recipe, probe=probe)
     except AlloyError as error:
         return [*checks, Finding.of_error("recipe", error)], None
 

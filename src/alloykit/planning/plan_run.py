@@ -41,7 +41,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     return describe_plan(prepared, recipe.training, probe=probe) | generation
 
 
-def plan_questions(
+def plan_several(
     recipe: QuestionsRecipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True
 ) -> dict[str, Any]:
     """The plan of a recipe with several questions: `questions`, by name as `plan_recipe` gives them, and what they have in common. The student

@@ -7,7 +7,16 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 import yaml
-from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from alloykit.blocks import Block, Device, PathText, Seed
 from alloykit.data import TextsOptions
@@ -125,6 +134,14 @@ class ReportOptions(Block):
     """Show texts in report and metrics, such as those with the lowest confidence. Otherwise only their row numbers are shown."""
 
 
+def _block_of_engine(value: Any) -> Any:
+    return {"name": value} if isinstance(value, str) else value
+
+
+EngineBlock = Annotated[EngineOptions, BeforeValidator(_block_of_engine)]
+"""The `engine:` block, or its name."""
+
+
 class RecipeBlock(Block):
     """A whole recipe. `kind`: its name for `alloykit schema`."""
 
@@ -140,17 +157,12 @@ class StudentRecipe(RecipeBlock):
     """How teachers read the texts."""
     report: ReportOptions = ReportOptions()
     """What the report may show."""
-    engine: EngineOptions = EngineOptions()
-    """What computes the teachers' outputs: this process, or the workers of a Ray cluster."""
+    engine: EngineBlock = EngineOptions()
+    """What computes the teachers' outputs and writes texts: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText
     """The run folder."""
-
-    @field_validator("engine", mode="before")
-    @classmethod
-    def _name_of_engine(cls, value: Any) -> Any:
-        return {"name": value} if isinstance(value, str) else value
 
 
 class _TeachersAndTexts(RecipeBlock):
@@ -288,6 +300,8 @@ class GenerateRecipe(RecipeBlock):
     """How labels of different teachers are joined."""
     max_length: int = Field(128, gt=1)
     """Tokens of a text that a teacher reads. Longer texts are cut."""
+    engine: EngineBlock = EngineOptions()
+    """What writes the texts: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
     output: PathText

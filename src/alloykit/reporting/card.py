@@ -98,13 +98,19 @@ def card(
         "chosen_licence": licence,
         "place": Markup(place),
         "pooled": (recipe.get("student") or {}).get("head") == "pooled",
-        "temperature": (metrics.get("student") or {}).get("temperature"),
+        "temperature": _student_view(metrics).get("temperature"),
         "multi_label": "multi_label" in metrics,
         "label_scores": (metrics.get("multi_label") or {}).get("evaluation"),
-        "none_of_these": "none_of_these" in (metrics.get("student") or {}),
+        "none_of_these": "none_of_these" in _student_view(metrics),
     }
     template = files("alloykit.reporting").joinpath(TEMPLATE).read_text(encoding="utf-8")
     return str(ModelCard(card_environment().from_string(template).render(card_data=Markup(data.to_yaml()), **values)))
+
+
+def _student_view(metrics: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What was measured with the student on the pool."""
+    several = (metrics.get("multi_label") or {}).get("pool")
+    return metrics.get("student") or several or {}
 
 
 def card_environment() -> Environment:

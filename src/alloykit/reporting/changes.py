@@ -20,7 +20,7 @@ NOT_A_CHANGE = ("output", "student.continues")  # of every update
 
 
 def render_changes(found: Mapping[str, Any], old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
-    """The page as HTML. found: as `update_run.compare_students` gives it. old, new: the runs as `page.load` gives them."""
+    """The page as HTML. found: as `compare_students` gives it. old, new: the runs as `page.load` gives them."""
     runs = [{**old, "name": f"before ({old['name']})"}, {**new, "name": f"now ({new['name']})"}]
     differences = [row for row in recipe_differences([run["recipe"] for run in runs]) if row[0] not in NOT_A_CHANGE]
     values = {
@@ -46,8 +46,9 @@ def summary_of_changes(found: Mapping[str, Any]) -> Verdict:
     if found["on"] == "pool":
         return _without_test_texts(found)
     overall, rows = found["overall"], found["labels"]
+    what = "Texts with exactly the true labels:" if found["multi_label"] else "Accuracy"
     shown = (
-        f"Accuracy {percent(overall['old'])} before and {percent(overall['new'])} now: {points_of(overall['difference'])} points "
+        f"{what} {percent(overall['old'])} before and {percent(overall['new'])} now: {points_of(overall['difference'])} points "
         f"({points_of(overall['low'])} to {points_of(overall['high'])}) on {found['texts']:,} test texts."
     )
     points = [_about(label, rows[label], "regressed") for label in found["regressed"]]
@@ -71,7 +72,8 @@ def _without_test_texts(found: Mapping[str, Any]) -> Verdict:
     points.append(
         "Without test texts it is not known which answers are better. Name test texts with `-o evaluate.data=FILE`."
     )
-    shown = f"Both students give the same label to {percent(found['same'])} of {found['texts']:,} texts of the pool."
+    what = "the same labels" if found["multi_label"] else "the same label"
+    shown = f"Both students give {what} to {percent(found['same'])} of {found['texts']:,} texts of the pool."
     return Verdict("unknown", shown, points)
 
 

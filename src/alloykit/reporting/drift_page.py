@@ -61,9 +61,8 @@ def summary_of_drift(found: Mapping[str, Any]) -> Verdict:
     mean = found["confidence"]["mean"]
     points.append(f"Mean confidence: {percent(mean['pool'])} on the pool, {percent(mean['new'])} on the new texts.")
     if (foreign := found["foreign"]) is not None:
-        points.append(
-            f"None of the labels: {percent(foreign['pool'])} of the pool, {percent(foreign['new'])} of the new texts."
-        )
+        what = "More unusual than 95 % of the pool" if found["multi_label"] else "None of the labels"
+        points.append(f"{what}: {percent(foreign['pool'])} of the pool, {percent(foreign['new'])} of the new texts.")
     if status != "good":
         points.append("`alloykit update RUN --add-texts FILE` lets the student learn from the new texts.")
     return Verdict(status, headline, points)

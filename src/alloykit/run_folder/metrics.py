@@ -247,6 +247,8 @@ class MultiLabelPool(OpenDict):
     texts: Count
     unseen: bool
     labels: dict[str, LearnedLabel]
+    temperature: NotRequired[PositiveNumber | None]
+    none_of_these: NotRequired[NoneOfTheseView]
 
 
 class GivenLabel(OpenDict):

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 from torch import Tensor
 
 from alloykit.models.long_texts import LongTexts
+from alloykit.models.questions import QuestionPart
 from alloykit.serving.prediction import Prediction
 
 
@@ -18,6 +19,10 @@ class Classifier(Protocol):
     max_length: int
     long_texts: LongTexts
     tokenizer: Any
+
+    @property
+    def parts(self) -> tuple[QuestionPart, ...]:
+        """The parts of its labels, one for each question; one part with the name "" of a classifier that answers one question."""
 
     @property
     def knows_unusual(self) -> bool:

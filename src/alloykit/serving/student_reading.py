@@ -21,7 +21,8 @@ class StudentReading:
     """n texts, in their order, on the CPU.
 
     `probabilities`: softmax(logits / T), [n, C] float32, T the student's temperature. `energy`: log Σ_c exp(logits_c), [n] float32: large
-    where a logit is large, as for texts like those of the training (Liu et al., 2020, without their minus sign). `states`: the mean of the
+    where a logit is large, as for texts like those of the training (Liu et al., 2020, without their minus sign). Of a multi-label student,
+    sigmoids and Σ_c log(1 + exp(logits_c)) (Wang et al., 2021: the joint energy). `states`: the mean of the
     last layer's states over the tokens of each text, [n, d] float32; None if it was not asked for.
     `foreign`: whether the text is more unusual than 95 % of the pool's (stats/none_of_these.py), [n] bool; None for a student without that score.
     """
@@ -65,11 +66,11 @@ def read_by_student(
     logits = found[:, :labels]
     distances = found[:, -1]
     if chunks is not None:
-        logits, found = chunks.mean_logits(logits), chunks.mean(found)
+        logits, found = chunks.mean_logits(logits, multi_label=student.multi_label), chunks.mean(found)
         distances = found[:, -1] if fitted is None else fitted.gaussians.distance(found[:, labels + width :])
     return StudentReading(
-        (logits / student.temperature).softmax(-1),
-        logits.logsumexp(-1),
+        student.parts[0].probabilities(logits),
+        torch.nn.functional.softplus(logits).sum(-1) if student.multi_label else logits.logsumexp(-1),
         found[:, labels : labels + width] if states else None,
         None if fitted is None else fitted.share(distances) >= UNUSUAL,
     )

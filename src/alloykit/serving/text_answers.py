@@ -24,7 +24,8 @@ class AnswerKeys:
         for name in ("none_of_these", "estimated_accuracy"):
             if getattr(self, name):
                 require_one_question(classifier.questions, f"`{name}`")
-                require_single_label(classifier.multi_label, f"`{name}`")
+        if self.estimated_accuracy:
+            require_single_label(classifier.multi_label, "`estimated_accuracy`")
         if self.estimated_accuracy and not classifier.estimated_accuracy:
             raise AlloyError(
                 expected="a student with an estimated accuracy",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,15 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
+from alloykit.models.export import TEMPERATURE
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_folder.records import TrainingRecord
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stats.none_of_these import UNUSUAL, NoneOfThese
+from alloykit.stages.unusual_texts import add_texts, unusual_texts
+from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
 
@@ -30,7 +31,6 @@ LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share
 READ = 2_000  # texts that each tokenizer reads
 LOOKED_INTO = 100_000  # characters of each of them
 ASKED = 5_000  # texts of the pool that the student answers
-MOST = 20  # unusual texts that the report lists
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
@@ -85,12 +85,14 @@ def student_view(
 ) -> tuple[dict[str, Any], NoneOfThese | None]:
     """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
-    The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method fails to give a
-    target, the comparison with it is missing. warnings: new ones are appended."""
+    The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
+    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's folder
+    stays: a run that is started again, perhaps with other versions or another number of threads, must not change a finished student."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     classifier = prepared.predictor(folder)
+    fitted_before = vars(classifier.model.config).get(TEMPERATURE)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
     probabilities, states = classifier.with_states(table["text"], pairs, "student on the pool")
@@ -105,37 +107,19 @@ def student_view(
     view = attempt(
         method,
         "usable targets of the pool",
-        lambda: student.pool_confidence(probabilities, supervision, new, names, rows),
+        lambda: student.pool_confidence(probabilities, supervision, new, names, rows, fitted_before),
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
     fitted = None if states is None else NoneOfThese.fit(states, probabilities.argmax(-1), new)
     if fitted is not None and states is not None:
-        view["none_of_these"] = _unusual(fitted, states, probabilities, names, rows)
+        share = fitted.share(fitted.gaussians.distance(states))
+        view["none_of_these"] = unusual_texts(
+            fitted, share, [names[c] for c in probabilities.argmax(-1).tolist()], rows
+        )
     if prepared.recipe.report.show_texts:
-        place = dict(zip(rows, asked, strict=True))
-        for entry in view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", []):
-            row = texts.table[place[entry["row"]]]
-            entry["text"] = row["text"]
-            if row.get("text_pair"):
-                entry["text_pair"] = row["text_pair"]
+        listed = view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", [])
+        add_texts(listed, texts, dict(zip(rows, asked, strict=True)))
     return view, fitted
-
-
-def _unusual(
-    fitted: NoneOfThese, states: Tensor, probabilities: Tensor, names: Sequence[str], rows: Sequence[int]
-) -> dict[str, Any]:
-    """With how many texts new ones are compared, whether the student did not learn from these, and the most unusual texts."""
-    share = fitted.share(fitted.gaussians.distance(states))
-    order = sorted(range(len(rows)), key=lambda i: (-float(share[i]), rows[i]))[:MOST]
-    predicted = probabilities.argmax(-1).tolist()
-    return {
-        "threshold": UNUSUAL,
-        "texts": len(fitted.reference),
-        "unseen": bool(fitted.unseen),
-        "most_unusual": [
-            {"row": int(rows[i]), "label": names[predicted[i]], "none_of_these": float(share[i])} for i in order
-        ],
-    }
 
 
 def learning_view(prepared: Prepared, trained: TrainingRecord | None, view: dict[str, Any] | None) -> dict[str, Any]:

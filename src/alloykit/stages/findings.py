@@ -82,7 +82,10 @@ class Findings:
         if student.training is not None and "report" in student.training:
             self.warnings += student.training["report"]["warnings"]
         if report and prepared.method.needs.multi_label:
-            self.metrics["multi_label"] = {"pool": multi_label_pool(prepared, student.folder, outputs.stored)}
+            view, unusual = multi_label_pool(prepared, student.folder, outputs.stored)
+            self.metrics["multi_label"] = {"pool": view}
+            save_in_config(student.folder, {TEMPERATURE: view["temperature"]})
+            save_none_of_these(student.folder, unusual)
             self.metrics["models"] = model_sizes(prepared, run)
         elif report:
             view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
@@ -96,6 +99,13 @@ class Findings:
         self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
         self.warnings += self.metrics["learning"].pop("warnings")
         self._print()
+
+    @property
+    def temperature(self) -> float | None:
+        """The temperature that was fitted for the student; None without one."""
+        several = self.metrics.get("multi_label", {}).get("pool", {})
+        found: float | None = (self.metrics.get("student") or several).get("temperature")
+        return found
 
     def write(
         self, run: RunFolder, prepared: Prepared, outputs: Knowledge, student: TrainedStudent | None, this_call: float

@@ -15,6 +15,7 @@ from alloykit.files import file_errors
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
+from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.recipe.typed import (
     AnswersDict,
     EngineDict,
@@ -74,6 +75,20 @@ __all__ = [
     "TextsLike",
     "Training",
 ]
+
+
+def questions_from_python(
+    *,
+    evaluate: str | Path | TextsOptions | Mapping[str, Any] | None,
+    validation: str | Path | TextsOptions | Mapping[str, Any] | None,
+    **arguments: Any,
+) -> tuple[QuestionsRecipe, dict[str, Texts]]:
+    """`from_python` for a recipe with several questions. evaluate, validation: files of labelled texts, or a `data:` block of the recipe."""
+
+    def block(data: Any) -> Any:
+        return None if data is None else {"data": str(data) if isinstance(data, Path) else data}
+
+    return from_python(QuestionsRecipe, evaluate=block(evaluate), validation=block(validation), **arguments)
 
 
 def from_python(kind: type[AnyRecipe], **arguments: Any) -> tuple[AnyRecipe, dict[str, Texts]]:

@@ -12,36 +12,40 @@ from typing import Any
 import datasets
 from pydantic import TypeAdapter, ValidationError
 
+from alloykit.engines.choose import engine_of
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.generation_jobs import BatchOfTexts, BatchPlace, GenerationMaker
+from alloykit.engines.jobs import JobEngine
 from alloykit.errors import AlloyError
 from alloykit.files import replace_atomic, write_json
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.generation.quality import text_quality
-from alloykit.generation.writer import TOKENS_PER_BATCH, GeneratedText, Writer
-from alloykit.knowledge.store.artifacts import check_made, record_made
+from alloykit.generation.writer import GeneratedText
+from alloykit.knowledge.store.artifacts import check_made, record_made, with_defaults_of
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
-from alloykit.progress import bar, library_bars_off, log_line, logged_to
+from alloykit.progress import library_bars_off, log_line, logged_to
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_folder.file_names import LOG, SUMMARY
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.output_folder import refuse_others
-from alloykit.stages.prepare import teachers_and_labels
+from alloykit.stages.prepare import require_engine, teachers_and_labels
 from alloykit.stages.recipe_texts import TEXTS_FILE
-from alloykit.teachers.mc_dropout import key
-from alloykit.teachers.protocol import Answerer, Reading, TeacherInfo, TeacherSpec
+from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 
 MADE_OF = "made_of.json"
 
 
+_BATCH = TypeAdapter(BatchOfTexts)
+
+
 @dataclass(frozen=True)
-class Batch:
-    """A finished batch, in its own file. `reads`: how many texts the teacher has read to steer it."""
+class _Work:
+    """Who writes the texts."""
 
-    reads: int
-    texts: list[GeneratedText]
-
-
-_BATCH = TypeAdapter(Batch)
+    options: EngineOptions
+    engine: JobEngine
+    maker: GenerationMaker
 
 
 def generate_recipe(recipe: GenerateRecipe) -> Path:
@@ -50,7 +54,8 @@ def generate_recipe(recipe: GenerateRecipe) -> Path:
     with logged_to(folder / LOG, MADE_OF):
         return write_texts(
             recipe.teachers, recipe.labels, recipe.generation, folder,
-            device=pick_device(recipe.device), max_length=recipe.max_length,
+            device=recipe.engine.device(pick_device(recipe.device), recipe.device), max_length=recipe.max_length,
+            engine=recipe.engine,
         )  # fmt: skip
 
 
@@ -62,11 +67,14 @@ def write_texts(
     *,
     device: str,
     max_length: int,
+    engine: EngineOptions | None = None,
 ) -> Path:
-    """`generate_recipe` without a recipe. Finished batches in `folder` are reused."""
+    """`generate_recipe` without a recipe. Finished batches in `folder` are reused. device: of those who write. engine: who writes. Default: this process."""
     refuse_others(folder, MADE_OF)
+    engine = engine or EngineOptions()
     with locked(folder):
-        return _write_texts(teachers, labels, options, folder, device, max_length)
+        work = _Work(engine, engine_of(engine), GenerationMaker(options, device, max_length))
+        return _write_texts(teachers, labels, options, folder, max_length, work)
 
 
 def _write_texts(
@@ -74,10 +82,11 @@ def _write_texts(
     labels: LabelOptions,
     options: GenerationOptions,
     folder: Path,
-    device: str,
     max_length: int,
+    work: _Work,
 ) -> Path:
     infos, space = teachers_and_labels(teachers, labels)
+    require_engine(work.options, teachers, [info.name for info in infos])
     _check_teachers(infos)
     _check_made(
         folder,
@@ -93,12 +102,12 @@ def _write_texts(
     if target.exists():
         log_line(f"{target} is finished already")
         return target
-    begun, writer = time.perf_counter(), Writer(options, device)
-    reading = Reading(max_length=max_length, device=device, tokens_per_batch=TOKENS_PER_BATCH)
-    # One teacher at a time: it does not read the texts of others.
+    begun = time.perf_counter()
     written = {
-        info.name: _of_teacher(writer, info, names, reading, folder / "batches" / info.name)
-        for info, names in zip(infos, space.teachers, strict=True)
+        info.name: _of_teacher(info, names, by_label, options.per_class)
+        for info, names, by_label in zip(
+            infos, space.teachers, _texts_by_label(infos, options, folder, work), strict=True
+        )
     }
     rows = [row for each in written.values() for row in each.rows]
     if not rows:
@@ -145,60 +154,73 @@ class _Written:
     quality: dict[str, Any]
 
 
-def _of_teacher(writer: Writer, info: TeacherInfo, names: Sequence[str], reading: Reading, place: Path) -> _Written:
-    """Texts for every label of one teacher. names: its labels' names in the union. place: the folder of its finished batches."""
-    teacher = info.load(reading)
-    _check_made(place, _identity_of(teacher))
+def _of_teacher(
+    info: TeacherInfo, names: Sequence[str], by_label: Sequence[tuple[list[GeneratedText], int]], per_class: int
+) -> _Written:
+    """What was written for one teacher. names: its labels' names in the union. by_label: the texts and the teacher's reads."""
     name_of = dict(zip(info.labels, names, strict=True))
-    texts, rows, control_by_label, reads = list[GeneratedText](), list[dict[str, Any]](), {}, 0
-    seen = set[str]()
-    for label in info.labels:
-        of_label, asked = _for_class(writer, teacher, label, place, seen)
-        reads += asked
+    texts, rows, control_by_label = list[GeneratedText](), list[dict[str, Any]](), {}
+    for label, (of_label, _) in zip(info.labels, by_label, strict=True):
         texts += of_label
         rows += [t.row() | {"label": name_of[t.label], "predicted": name_of[t.predicted]} for t in of_label]
         control_by_label[name_of[label]] = control = text_quality(of_label)["control"]
+        if len(of_label) < per_class:
+            log_line(
+                f"warning: {info.name}, {label}: only {len(of_label)} of {per_class} texts are different and not empty"
+            )
         log_line(f"{info.name}, {label}: {len(of_label)} texts, {100 * control:.0f} % of them {label} to the teacher")
+    reads = sum(asked for _, asked in by_label)
     return _Written(rows, reads, text_quality(texts) | {"control_by_label": control_by_label})
 
 
-def _identity_of(teacher: Answerer) -> dict[str, Any]:
-    """What the texts that a teacher steered depend on: of a model its weights and its tokenizer."""
-    made_of = teacher.made_of
-    return {key: made_of[key] for key in ("weights", "tokenizer", "identity") if key in made_of}
+def _texts_by_label(
+    infos: Sequence[TeacherInfo], options: GenerationOptions, folder: Path, work: _Work
+) -> list[list[tuple[list[GeneratedText], int]]]:
+    """Write batches until every label has enough different texts, or the attempts are used up. Returns by teacher and label the texts and
+    the teacher's reads.
 
-
-def _for_class(
-    writer: Writer, teacher: Answerer, label: str, folder: Path, seen: set[str]
-) -> tuple[list[GeneratedText], int]:
-    """Write batches until there are enough different texts, or the attempts are used up. Returns the texts and the teacher's reads."""
-    options, kept, reads = writer.options, list[GeneratedText](), 0
-    place = teacher.info.labels.index(label)
+    All batches that are certainly needed are written together, by whoever is free. Which these are does not depend on who writes them.
+    """
     most = -(-options.attempts * options.per_class // options.batch_size)
-    with bar(f"{teacher.info.name}: {label}", options.per_class) as advance:
-        for number in range(most):
-            path = folder / f"{place:03d}-{number:05d}.json"
-            if not path.exists():
-                before = writer.reads
-                texts = writer.write(
-                    teacher, label, options.batch_size, key(options.seed, teacher.info.name, place, number)
-                )
-                write_json(path, asdict(Batch(writer.reads - before, texts)))
-            batch = _read_batch(path)
-            reads += batch.reads
-            fresh = list(_new_texts(batch.texts, seen))[: options.per_class - len(kept)]
-            kept += fresh
-            advance(len(fresh))
-            if len(kept) == options.per_class:
-                break
-    if len(kept) < options.per_class:
-        log_line(
-            f"warning: {teacher.info.name}, {label}: only {len(kept)} of {options.per_class} texts are different and not empty"
-        )
-    return kept, reads
+    while True:
+        found = [_Collected(info, options, folder, most) for info in infos]
+        places = [place for one in found for place in one.missing]
+        if not places:
+            return [one.by_label for one in found]
+        jobs = [place.job(options.batch_size) for place in places]
+        for n, (identity, batch) in work.engine.run(jobs, work.maker, "generate", "texts"):
+            _check_made(folder / "batches" / places[n].info.name, identity)
+            write_json(_path(folder, places[n]), asdict(batch))
 
 
-def _read_batch(path: Path) -> Batch:
+class _Collected:
+    """What there is of one teacher's texts. `by_label`: the texts and the reads. `missing`: batches that are needed in any case: as many as
+    would be enough if all of their texts could be used."""
+
+    def __init__(self, info: TeacherInfo, options: GenerationOptions, folder: Path, most: int) -> None:
+        self.by_label, self.missing, seen = list[tuple[list[GeneratedText], int]](), list[BatchPlace](), set[str]()
+        for label in range(len(info.labels)):
+            kept, reads, absent = list[GeneratedText](), 0, list[BatchPlace]()
+            for number in range(most):
+                place = BatchPlace(info, label, number)
+                if len(kept) + len(absent) * options.batch_size >= options.per_class:
+                    break
+                path = _path(folder, place)
+                if not path.exists():
+                    absent.append(place)
+                    continue
+                batch = _read_batch(path)
+                reads += batch.reads
+                kept += list(_new_texts(batch.texts, seen))[: options.per_class - len(kept)]
+            self.by_label.append((kept, reads))
+            self.missing += absent
+
+
+def _path(folder: Path, place: BatchPlace) -> Path:
+    return folder / "batches" / place.info.name / f"{place.label:03d}-{place.number:05d}.json"
+
+
+def _read_batch(path: Path) -> BatchOfTexts:
     """A batch from an earlier run. AlloyError if it is damaged."""
     try:
         return _BATCH.validate_json(path.read_bytes(), strict=True)
@@ -217,11 +239,18 @@ def _new_texts(batch: Sequence[GeneratedText], seen: set[str]) -> Iterator[Gener
             yield text
 
 
+def _complete(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with the defaults of the options that an earlier version did not have."""
+    options = record.get("options")
+    return record | {"options": with_defaults_of(GenerationOptions, options)} if isinstance(options, dict) else record
+
+
 def _check_made(folder: Path, made_of: dict[str, Any]) -> None:
     """AlloyError if the folder holds texts that were made with other settings."""
     check_made(
         folder / MADE_OF,
         made_of,
+        complete=_complete,
         expected=f"the settings that made the texts in {folder}",
         hint="Choose another output or remove the folder.",
     )

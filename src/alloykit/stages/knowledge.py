@@ -20,7 +20,7 @@ from alloykit.stages.prepare import Prepared, stored
 
 @dataclass(frozen=True)
 class LabelledOutputs:
-    """Labelled texts, their labels as positions in the union [n], and the teachers' outputs for them."""
+    """Labelled texts, their labels as `Prepared.labels` gives them, and the teachers' outputs for them."""
 
     texts: Texts
     labels: Tensor

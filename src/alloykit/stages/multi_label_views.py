@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+import torch
+from torch import Tensor
 
 from alloykit.data import Texts
 from alloykit.evaluation.answers import STUDENT
@@ -14,35 +15,64 @@ from alloykit.files import write_json
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.methods.multi_label import label_probabilities
+from alloykit.methods.multi_label import GIVEN, label_probabilities
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.prepare import Prepared
-from alloykit.training.dataset import split_held_out
+from alloykit.stages.unusual_texts import add_texts, unusual_texts
+from alloykit.stats.none_of_these import NoneOfThese
+from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
+from alloykit.training.pool_sample import pool_sample
 
-ASKED = 2_000  # texts of the pool that the student answers
+ASKED = 5_000  # texts of the pool that the student answers
+LEAST = 2  # held-out texts to which a temperature is fitted
 
 
-def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> dict[str, Any]:
-    """By label, the student's answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
-    texts, options = prepared.texts, prepared.recipe.training
-    held_out = np.arange(0)
-    if options.select == "unlabelled":
-        _, held_out = split_held_out(len(texts), options.held_out, options.seed)
-    asked = held_out if len(held_out) else np.arange(min(len(texts), ASKED))
-    table = texts.table.select(asked.tolist())
+def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[dict[str, Any], NoneOfThese | None]:
+    """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
+
+    The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts), its most unusual texts, and by
+    label its calibrated answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
+    texts, space = prepared.texts, prepared.space
+    positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
+    asked, new = positions.tolist(), torch.from_numpy(unseen)
+    table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
-    student = prepared.predictor(folder).probabilities(list(table["text"]), pairs, "student on the pool")
-    target, known = label_probabilities(source.rows(asked.tolist()), prepared.space)
-    labels = learned_labels(target, known, student, prepared.space.names)
-    return {"texts": len(asked), "unseen": bool(len(held_out)), "labels": labels}
+    student, states = prepared.predictor(folder).with_states(list(table["text"]), pairs, "student on the pool")
+    target, known = label_probabilities(source.rows(asked), space)
+    view: dict[str, Any] = {"temperature": None}
+    if int(new.sum()) >= LEAST:
+        view["temperature"] = fit_binary_temperature(student[new], target[new], known[new])
+    calibrated = tempered_sigmoid(student, view["temperature"] or 1.0)
+    shown = new if bool(new.any()) else torch.ones_like(new)
+    view |= {
+        "texts": int(shown.sum()),
+        "unseen": bool(new.any()),
+        "labels": learned_labels(target[shown], known[shown], calibrated[shown], space.names),
+    }
+    fitted = None if states is None else NoneOfThese.fit(states, label_groups(student), new)
+    if fitted is not None and states is not None:
+        share, rows = fitted.share(fitted.gaussians.distance(states)), list(table["source_row"])
+        given = [[name for name, p in zip(space.names, row, strict=True) if p >= GIVEN] for row in student.tolist()]
+        named = [", ".join(labels) or "no label" for labels in given]
+        view["none_of_these"] = unusual_texts(fitted, share, named, rows)
+        if prepared.recipe.report.show_texts:
+            add_texts(view["none_of_these"]["most_unusual"], texts, dict(zip(rows, asked, strict=True)))
+    return view, fitted
+
+
+def label_groups(probabilities: Tensor) -> Tensor:
+    """By text, its likeliest label, or C for a text that gets no label. [n, C] → [n] int64. In each of these groups, texts are compared with the
+    mean of the group: a text with several labels is in one group only."""
+    best = probabilities.max(-1)
+    return torch.where(best.values >= GIVEN, best.indices, probabilities.shape[-1])
 
 
 def evaluate_multi_label(prepared: Prepared, run: RunFolder, store: Store, data: Texts) -> dict[str, Any]:
     """Score teachers, their mean and the student on the test texts, and add the result to the run's metrics.json."""
-    truth = prepared.label_matrix(data)
+    truth = prepared.labels(data)
     log_line(f"evaluation on {len(data):,} labelled texts")
     sweep(prepared.infos, data, store, prepared.sweep_options())
     answers = multi_label_answers(StoredKnowledge(store, prepared.names, data.ids()), prepared.space, prepared.names)

@@ -11,6 +11,7 @@ from torch import Tensor
 from alloykit.blocks import ModelSpec
 from alloykit.data import Texts, load_texts
 from alloykit.engines.choose import sweep_engine
+from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -110,23 +111,26 @@ class Prepared:
         return ModelSpec(model=student.model, revision=student.revision, trust_remote_code=student.trust_remote_code)
 
     @property
+    def teachers_device(self) -> str:
+        """Where the teachers read the texts: on this process's device, or on that of the engine's workers."""
+        return self.recipe.engine.device(self.device, self.recipe.device)
+
+    @property
     def compute_format(self) -> ComputeFormat:
         """The number format of the teachers."""
         wanted = self.recipe.inference
-        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.device)
+        precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.teachers_device)
         return ComputeFormat(precision, wanted.int8, wanted.compile)
 
     def labels(self, texts: Texts) -> Tensor:
-        """The true labels of some texts as positions in the union, after the recipe's aliases. [n] int64."""
-        return label_positions(texts, self.space, self.recipe.labels.aliases)
-
-    def label_matrix(self, texts: Texts) -> Tensor:
-        """Which labels of the union some multi-label texts have, after the recipe's aliases. [n, C] bool. AlloyError for other labels."""
-        return label_matrix(texts, self.space, self.recipe.labels.aliases)
+        """The true labels of some texts, after the recipe's aliases: positions in the union, [n] int64. With multi-label teachers, which labels each text
+        has, [n, C] bool. AlloyError for labels that no teacher knows."""
+        found = label_matrix if self.method.needs.multi_label else label_positions
+        return found(texts, self.space, self.recipe.labels.aliases)
 
     def store(self, folder: str | Path | None = None) -> Store:
         """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
-        rows = shard_rows(self.device, len(self.texts))
+        rows = shard_rows(self.teachers_device, len(self.texts))
         return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=rows)
 
     def predictor(self, folder: Path) -> Predictor:
@@ -155,12 +159,12 @@ class Prepared:
             max_length=recipe.training.max_length,
             long_texts=recipe.inference.long_texts,
             seed=recipe.inference.seed,
-            tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.device],
+            tokens_per_batch=recipe.inference.tokens_per_batch or TOKENS_PER_BATCH[self.teachers_device],
             device=self.device,
             part=part,
             compute_format=self.compute_format,
             layers=self.pooled_layers,
-            engine=sweep_engine(recipe.engine),
+            engine=sweep_engine(recipe.engine, self.teachers_device),
             salt=salt_of(recipe.texts),
         )
 
@@ -192,7 +196,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
-    require_engine(recipe, [info.name for info in infos])
+    require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
     texts = texts if texts is not None else _read_texts(recipe, method)
     gives = {info.name: info.gives for info in infos}
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
@@ -201,14 +205,12 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     if method.needs.labels:
         label_positions(texts, space, recipe.labels.aliases)
     _require_validation(recipe, method)
-    if method.needs.multi_label:
-        _check_multi_label(recipe, infos)
     if method.needs.token_states:
         _check_whole_beginnings(recipe, infos, method)
     if pool:
         infos = [info.with_texts(texts) for info in infos]
     device = pick_device(recipe.device)
-    if recipe.inference.int8 and device != "cpu":
+    if recipe.inference.int8 and recipe.engine.device(device, recipe.device) != "cpu":
         raise AlloyError(
             expected="teachers on a CPU for `inference: {int8: true}`",
             got=f"device {device}",
@@ -274,32 +276,14 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             )
 
 
-def _check_multi_label(recipe: Recipe, infos: Sequence[TeacherInfo]) -> None:
-    """AlloyError for what is not defined for labels that do not exclude each other."""
-    read = {f"teacher '{info.name}'": info.reads(0, recipe.inference.long_texts)[1] for info in infos}
-    for who, long_texts in (read | {"the student": recipe.training.long_texts}).items():
-        if long_texts == "mean":
-            raise AlloyError(
-                expected=f"`long_texts` head, tail or head_tail of {who}, for multi-label teachers",
-                got="mean",
-                hint="The mean over the parts of a text is defined for labels that exclude each other only.",
-            )
-    if recipe.training.select == "labelled":
-        raise AlloyError(
-            expected="`training: {select: unlabelled}` or `last`, for multi-label teachers",
-            got="labelled",
-            hint="The student is then selected by its loss on held-out texts, without labels.",
-        )
-
-
-def require_engine(recipe: Recipe, names: Sequence[str]) -> None:
-    """AlloyError if a teacher cannot be sent to the workers of the recipe's engine. names: the teachers'."""
-    if recipe.engine.name == "local":
+def require_engine(engine: EngineOptions, teachers: Sequence[TeacherSpec], names: Sequence[str]) -> None:
+    """AlloyError if a teacher cannot be sent to the engine's workers. names: the teachers'."""
+    if engine.name == "local":
         return
-    for spec, name in zip(recipe.teachers, names, strict=True):
+    for spec, name in zip(teachers, names, strict=True):
         if spec.bound is not None:
             raise AlloyError(
-                expected=f"teachers that workers can load, for `engine: {recipe.engine.name}`",
+                expected=f"teachers that workers can load, for `engine: {engine.name}`",
                 got=f"teacher '{name}': {spec.bound}",
                 hint="Use `engine: local`, save the teacher in a folder or file that all workers see, or join stored answers with `by: text`.",
             )
@@ -351,7 +335,7 @@ def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None =
         if block is not None:
             in_memory = (tables or {}).get(name)
             found[name] = in_memory if in_memory is not None else read(salted(block.data, recipe), want_labels=True)
-            (prepared.label_matrix if prepared.method.needs.multi_label else prepared.labels)(found[name])
+            prepared.labels(found[name])
     asked = prepared.method.needs.validation or recipe.training.select == "labelled"
     return replace(
         prepared,

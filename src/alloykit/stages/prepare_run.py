@@ -61,6 +61,6 @@ def _generated_texts(recipe: Recipe, device: str) -> Texts | None:
     if is_first():  # another process of the command reads what process 0 has written
         path = write_texts(
             recipe.teachers, recipe.labels, recipe.generation, generated_folder(recipe),
-            device=device, max_length=recipe.training.max_length,
+            device=recipe.engine.device(device, recipe.device), max_length=recipe.training.max_length, engine=recipe.engine,
         )  # fmt: skip
     return load_texts(TextsOptions(path=str(path), label="label"), want_labels=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,11 +65,12 @@ def run_questions(
     tables: Mapping[str, Texts] | None = None,
     cache: str | Path | None = None,
     overwrite: bool = False,
+    begin: Callable[[str, RunFolder], None] | None = None,
 ) -> RunFolder:
     """Run a recipe with several questions. Finished parts in the output folder are reused.
 
     tables: the pool, under `texts`, if it is in memory. cache: the folder of the teachers' outputs, if not in the run folder; each question has a
-    folder in it. The run folder has the student of all questions, and in `questions/` one run folder for each question with its
+    folder in it. begin: called with the name and the run folder of each question before its outputs are computed. The run folder has the student of all questions, and in `questions/` one run folder for each question with its
     outputs, its measurements, its report and the student of this question alone. AlloyError.
     """
     from alloykit.training.tracker import tracking
@@ -91,6 +92,8 @@ def run_questions(
         tracker = stack.enter_context(tracking(recipe.training.report_to, folder, prepared.joint.device))
         parts: dict[str, _Part] = {}
         for name, part in prepared.parts.items():
+            if begin is not None:
+                begin(name, folders[name])
             log_line(f"question '{name}': {part.space.size} labels from {len(part.infos)} teachers")
             with of_question(name):
                 parts[name] = _gathered(part, folders[name], list(parts.values()), folder_of_cache(cache, name))
@@ -102,7 +105,7 @@ def run_questions(
             with of_question(name):
                 _measure(each, begun)
             _track(tracker, name, each.run, run)
-        _save_temperatures(run, parts)
+        save_question_temperatures(run.student, {name: each.findings.temperature for name, each in parts.items()})
         write_questions_report(run)
     return run
 
@@ -121,12 +124,6 @@ def _track(tracker: Any, name: str, part: RunFolder, run: RunFolder) -> None:
     figures = tracked_figures(part.metrics or {})
     steps = (run.training or {"steps": 0})["steps"]
     tracker.log({f"{name}/{key}": value for key, value in figures.items()}, steps)
-
-
-def _save_temperatures(run: RunFolder, parts: Mapping[str, _Part]) -> None:
-    """Save each question's temperature with the student of all questions."""
-    found = {name: (part.findings.metrics.get("student") or {}).get("temperature") for name, part in parts.items()}
-    save_question_temperatures(run.student, found)
 
 
 def _gathered(prepared: Prepared, run: RunFolder, earlier: list[_Part], cache: str | None) -> _Part:

@@ -1,6 +1,9 @@
-"""Tempering of probabilities: softmax(log p / T). `fit_temperature` finds the T with which a classifier is as confident as some targets deserve."""
+"""Tempering of probabilities: softmax(log p / T), or σ(logit p / T) of labels that do not exclude each other. `fit_temperature` finds the T with which a classifier is as confident as some targets deserve."""
 
 from __future__ import annotations
+
+import math
+from collections.abc import Callable
 
 import torch
 from scipy.optimize import minimize_scalar
@@ -25,13 +28,44 @@ def fit_temperature(probabilities: Tensor, targets: Tensor, weights: Tensor | No
         return 1.0
     log = _logs(probabilities)
 
-    def loss(log_temperature: float) -> float:
-        q = torch.log_softmax(log / torch.tensor(log_temperature, dtype=torch.float64).exp(), dim=-1)
+    def loss(temperature: float) -> float:
+        q = torch.log_softmax(log / temperature, dim=-1)
         return float(-(v * (targets.double() * q).sum(-1)).sum() / v.sum())
 
-    low, high = (float(torch.tensor(t).log()) for t in TEMPERATURES)
-    found = minimize_scalar(loss, bounds=(low, high), method="bounded", options={"xatol": 1e-4})
-    return float(torch.tensor(found.x).exp())
+    return _lowest(loss)
+
+
+def tempered_sigmoid(probabilities: Tensor, temperature: float) -> Tensor:
+    """σ(logit p / T): what the logits divided by T would have given, label by label. [n, C] → [n, C] float64."""
+    return torch.sigmoid(_logits(probabilities) / temperature)
+
+
+def fit_binary_temperature(probabilities: Tensor, targets: Tensor, known: Tensor) -> float:
+    """The T for which σ(logit p / T) explains the targets best: the lowest mean binary cross-entropy over texts and labels.
+
+    targets: probabilities of each label, [n, C]. known: which of them count, [n, C] bool.
+    """
+    if not bool(known.any()):
+        return 1.0
+    z, t = _logits(probabilities)[known], targets.double()[known]
+
+    def loss(scaled: Tensor) -> float:
+        return float(torch.nn.functional.binary_cross_entropy_with_logits(scaled, t))
+
+    return _lowest(lambda temperature: loss(z / temperature))
+
+
+def _lowest(loss: Callable[[float], float]) -> float:
+    """The temperature with the lowest loss."""
+    low, high = (math.log(t) for t in TEMPERATURES)
+    found = minimize_scalar(
+        lambda log_t: loss(math.exp(log_t)), bounds=(low, high), method="bounded", options={"xatol": 1e-4}
+    )
+    return math.exp(found.x)
+
+
+def _logits(probabilities: Tensor) -> Tensor:
+    return torch.logit(probabilities.double(), eps=1e-12)
 
 
 def _logs(probabilities: Tensor) -> Tensor:

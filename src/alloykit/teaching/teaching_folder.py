@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from pydantic import BaseModel
 
 from alloykit.data import Texts
 from alloykit.files import write_atomic
-from alloykit.knowledge.store.artifacts import check_made, record_made, recorded
+from alloykit.knowledge.store.artifacts import Complete, check_made, record_made, recorded, with_defaults_of
 from alloykit.models.location import model_identity
 from alloykit.recipe.models import dump
 from alloykit.run_folder.output_folder import refuse_others
@@ -26,8 +27,9 @@ def check_folder(folder: Path, recipe: BaseModel, encoders: Sequence[StudentSpec
     """AlloyError if the folder holds results of another recipe or of other encoders, or files that are not alloykit's."""
     refuse_others(folder, MADE_OF)
     settings = _settings(recipe, encoders)
+    complete = partial(with_defaults_of, type(recipe))
     settings["training"] |= unresolved_settings(recorded(folder / MADE_OF), settings)
-    _check(folder, settings)
+    _check(folder, settings, complete)
 
 
 def check_texts(folder: Path, texts: Texts, validation: Texts | None) -> None:
@@ -51,10 +53,11 @@ def _texts(texts: Texts, validation: Texts | None) -> dict[str, Any]:
     return {"texts": texts.fingerprint(), "validation texts": None if validation is None else validation.fingerprint()}
 
 
-def _check(folder: Path, made_of: dict[str, Any]) -> None:
+def _check(folder: Path, made_of: dict[str, Any], complete: Complete | None = None) -> None:
     check_made(
         folder / MADE_OF,
         made_of,
+        complete=complete,
         expected=f"the recipe that made {folder}",
         hint="Choose another output or remove the folder.",
     )

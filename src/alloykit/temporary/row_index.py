@@ -77,9 +77,14 @@ class SortedTable:
     def __init__(self, rows: Between, starts: Array) -> None:
         self.rows, self.starts = rows, starts
 
+    @property
+    def parts(self) -> int:
+        """How many parts the table has."""
+        return len(self.starts) - 1
+
     def part(self, part: int, parts: int) -> Array:
         """The entries of one of `parts` parts, [·, 3] uint64. parts: a power of two; the parts have about equal size."""
-        own = len(self.starts) - 1
+        own = self.parts
         first, last = part * own // parts, -(-(part + 1) * own // parts)
         entries = self.rows.between(self.starts[first].item(), self.starts[last].item()).reshape(-1, 3)
         if parts > own:

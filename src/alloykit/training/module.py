@@ -24,7 +24,14 @@ def _needs_logits_only(method: Method) -> bool:
 
 
 def _with_given_labels(per_text: Tensor, logits: Tensor, given: Tensor) -> Tensor:
-    """Texts whose label is given are learned by it: their loss is −log S_label(x). per_text [B], logits [B, C], given [B] (−1: none)."""
+    """Texts whose label is given are learned by it: their loss is −log S_label(x). per_text [B], logits [B, C], given [B] (−1: none).
+
+    Of multi-label texts, given [B, C]: their loss is the sum of −log σ(±s_c(x)) over the labels."""
+    if given.dim() > 1:
+        binary = torch.nn.functional.binary_cross_entropy_with_logits(
+            logits, given.clamp(min=0).to(logits), reduction="none"
+        )
+        return torch.where(given[:, 0] >= 0, binary.sum(-1), per_text)
     by_label = torch.nn.functional.cross_entropy(logits, given.clamp(min=0), reduction="none")
     return torch.where(given >= 0, by_label, per_text)
 

@@ -12,7 +12,7 @@ from torch import nn
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.models.dropout import set_dropout_rate
-from alloykit.models.export import TEMPERATURE
+from alloykit.models.export import ESTIMATED, TEMPERATURE
 from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.long_texts import LONG_TEXTS
@@ -31,6 +31,7 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0, *, multi_
     for key in (
         HEAD_KEY,
         TEMPERATURE,
+        ESTIMATED,
         LONG_TEXTS,
         QUESTIONS_KEY,
     ):  # of the encoder's own head, which the student does not use

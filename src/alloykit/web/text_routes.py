@@ -42,7 +42,8 @@ def add_text_routes(
 
     @app.post("/predict", responses={200: {"model": list[ScoredLabels] | list[list[ScoredLabels]]}, **ERRORS})
     async def predict(request: PredictRequest) -> Response:
-        """The probability of every label, the highest first. One text: a list. A batch: a list of lists."""
+        """The probability of every label, the highest first. One text: a list. A batch: a list of lists. A student of several questions gives the
+        labels of all of them, such as `topic: sports`; the probabilities of a question sum to one. Those of a multi-label student do not."""
         found = await queue.answers(request.asked(options))
         lists = [scores_view(classifier.labels, answer.scores) for answer in found]
         return JSONResponse(lists if request.is_batch else lists[0])
@@ -53,6 +54,6 @@ def add_text_routes(
         check_text(request.text, request.pair, options)
         (answer,) = await queue.answers([Asked(request.text, request.pair)])
         if explainer is None:
-            return JSONResponse(explanation_view(classifier.labels, answer, None, "", why_no_teachers))
+            return JSONResponse(explanation_view(classifier.parts, answer, None, "", why_no_teachers))
         explained, why = await queue.explanation(explainer, request.text, request.pair)
-        return JSONResponse(explanation_view(classifier.labels, answer, explained, explainer.method, why))
+        return JSONResponse(explanation_view(classifier.parts, answer, explained, explainer.method, why))

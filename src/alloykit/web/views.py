@@ -7,6 +7,8 @@ from typing import Any
 
 from alloykit.escape import visible
 from alloykit.finished_runs.explain_text import Explanation
+from alloykit.methods.multi_label import GIVEN
+from alloykit.models.questions import QuestionPart
 from alloykit.serving.classify import Answer
 
 
@@ -17,9 +19,10 @@ def scores_view(labels: Sequence[str], scores: Sequence[float]) -> list[dict[str
 
 
 def explanation_view(
-    labels: Sequence[str], answer: Answer, explained: Explanation | None, method: str, why: str
+    parts: Sequence[QuestionPart], answer: Answer, explained: Explanation | None, method: str, why: str
 ) -> dict[str, Any]:
-    """What the page shows of one text. Invisible characters of names are written out. why: the reason, if there is no explanation."""
+    """What the page shows of one text. Invisible characters of names are written out. parts: of the labels, those of each question. why: the
+    reason, if there is no explanation."""
     teachers = None
     if explained is not None:
         teachers = {
@@ -33,12 +36,20 @@ def explanation_view(
             "weight": explained.weight,
         }
     return {
-        "student": _shown(dict(zip(labels, answer.scores, strict=True))),
+        "student": [_answer_view(part, answer.scores) for part in parts],
         "none_of_these": answer.none_of_these,
         "truncated": answer.truncated,
         "teachers": teachers,
         "why_no_teachers": why or None,
     }
+
+
+def _answer_view(part: QuestionPart, scores: Sequence[float]) -> dict[str, Any]:
+    """The answer to one question: its name, the labels that are given, and the scores of all of its labels."""
+    own = dict(zip(part.labels, scores[part.first : part.first + len(part.labels)], strict=True))
+    shown = _shown(own)
+    given = [one["label"] for one in shown if one["score"] >= GIVEN] if part.multi_label else [shown[0]["label"]]
+    return {"question": visible(part.name), "multi_label": part.multi_label, "given": given, "scores": shown}
 
 
 def _shown(probabilities: Mapping[str, float]) -> list[dict[str, Any]]:

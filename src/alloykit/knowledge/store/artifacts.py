@@ -1,7 +1,8 @@
 """Records of what files and folders were made of, so that they can be reused safely.
 
 A record is a JSON object of settings and of fingerprints of texts and models. If it equals the current inputs, the file is reused.
-Otherwise it is computed again (`cached_tensors`) or refused with the differences (`check_made`).
+Otherwise it is computed again (`cached_tensors`) or refused with the differences (`check_made`). A record of an earlier version lacks the settings
+that came later: they count as their defaults (`with_defaults_of`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import safetensors.torch
+from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import Tensor
 
@@ -23,6 +25,7 @@ from alloykit.files import file_errors, read_json, replace_atomic, write_json
 from alloykit.names import shown
 
 MadeOf = Mapping[str, Any]
+Complete = Callable[[dict[str, Any]], dict[str, Any]]
 _FINGERPRINT = re.compile(r"[0-9a-f]{64}")
 
 
@@ -49,19 +52,33 @@ def _line(where: str, before: Any, now: Any) -> str:
     return f"{where}: was {shown(before)}, now {shown(now)}"
 
 
-def what_differs(record: Path, made_of: MadeOf) -> list[str]:
-    """One line for each key of `made_of` whose value in the record differs. A missing key differs. AlloyError."""
+def what_differs(record: Path, made_of: MadeOf, complete: Complete | None = None) -> list[str]:
+    """One line for each key of `made_of` whose value in the record differs. A missing key counts as None. complete: adds to the record what an
+    earlier version did not write. AlloyError."""
     before, now = recorded(record), _plain(made_of)
+    if complete is not None:
+        before = complete(before)
     return [
         line
         for key, value in now.items()
+        if key in before or value is not None
         for line in (differences(key, before[key], value) if key in before else [f"{key}: not recorded"])
     ]
 
 
-def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str) -> None:
-    """AlloyError with the differences if the record has other inputs than `made_of`."""
-    if record.exists() and (lines := what_differs(record, made_of)):
+def with_defaults_of(kind: type[BaseModel], record: Mapping[str, Any]) -> dict[str, Any]:
+    """Settings of an earlier version as this version reads them: a key that it did not have, at any depth, has its default. Keys that are
+    no settings stay. kind: of the settings. Settings that this version does not understand stay as they are."""
+    settings = {key: value for key, value in record.items() if key in kind.model_fields}
+    try:
+        return dict(record) | kind.model_validate(settings).model_dump(mode="json")
+    except (ValidationError, AlloyError):
+        return dict(record)
+
+
+def check_made(record: Path, made_of: MadeOf, *, expected: str, hint: str, complete: Complete | None = None) -> None:
+    """AlloyError with the differences if the record has other inputs than `made_of`. complete: as in `what_differs`."""
+    if record.exists() and (lines := what_differs(record, made_of, complete)):
         refuse(lines, expected=expected, hint=hint)
 
 

@@ -83,11 +83,13 @@ class IdIndex:
     def positions(self, texts: RowIndex) -> RowFile:
         """The position of each row's text in a table, −1 if it is not there: [rows] int64 in a temporary file. texts: the table's ids."""
 
+        parts = max(self._parts, texts.table.parts)
+
         def found() -> Iterator[tuple[Array, Array]]:
-            for part in range(self._parts):
-                known = texts.table.part(part, self._parts)
+            for part in range(parts if self._segments else 0):
+                known = texts.table.part(part, parts)
                 for segment, first in self._segments:
-                    entries = segment.part(part, self._parts, first)
+                    entries = segment.part(part, parts, first)
                     yield entries[:, 2].astype(np.int64), rows_of_ids(known, entries)
 
         return scattered(WHAT, self.rows, found())

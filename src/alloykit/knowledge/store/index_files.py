@@ -110,15 +110,20 @@ def _opened(storage: Storage, name: str, record: IndexRecord) -> Segment:
     shards, path = dict(zip(record.shards, record.rows, strict=False)), f"{FOLDER}/{name}.rows"
     rows = sum(shards.values())
     copy = None if storage.is_local else RowFile(WHAT)
-    checksum, size = hashlib.sha256(), 0
+    checksum, size, places_fit = hashlib.sha256(), 0, True
     for piece in storage.pieces(path, PIECE):
         checksum.update(piece)
         size += len(piece)
+        if len(piece) % ROW:
+            break
+        entries = np.frombuffer(piece, np.uint64).reshape(-1, 3)
+        places_fit = places_fit and bool((entries[:, 2] < rows).all())
         if copy is not None:
-            copy.append(np.frombuffer(piece, np.uint64).reshape(-1, 3))
+            copy.append(entries)
     starts = np.array(record.starts, np.int64)
     fits = (
-        len(record.rows) == len(shards)
+        places_fit
+        and len(record.rows) == len(shards)
         and len(starts) == MAX_BUCKETS + 1
         and starts[0] == 0
         and starts[-1] == rows

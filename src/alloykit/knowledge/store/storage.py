@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import shutil
 import uuid
 from collections.abc import Callable, Iterator
@@ -85,6 +86,11 @@ class Storage:
         """Names of the files in a folder, sorted; none if there is no such folder."""
         where = self.path(folder)
 
+        def scan() -> list[str]:
+            with suppress(FileNotFoundError), os.scandir(where) as entries:
+                return sorted(entry.name for entry in entries if entry.is_file())
+            return []
+
         def look() -> list[str]:
             self.fs.invalidate_cache(where)  # other processes write there too
             try:
@@ -93,7 +99,7 @@ class Storage:
                 return []
             return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
 
-        return self._reached(folder, look)
+        return self._reached(folder, scan if self.is_local else look)
 
     def write(self, name: str, data: bytes) -> None:
         """Write a file atomically: under another name, synced, then renamed."""

@@ -16,8 +16,8 @@ UNKNOWN = -1
 
 @dataclass(frozen=True)
 class WithLabelled:
-    """Positions 0 … len(pool) − 1 are the pool's texts; the labelled texts follow. Rows have `given`: `labels` [m] int64 for the labelled
-    texts, −1 for the pool's."""
+    """Positions 0 … len(pool) − 1 are the pool's texts; the labelled texts follow. Rows have `given`: `labels` for the labelled
+    texts, [m] int64 or [m, C] bool, and −1 for the pool's."""
 
     pool: Source
     labelled: Source
@@ -29,8 +29,8 @@ class WithLabelled:
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = torch.as_tensor(list(indices) if isinstance(indices, range) else indices)
         known = at >= len(self.pool)
-        given = torch.full((len(at),), UNKNOWN)
-        given[known] = self.labels[at[known] - len(self.pool)]
+        given = torch.full((len(at), *self.labels.shape[1:]), UNKNOWN)
+        given[known] = self.labels[at[known] - len(self.pool)].long()
         parts = []
         if not known.all():
             parts.append((self.pool.rows(at[~known]), torch.nonzero(~known).squeeze(1)))

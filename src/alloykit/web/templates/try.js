@@ -47,16 +47,23 @@ function table(caption, scores, heading = "label", column = "probability") {
   return found;
 }
 
+// The answer to one question: its label and probability, or all labels of a multi-label student
+function inWords(one) {
+  const labels = one.multi_label ? one.given.join(", ") || "no label" : `${one.scores[0].label}: ${percent(one.scores[0].score)}`;
+  return one.question ? `${one.question}: ${one.multi_label ? labels : one.scores[0].label}` : labels;
+}
+
 function show(answer) {
-  const best = answer.student[0], points = [];
-  part("headline").textContent = `${best.label}: ${percent(best.score)}`;
+  const points = [];
+  part("headline").textContent = answer.student.map(inWords).join("; ");
   if (answer.none_of_these !== null) {
     points.push(`This text is more unusual than ${percent(answer.none_of_these).replace(" ", "\u00a0")} of the texts that the student is compared with.`);
     if (answer.none_of_these >= UNUSUAL) points.push("Perhaps none of these labels fits.");
   }
   if (answer.truncated) points.push("The text is too long: the student did not read its end.");
   part("points").replaceChildren(...points.map((point) => element("li", point)));
-  part("student").replaceChildren(...table("The student's probabilities", answer.student));
+  part("student").replaceChildren(...answer.student.flatMap((one) =>
+    table(`The student's probabilities${one.question ? `, ${one.question}` : ""}`, one.scores)));
   teachers(answer.teachers, answer.why_no_teachers);
   part("results").hidden = false;
 }
@@ -112,7 +119,7 @@ async function classify(event) {
     if (mine !== asked) return;
     if (!response.ok) throw new Error(answer.error);
     show(answer);
-    tell(`Done: ${answer.student[0].label}, ${percent(answer.student[0].score)}.`);
+    tell(`Done. ${answer.student.map(inWords).join("; ")}.`);
   } catch (error) {
     if (mine !== asked) return;
     part("results").hidden = true;

@@ -1,0 +1,78 @@
+"""What an update changed: the earlier and the new student on the same texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from alloykit.data import Texts
+from alloykit.data.table import BETWEEN_LABELS
+from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
+from alloykit.files import write_atomic
+from alloykit.methods.multi_label import GIVEN
+from alloykit.recipe.models import InMemory, Recipe
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.evaluate_student import probabilities_of
+from alloykit.stages.recipe_texts import origin_of, read, salted
+
+ASKED = 5_000  # texts of the pool that both students answer, where there are no test texts
+CHANGES_PAGE = "changes.html"
+
+
+def compare_students(old: RunFolder, new: RunFolder) -> dict[str, Any]:
+    """What changed per label: on the test texts of the new run if it has any, else on a sample of its pool (evaluation/label_changes.py)."""
+    recipe = new.recipe
+    before, after = (_student(run, recipe) for run in (old, new))
+    common = {
+        "earlier": old.folder.resolve().name,
+        "labels_before": list(before.labels),
+        "multi_label": after.multi_label,
+    }
+    if recipe.evaluate is not None and not isinstance(recipe.evaluate.data, InMemory):
+        test = read(salted(recipe.evaluate.data, recipe), want_labels=True)
+        aliases = recipe.labels.aliases
+        truth = [_true_labels(cell, aliases) for cell in test.table["label"]]
+        answers, later = _names(before, test), _names(after, test)
+        return common | {"on": "test"} | changes_on_test(answers, later, truth, after.labels, before.labels)
+    pool = _sample(read(origin_of(recipe)))
+    found = changes_on_pool(_names(before, pool), _names(after, pool), after.labels, before.labels)
+    return common | {"on": "pool"} | found
+
+
+def write_changes(old: RunFolder, new: RunFolder, found: Mapping[str, Any]) -> Path:
+    """Write changes.html in the new run's folder. Returns its path."""
+    from alloykit.reporting import page
+    from alloykit.reporting.changes import render_changes
+
+    views = [page.load(run.folder) for run in (old, new)]
+    path = new.folder / CHANGES_PAGE
+    write_atomic(path, render_changes(found, *views))
+    return path
+
+
+def _student(run: RunFolder, recipe: Recipe) -> Predictor:
+    trusted = recipe.student is not None and recipe.student.trust_remote_code
+    return Predictor.load(run.student, recipe.training.max_length, recipe.device, trust_remote_code=trusted)
+
+
+def _names(student: Predictor, texts: Texts) -> list[set[str]]:
+    """The labels that the student gives to each text."""
+    p = probabilities_of(student, texts)
+    if student.multi_label:
+        return [{name for name, q in zip(student.labels, row, strict=True) if q >= GIVEN} for row in p.tolist()]
+    return [{student.labels[i]} for i in p.argmax(-1).tolist()]
+
+
+def _true_labels(cell: str, aliases: Mapping[str, str]) -> set[str]:
+    return {aliases.get(name, name) for name in cell.split(BETWEEN_LABELS) if name}
+
+
+def _sample(texts: Texts) -> Texts:
+    if len(texts) <= ASKED:
+        return texts
+    at = np.sort(np.random.default_rng(0).choice(len(texts), ASKED, replace=False))
+    return Texts(texts.table.select(at), texts.dropped, texts.total)
