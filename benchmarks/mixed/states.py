@@ -48,7 +48,7 @@ VARIANTS = {
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    """Balanced accuracy of the targets on the test texts, by setting, variant and seed; of perfect routing, too."""
+    """Balanced accuracy of the targets on the test texts, by setting, variant and seed; of oracle routing, too."""
     by_name = {setting.name: setting for setting in targets.TABLE.settings}
     mpnet = work.parent / "models" / "mpnet"
     models.fetch("mpnet", mpnet)
@@ -60,7 +60,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             cell = found.setdefault(name, {})
             for title, variant in VARIANTS.items():
                 cell.setdefault(title, []).append(_scored(stages, variant, mpnet, work / name / f"seed{seed}"))
-            cell.setdefault("perfect routing", []).append(_perfect(stages))
+            cell.setdefault("oracle routing", []).append(_oracle(stages))
     return {"seeds": list(SEEDS), "titles": {n: by_name[n].title for n in SETTINGS}, "settings": found}
 
 
@@ -85,7 +85,7 @@ def _scored(stages: Stages, variant: Variant, mpnet: Path, folder: Path) -> dict
     }
 
 
-def _perfect(stages: Stages) -> dict[str, float]:
+def _oracle(stages: Stages) -> dict[str, float]:
     test = stages.texts_of(stages.test(POOL), want_labels=True)
     prepared, source = stages.outputs(POOL, test, {"name": "routing", "of": {"name": "oracle"}})
     return scores(_answers(prepared, source, prepared.context), prepared.labels(test))

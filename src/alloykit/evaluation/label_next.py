@@ -29,7 +29,7 @@ from alloykit.stats.entropy import entropy
 
 UPPER = 0.5  # share of a label's texts that are grouped: those with the largest u
 PER_GROUP = 10  # texts to group for each text to choose, at least
-SMALL_MARGIN = 0.5  # below it, a text's reason names the two likeliest labels
+SMALL_MARGIN = 0.5  # below it, a text's reason names the two most probable labels
 FAR = 0.2  # above this divergence student and target disagree, also if they give the same label
 
 
@@ -51,8 +51,8 @@ def usefulness(student: Tensor, target: Tensor | None) -> Usefulness:
         return Usefulness(1 - margin, margin, None, None)
     q = target.double()
     divergence = ((entropy((s + q) / 2) - (entropy(s) + entropy(q)) / 2) / math.log(2)).clamp(0, 1)
-    student_margin = top_margin(q)
-    return Usefulness((1 - margin + 1 - student_margin + divergence) / 3, margin, student_margin, divergence)
+    target_margin = top_margin(q)
+    return Usefulness((1 - margin + 1 - target_margin + divergence) / 3, margin, target_margin, divergence)
 
 
 def usefulness_of_several(student: Tensor, target: Tensor | None) -> Usefulness:
@@ -63,8 +63,8 @@ def usefulness_of_several(student: Tensor, target: Tensor | None) -> Usefulness:
         return Usefulness(1 - margin, margin, None, None)
     both = [torch.stack([p, 1 - p], -1) for p in (s, target.double())]
     divergence = (entropy((both[0] + both[1]) / 2) - (entropy(both[0]) + entropy(both[1])) / 2) / math.log(2)
-    largest, sure = divergence.clamp(0, 1).max(-1).values, label_margins(target.double()).min(-1).values
-    return Usefulness((1 - margin + 1 - sure + largest) / 3, margin, sure, largest)
+    largest, target_margin = divergence.clamp(0, 1).max(-1).values, label_margins(target.double()).min(-1).values
+    return Usefulness((1 - margin + 1 - target_margin + largest) / 3, margin, target_margin, largest)
 
 
 def label_margins(probabilities: Tensor) -> Tensor:
@@ -119,11 +119,11 @@ def _one_of_each_group(candidates: NDArray[np.int64], z: NDArray[np.float32], gr
 def reason(position: int, found: Usefulness, student: Tensor, target: Tensor | None, names: tuple[str, ...]) -> str:
     """Why a text was chosen, in words. student, target: [n, C]."""
     parts = []
-    first, second = (names[c] for c in _two_likeliest(student[position]))
+    first, second = (names[c] for c in _two_most_probable(student[position]))
     if float(found.student_margin[position]) < SMALL_MARGIN:
         parts.append(f"the student hesitates between {first} and {second}")
     if target is not None and found.target_margin is not None and found.divergence is not None:
-        mine, other = (names[c] for c in _two_likeliest(target[position]))
+        mine, other = (names[c] for c in _two_most_probable(target[position]))
         if mine != first:
             parts.append(f"the student answers {first}, the teachers {mine}")
         elif float(found.divergence[position]) > FAR:
@@ -139,17 +139,17 @@ def reason_of_several(
     """Why a text that may have several labels was chosen, in words. student, target: [n, C]."""
     s, parts = student[position], []
     if float(found.student_margin[position]) < SMALL_MARGIN:
-        parts.append(f"the student is not sure of {names[int(label_margins(s).argmin())]}")
+        parts.append(f"the student is not confident about {names[int(label_margins(s).argmin())]}")
     if target is not None and found.target_margin is not None:
         t = target[position]
         differ = torch.where((s >= GIVEN) != (t >= GIVEN), (s - t).abs(), 0.0)
         if float(differ.max()) > 0:
             parts.append(f"student and teachers disagree on {names[int(differ.argmax())]}")
         if float(found.target_margin[position]) < SMALL_MARGIN:
-            parts.append(f"the teachers are not sure of {names[int(label_margins(t).argmin())]}")
+            parts.append(f"the teachers are not confident about {names[int(label_margins(t).argmin())]}")
     return "; ".join(parts) or "it stands for other texts with the same labels"
 
 
-def _two_likeliest(probabilities: Tensor) -> tuple[int, int]:
+def _two_most_probable(probabilities: Tensor) -> tuple[int, int]:
     order = probabilities.argsort(descending=True, stable=True).tolist()
     return order[0], order[min(1, len(order) - 1)]

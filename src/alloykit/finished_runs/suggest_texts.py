@@ -49,8 +49,8 @@ BATCH = 1_000
 class Suggestion:
     """A text to label. `suggested`: the student's label; `probability`: its probability, calibrated; `why`: in words.
 
-    Of a multi-label run, `suggested` has all labels, with SEPARATOR between them, `probability` is that of the least certain decision, and `label` is
-    UNLABELLED until somebody fills it in, because an empty cell says that no label fits."""
+    Of a multi-label run, `suggested` has all labels, with SEPARATOR between them, `probability` is that of the decision with the lowest confidence,
+    and `label` is UNLABELLED until somebody fills it in, because an empty cell says that no label fits."""
 
     text: str
     text_pair: str | None

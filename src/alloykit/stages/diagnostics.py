@@ -85,9 +85,9 @@ def student_view(
 ) -> tuple[dict[str, Any], NoneOfThese | None]:
     """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
-    The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method fails to
-    give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's folder stays: a run that
-    is started again, perhaps with other versions or another number of threads, must not change a finished student."""
+    The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
+    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's folder
+    stays: a run that is started again, perhaps with other versions or another number of threads, must not change a finished student."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)

@@ -64,7 +64,7 @@ def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[
 
 
 def label_groups(probabilities: Tensor) -> Tensor:
-    """By text, its likeliest label, or C for a text that gets no label. [n, C] → [n] int64. In each of these groups, texts are compared with the
+    """By text, its most probable label, or C for a text that gets no label. [n, C] → [n] int64. In each of these groups, texts are compared with the
     mean of the group: a text with several labels is in one group only."""
     best = probabilities.max(-1)
     return torch.where(best.values >= GIVEN, best.indices, probabilities.shape[-1])
