@@ -227,7 +227,7 @@ def losses_named() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if not is_lost_connection(error):
+        if _group is None or not is_lost_connection(error):
             raise
         raise _ended(_group.count) from error
 
