@@ -75,13 +75,13 @@ def _row(title: str, figures: Iterable[dict[str, Any]]) -> list[Any]:
         f"{sum(f['commands'] for f in figures):,}",
         f"{ended('0'):,}",
         f"{ended('2'):,}",
-        f"{ended('-9', '-15', '130'):,}",
+        f"{ended('-9', '-15', '130', '143'):,}",
         *failed,
     ]
 
 
 def _ends(figures: Iterable[dict[str, Any]]) -> list[str]:
-    codes = sorted({code for f in figures for code in f["ends"]} - {"0", "2", "130", "141", "-9", "-15"})
+    codes = sorted({code for f in figures for code in f["ends"]} - {"0", "2", "130", "141", "143", "-9", "-15"})
     return [f"Other exit codes than 0, 2, 130 and 141, beside the kills: {', '.join(codes) or 'none'}.", ""]
 
 

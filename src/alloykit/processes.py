@@ -272,14 +272,17 @@ def connection_errors() -> Iterator[None]:
     try:
         yield
     except RuntimeError as error:
-        if _group is None or not _is_of_connection(error):
+        if _group is None or not is_lost_connection(error):
             raise
         raise _ended(_group.count) from error
 
 
-def _is_of_connection(error: RuntimeError) -> bool:
+def is_lost_connection(error: BaseException) -> bool:
+    """Whether an error says that another process of this command does not answer any more."""
     from torch.distributed import DistError
 
+    if _group is None or not isinstance(error, RuntimeError):
+        return False
     words = ("connection closed by peer", "connection reset", "gloo", "nccl", "timed out waiting")
     return isinstance(error, DistError) or any(word in str(error).lower() for word in words)
 

@@ -25,6 +25,7 @@ INPUTS: dict[str, list[int]] = {
     "streams": [20],
     "answers": [1, 3, 48],
     "services": [1, 10],
+    "functions": [43, 72],
 }
 INTERRUPTED: dict[str, list[int]] = {"kills": [16, 60], "disks": [5], "pairs": [12]}
 

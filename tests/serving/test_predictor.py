@@ -63,13 +63,15 @@ def test_the_temperature_is_applied_and_said(finished: Finished, call: Call) -> 
     assert [p["probability"] for p in run] == pytest.approx(expected, abs=1e-5)
 
 
-def test_a_second_call_fits_the_temperature_to_the_bare_answers_again(
+def test_a_second_call_keeps_the_temperature_and_measures_the_bare_answers(
     finished: Finished, tmp_path: Path, call: Call
 ) -> None:
-    """If it were fitted to calibrated answers, each call would move it towards 1."""
-    before = json.loads((finished.folder / "metrics.json").read_text())["student"]["temperature"]
+    """If calibrated answers were calibrated again, each call would change the figures."""
+    before = json.loads((finished.folder / "metrics.json").read_text())["student"]
     recipe = tmp_path / "recipe.yaml"
     copy = shutil.copytree(finished.folder, tmp_path / "run", copy_function=shutil.copy2)
     recipe.write_text(finished.recipe.read_text().replace(str(finished.folder), str(copy)))
     assert call("amalgamate", recipe).code == 0
-    assert json.loads((copy / "metrics.json").read_text())["student"]["temperature"] == pytest.approx(before, rel=1e-4)
+    after = json.loads((copy / "metrics.json").read_text())["student"]
+    assert after["temperature"] == before["temperature"]
+    assert after["mean_confidence"] == pytest.approx(before["mean_confidence"], rel=1e-4)

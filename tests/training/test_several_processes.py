@@ -13,7 +13,7 @@ import torch
 from random_rows import SPECS
 from small_training import run
 from together import free_port, launched, together
-from transformers import TrainingArguments
+from transformers import Trainer, TrainingArguments
 
 from alloykit import processes
 from alloykit.errors import AlloyError
@@ -21,6 +21,7 @@ from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.more_arguments import more_arguments
+from alloykit.training.phase_trainer import PhaseTrainer
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
 from alloykit.training.trainer import _PhaseRun
@@ -182,3 +183,19 @@ def test_a_process_that_waits_for_another_waits_a_limited_time(rank: int, monkey
     with pytest.raises(AlloyError, match="2 processes that reach each other"), processes.joined("cpu"):
         pass
     assert time.monotonic() - begun < 20
+
+
+def test_a_process_that_is_lost_while_a_checkpoint_is_saved_is_no_error_of_the_disk(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def lost(*_: Any, **__: Any) -> None:
+        raise RuntimeError("[gloo/transport/tcp/pair.cc:534] Connection closed by peer [127.0.0.1]:1234")
+
+    monkeypatch.setattr(Trainer, "_save_checkpoint", lost)
+    trainer = PhaseTrainer.__new__(PhaseTrainer)
+    trainer.args = cast(Any, SimpleNamespace(output_dir="run"))
+    with pytest.raises(AlloyError, match="checkpoints"):  # of one process it can only be the disk
+        trainer._save_checkpoint()
+    monkeypatch.setattr(processes, "_group", processes.ProcessGroup(1, 3, None))
+    with pytest.raises(processes.OtherProcessEnded), processes.losses_named():
+        trainer._save_checkpoint()

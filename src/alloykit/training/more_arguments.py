@@ -14,7 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.names import nearest_name, shown
 from alloykit.out_of_memory import is_out_of_memory
-from alloykit.processes import group
+from alloykit.processes import is_lost_connection
 
 OURS = frozenset(
     [
@@ -116,8 +116,12 @@ def arguments_named(given: Mapping[str, Any]) -> Iterator[None]:
         raise
     except Exception as error:
         of_disk = isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
-        of_processes = group() is not None and isinstance(error, RuntimeError)
-        if not given or of_disk or of_processes or (isinstance(error, RuntimeError) and is_out_of_memory(error)):
+        if (
+            not given
+            or of_disk
+            or is_lost_connection(error)
+            or (isinstance(error, RuntimeError) and is_out_of_memory(error))
+        ):
             raise
         raise AlloyError(
             expected="a training that the Trainer can do with `training: {arguments: …}`",

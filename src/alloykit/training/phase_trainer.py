@@ -87,7 +87,7 @@ class PhaseTrainer(Trainer):
             super()._save_checkpoint(*args, **kwargs)
         # Torch's writer raises RuntimeError, whatever the reason.
         except (OSError, SafetensorError, RuntimeError) as error:
-            if is_out_of_memory(error):
+            if is_out_of_memory(error) or processes.is_lost_connection(error):
                 raise
             raise os_error(error, str(self.args.output_dir), what="checkpoints") from error
 
