@@ -10,14 +10,18 @@ from numpy.typing import NDArray
 
 from alloykit.evaluation.significance import ALPHA, holm, interval, mcnemar, paired_interval
 
-Answer = str | Collection[str]
+GivenAnswer = str | Collection[str]
 """One label, or all labels of a text that may have several."""
 Flags = NDArray[np.bool_]
 WORSE, BETTER, SAME, NEW, GONE = "worse", "better", "no significant difference", "new label", "no longer a label"
 
 
 def changes_on_test(
-    old: Sequence[Answer], new: Sequence[Answer], truth: Sequence[Answer], labels: Sequence[str], known: Collection[str]
+    old: Sequence[GivenAnswer],
+    new: Sequence[GivenAnswer],
+    truth: Sequence[GivenAnswer],
+    labels: Sequence[str],
+    known: Collection[str],
 ) -> dict[str, Any]:
     """Two students on the same labelled texts. old, new: their answers by name, [n]. truth: the true labels. labels: all that the new one
     knows; known: those that the old one knew. A label that the old one did not know is wrong for it.
@@ -50,7 +54,7 @@ def changes_on_test(
 
 
 def changes_on_pool(
-    old: Sequence[Answer], new: Sequence[Answer], labels: Sequence[str], known: Sequence[str]
+    old: Sequence[GivenAnswer], new: Sequence[GivenAnswer], labels: Sequence[str], known: Sequence[str]
 ) -> dict[str, Any]:
     """Two students on the same texts without labels. Per label of either student: `old` and `new`, how many texts have it; `same`, the share
     of the old student's texts with this label that still have it, with its 95 % `interval`; None for a label without texts before."""
@@ -88,7 +92,7 @@ def _precision(given: Flags, true: Flags) -> float | None:
     return float(true[given].mean()) if given.any() else None
 
 
-def _sets(answers: Sequence[Answer]) -> list[frozenset[str]]:
+def _sets(answers: Sequence[GivenAnswer]) -> list[frozenset[str]]:
     return [frozenset((answer,)) if isinstance(answer, str) else frozenset(answer) for answer in answers]
 
 
