@@ -36,8 +36,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     drawn = {question: _texts(data, question, dataset) for question, dataset in SETS_OF.items()}
     known = [row["text"] for parts in drawn.values() for part in parts for row in part]
     model = {"model": str(trimmed(lambda: known, work / "encoder", TOKENS)), "layers": LAYERS}
-    for question, dataset in SETS_OF.items():
-        taught, own, tested = drawn[question]
+    for question, (taught, own, tested) in drawn.items():
         parts = [taught[n :: TEACHERS[question]] for n in range(TEACHERS[question])]
         teachers[question] = [
             str(alloykit.teach(model, part, training=TEACHING, output=work / f"teacher-{question}{n}"))
