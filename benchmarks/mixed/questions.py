@@ -1,6 +1,7 @@
 """One student for two questions, the topic of AG News and the sentiment of SST-2, beside two students of one question each.
 
-The pool has the texts of both sets. So each question also has texts in it for which it has no good answer.
+The pool has the texts of both sets. So each question also has texts in it for which it has no good answer. Therefore the two teachers of the topic know the same
+labels: with different labels, Alloy could not tell whose a text is (results/mixed/questions-divided.json, which commit 844937d measured).
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from benchmarks.speed.measure import Measurement
 
 SETS_OF = {"topic": AG_NEWS, "sentiment": SETS["sst2"]}
 TAUGHT, POOL, TEST, TOKENS = 1500, 1000, 600, 24  # texts of each question
-SEEDS = (0, 1)
+SEEDS = (0,)
+TEACHERS = {"topic": 2, "sentiment": 1}  # each knows all labels of its question, from texts of its own
 LAYERS = 3  # of MiniLM, in teachers and students
 REPEATS = 3  # of reading the test texts; the fastest counts
 
@@ -34,13 +36,12 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     drawn = {question: _texts(data, question, dataset) for question, dataset in SETS_OF.items()}
     known = [row["text"] for parts in drawn.values() for part in parts for row in part]
     model = {"model": str(trimmed(lambda: known, work / "encoder", TOKENS)), "layers": LAYERS}
-    for question, dataset in SETS_OF.items():
-        taught, own, tested = drawn[question]
-        groups = dataset.split(2) if len(dataset.labels) > 2 else [list(dataset.labels)]
+    for question, (taught, own, tested) in drawn.items():
+        parts = [taught[n :: TEACHERS[question]] for n in range(TEACHERS[question])]
         teachers[question] = [
-            str(alloykit.teach(model, [r for r in taught if r["label"] in group], training=TEACHING, output=work / f"teacher-{question}{n}"))
-            for n, group in enumerate(groups, 1)
-        ]  # fmt: skip
+            str(alloykit.teach(model, part, training=TEACHING, output=work / f"teacher-{question}{n}"))
+            for n, part in enumerate(parts, 1)
+        ]
         pool += [row["text"] for row in own]
         test += [dict.fromkeys(SETS_OF) | {"text": row["text"], question: row["label"]} for row in tested]
     random.Random("questions").shuffle(pool)
