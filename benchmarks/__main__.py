@@ -77,6 +77,7 @@ TABLES = {
         "floor": "where the time goes, against the machine's rate of matrix products",
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
+        "default_method": "the default method and MUKA against MUKA written by hand, in CPU seconds",
         "textbrewer": "TextBrewer's multi-teacher distiller against `distill`",
     },
     "scale": {
@@ -84,6 +85,8 @@ TABLES = {
         "reading": "reading and hashing texts with one process and with two",
         "workers": "one Ray worker with two threads against two with one",
         "cluster": "faults of a Ray cluster: workers, nodes and drivers that go, a store out of reach",
+        "training": "the student of two processes that Ray Train starts, beside that of one",
+        "folder": "predict over folders of Parquet files with Ray Data: memory, and the same answers",
         "storage": "a sweep into an S3 bucket that cannot be reached for a minute",
         "simulation": "a billion texts and twenty teachers on 8, 64 and 512 GPUs, simulated",
     },

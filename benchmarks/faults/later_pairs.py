@@ -26,11 +26,20 @@ BOTH = (
     ("watch", "update with labels"),
     ("suggest", "predict --to"),
 )
+LATE = (
+    ("push", "watch"),
+    ("push", "suggest"),
+    ("push", "export"),
+    ("predict --to", "export"),
+    ("predict --to", "watch"),
+    ("suggest", "update with a teacher"),
+)
+LATE_SEED = 45  # the first one of these
 
 
 def make(case: Case) -> None:
     draw, folder = case.draw, case.folder
-    kinds = [*((name, name) for name in TWICE), *BOTH]
+    kinds = LATE if case.seed >= LATE_SEED else [*((name, name) for name in TWICE), *BOTH]
     first, second = kinds[case.seed % len(kinds)]
     references = {name: case.stock.reference(name) for name in (first, second)}
     prepare(case, first)
@@ -51,4 +60,4 @@ def make(case: Case) -> None:
     case.demand(not leftovers(folder), "left behind", ", ".join(leftovers(folder)[:3]))
 
 
-TABLE = Kind("later_pairs", "Two commands after a run at the same time on the same folders", 45, make)
+TABLE = Kind("later_pairs", "Two commands after a run at the same time on the same folders", 57, make)

@@ -52,11 +52,21 @@ def _growth(f: Figures) -> list[str]:
     ]
 
 
+def _reading(f: Figures) -> list[str]:
+    body = [[n, one["seconds"], one["first"], one["each of the others"] or "–"] for n, one in f["processes"].items()]
+    return [
+        f"Reading, checking and hashing {f['texts']:,} short texts of a Parquet file with one process, or with a first one and two that read; the better of {f['rounds']} rounds. "
+        + ("All gave the same ids in the same order." if f["fingerprints"] == 1 else "The ids differ."),
+        "",
+        *rows(["processes that read", "seconds", "CPU seconds, first process", "CPU seconds, each reader"], body),
+    ]
+
+
 def _workers(f: Figures) -> list[str]:
     body = [
         [key, found["seconds"], found["computing"], found["median_unit"], found["driver_seconds"],
          f"{100 * found['driver_seconds'] / found['computing']:.1f} %"]
-        for key, found in f.items() if " × " in key
+        for key, found in f.items() if " × " in key and key != "1 × 1"
     ]  # fmt: skip
     titles = [
         "workers × threads",
@@ -68,7 +78,7 @@ def _workers(f: Figures) -> list[str]:
     ]
     return [
         f"{f['texts']:,} texts × {f['teachers']} teachers of one layer in shards of {f['shard']}, the better of two runs, on Ray; from the first unit's start to the last one's end. "
-        f"The simulation below, fed with the units' times of the two workers, predicts {f['simulated']} s for them.",
+        "The driver's time is that of its processor.",
         "",
         *rows(titles, body),
     ]
@@ -122,25 +132,92 @@ def _cluster(f: Figures) -> list[str]:
     ]
 
 
+def _training(f: Figures) -> list[str]:
+    told = {"two": "two processes", "killed": "two processes, one of them killed after two checkpoints"}
+    body = [
+        [
+            told[row["run"]], row["killed"], row["exit"], row["seconds"],
+            *(f"{row[key]:.2g}" for key in ("weights", "probabilities")), f"{100 * row['labels']:.1f} %",
+        ]
+        for row in f["runs"]
+    ]  # fmt: skip
+    titles = [
+        "training",
+        "killed",
+        "exit code",
+        "seconds, whole run",
+        "largest difference of a weight",
+        "of a probability",
+        "same label",
+    ]
+    return [
+        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`). "
+        "The student is compared with that of one process: its weights, and its answers to 400 other texts.",
+        "",
+        *rows(titles, body),
+    ]
+
+
+def _folder(f: Figures) -> list[str]:
+    kinds = ("the command", "the readers", "the worker")
+    body = [
+        [
+            f"{s['texts']:,}", s["one"]["seconds"], s["ray"]["seconds"], *(s["ray"]["peak_mb"].get(kind, "–") for kind in kinds),
+            f"{s['equal']} of {f['files']}",
+        ]
+        for s in f["sizes"]
+    ]  # fmt: skip
+    titles = [
+        "texts",
+        "seconds, one process",
+        "seconds, Ray Data",
+        *(f"most memory of {k.replace('the readers', 'a reader')}, MB" for k in kinds),
+        "files with equal answers",
+    ]
+    return [
+        f"`predict --to` of {f['files']} Parquet files with a tiny student and one worker; one of the files has half of the texts. Start included. Memory is that of each process alone.",
+        "",
+        *rows(titles, body),
+    ]
+
+
 def _simulation(f: Figures) -> list[str]:
     s, c = f["settings"], f["settings"]["cluster"]
+    told = {"2 × 1": "the two workers' own units", "1 × 1": "the units of one worker with one thread"}
+    checks = [
+        [
+            told[x["units_of"]],
+            x["measured"],
+            x["simulated"],
+            f"{100 * (x['simulated'] / x['measured'] - 1):+.0f} %",
+        ]
+        for x in f["checks"]
+    ]
     body = [
-        [x["gpus"], x["dispatch"], x["hours"], f"{x['dollars']:,}", f"{100 * x['efficiency']:.0f} %", x["failed"]]
+        [x["gpus"], x["failures"], x["hours"], f"{x['dollars']:,}", f"{100 * x['efficiency']:.0f} %", x["failed"]]
         for x in f["clusters"]
     ]
     return [
-        f"{s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Nothing here is measured on a GPU; assumed are "
-        f"{s['texts_per_second']:,.0f} texts per second and GPU, ${s['price']:.2f} per GPU and hour, {c['load']:.0f} s to change a teacher, {c['write']} s of the storage per unit, "
-        f"{c['failures']} failures per worker and hour, {c['start']:.0f} s until a worker is there again.",
+        "A discrete-event model of the engine. First it is checked against the run of two workers above:",
         "",
-        *rows(["GPUs", "driver, s per unit", "hours", "dollars", "of linear", "workers lost"], body),
+        *rows(["fed with the times of", "measured, s", "simulated, s", "difference"], checks),
+        f"Then it predicts {s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Measured on this machine: {1000 * c['dispatch']:.1f} ms of the driver per unit "
+        f"({1000 * s['sending']:.1f} ms of them read and pickle its texts), {1000 * c['write']:.1f} ms to write a unit, and a standard deviation of {100 * s['spread']:.0f} % of the units' times. "
+        f"Assumed: {s['texts_per_second']:,.0f} texts per second and GPU, ${s['price']:.2f} per GPU and hour, {c['load']:.0f} s to change a teacher, {c['start']:.0f} s until a lost worker is there again.",
+        "",
+        *rows(["GPUs", "failures per worker and hour", "hours", "dollars", "of linear", "workers lost"], body),
+        f"With these figures the driver is busy all the time at {s['saturates']['driver']:,} GPUs, and one local disk at {s['saturates']['storage']:,}: more GPUs would not be faster.",
+        "",
     ]
 
 
 PARTS = {
     "growth": ("Growth", _growth),
+    "reading": ("Reading with two processes", _reading),
     "workers": ("One and two workers", _workers),
     "cluster": ("Faults of a cluster", _cluster),
+    "training": ("Two training processes", _training),
+    "folder": ("Folders of Parquet files", _folder),
     "storage": ("A store out of reach", _storage),
     "simulation": ("A billion texts, simulated", _simulation),
 }

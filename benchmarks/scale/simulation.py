@@ -1,5 +1,7 @@
 """A discrete-event model of a sweep by many workers: it predicts what cannot be measured here.
 
+Measured are the driver's time for a unit, the time to write a unit, and how much the units' times differ. Assumed is what only a GPU cluster could tell.
+
 Workers take units as `engines/ray.py` gives them out: of their teacher first, then of the teacher with the most units left. A unit is dispatched by the
 driver (one after another), computed by a worker, and written to the storage (one after another). A worker may fail and then starts anew.
 """
@@ -7,17 +9,23 @@ driver (one after another), computed by a worker, and written to the storage (on
 from __future__ import annotations
 
 import heapq
+import pickle
 import random
+import shutil
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import mean, median, stdev
 from typing import Any
 
+from benchmarks.harness.sections import measured
 from benchmarks.speed.measure import Measurement
 
 TEXTS, TEACHERS, SHARD, GPUS = 10**9, 20, 8192, (8, 64, 512)
 TEXTS_PER_SECOND = 4000.0  # assumed: a base-size teacher on short texts in bfloat16 on one H100
-SPREAD = 0.1  # assumed: standard deviation of a unit's time, as a share of it
+LABELS = 10  # assumed: of each teacher
+FAILURES = (0.01, 0.2)  # assumed: per worker and hour, on machines of one's own, and on spot machines
 PRICE = 3.0  # assumed: dollars per GPU and hour
 
 
@@ -76,21 +84,32 @@ def simulate(cluster: Cluster, units: Mapping[str, Sequence[float]], seed: int =
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    per_teacher = -(-TEXTS // SHARD)
-    draw, mean = random.Random(0), SHARD / TEXTS_PER_SECOND
+    runs = measured("scale", "workers")
+    if runs is None:
+        raise SystemExit(
+            "expected benchmarks/results/scale/workers.json: run `python -m benchmarks scale workers` first"
+        )
+    runs = runs["figures"]
+    checks, sent = _checks(runs), _sending()
+    one = runs["2 × 1"]
+    dispatch = one["driver_seconds"] / _units(runs) + sent
+    cluster = Cluster(1, write=_writing(work), dispatch=dispatch)
+    per_teacher, unit = -(-TEXTS // SHARD), SHARD / TEXTS_PER_SECOND
+    spread = _spread(one["units"])
+    draw = random.Random(0)
     units = {
-        f"teacher{t}": [max(0.1, draw.gauss(1, SPREAD)) * mean for _ in range(per_teacher)] for t in range(TEACHERS)
+        f"teacher{t}": [max(0.1, draw.gauss(1, spread)) * unit for _ in range(per_teacher)] for t in range(TEACHERS)
     }
     ideal = sum(map(sum, units.values()))
     found = []
     for gpus in GPUS:
-        for dispatch in (Cluster(1).dispatch, 0.02):
-            one = simulate(replace(Cluster(gpus), dispatch=dispatch), units)
-            hours = one["seconds"] / 3600
+        for failures in FAILURES:
+            each = simulate(replace(cluster, workers=gpus, failures=failures), units)
+            hours = each["seconds"] / 3600
             found.append(
                 {
-                    "gpus": gpus, "dispatch": dispatch, "hours": round(hours, 1), "dollars": round(hours * gpus * PRICE),
-                    "busy": one["busy"], "failed": one["failed"], "efficiency": round(ideal / gpus / one["seconds"], 3),
+                    "gpus": gpus, "failures": failures, "hours": round(hours, 1), "dollars": round(hours * gpus * PRICE),
+                    "busy": each["busy"], "failed": each["failed"], "efficiency": round(ideal / gpus / each["seconds"], 3),
                 }
             )  # fmt: skip
     settings = {
@@ -99,8 +118,62 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         "shard": SHARD,
         "texts_per_second": TEXTS_PER_SECOND,
         "price": PRICE,
+        "spread": round(spread, 3),
+        "sending": round(sent, 4),
+        "saturates": {
+            "driver": int(unit / cluster.dispatch),
+            "storage": int(unit / cluster.write),
+        },
     }
-    return {"settings": settings | {"cluster": vars(Cluster(1))}, "clusters": found}
+    return {"settings": settings | {"cluster": vars(cluster)}, "checks": checks, "clusters": found}
+
+
+def _units(runs: Mapping[str, Any]) -> int:
+    return int(runs["teachers"]) * -(-int(runs["texts"]) // int(runs["shard"]))
+
+
+def _checks(runs: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The seconds of two workers, measured, and simulated with the times of their own units, and of those of a single worker."""
+    found, measured_seconds = [], runs["2 × 1"]["seconds"]
+    for source in ("2 × 1", "1 × 1"):
+        dispatch = runs[source]["driver_seconds"] / _units(runs)
+        cluster = Cluster(2, load=0.0, write=runs["write_seconds"], dispatch=dispatch, failures=0.0)
+        seconds = simulate(cluster, runs[source]["units"])["seconds"]
+        found.append({"units_of": source, "measured": measured_seconds, "simulated": round(seconds, 2)})
+    return found
+
+
+def _spread(units: Mapping[str, Sequence[float]]) -> float:
+    """The standard deviation of a unit's time, as a share of it, over the teachers."""
+    return mean(stdev(times) / mean(times) for times in units.values())
+
+
+def _sending() -> float:
+    """The driver's seconds to read the texts of a unit, and to pickle them."""
+    from alloykit.data import load_texts
+
+    texts = load_texts([f"the customer of order {n} was charged twice and asks for a refund" for n in range(4 * SHARD)])
+    times = []
+    for n in range(4):
+        begun = time.perf_counter()
+        pickle.dumps(texts.table.take(range(n * SHARD, (n + 1) * SHARD), ["text"]))
+        times.append(time.perf_counter() - begun)
+    return median(times)
+
+
+def _writing(work: Path) -> float:
+    """The seconds that the local disk needs for a unit of `LABELS` labels, with its receipt."""
+    import torch
+
+    from alloykit.knowledge.store.store import Store
+
+    store, times = Store(work / "writing"), []
+    for n in range(20):
+        begun = time.perf_counter()
+        store.save(f"unit-{n}", {"logits": torch.zeros(SHARD, LABELS)})
+        times.append(time.perf_counter() - begun)
+    shutil.rmtree(work / "writing")
+    return median(times)
 
 
 TABLE = Measurement("simulation", "10⁹ texts × 20 teachers on 8, 64 and 512 GPUs, simulated", run, paper="scale")

@@ -37,7 +37,7 @@ SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])
 
 def run(data: Path, work: Path) -> dict[str, Any]:
     folder = work / "amalgamation"
-    teachers = [_teacher(data, folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
+    teachers = [teacher(data, folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
     texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
     ways: dict[str, list[dict[str, float]]] = {}
     for seed in SEEDS:
@@ -72,7 +72,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     }
 
 
-def _teacher(data: Path, folder: Path, labels: list[str]) -> Path:
+def teacher(data: Path, folder: Path, labels: list[str]) -> Path:
     source = {
         "path": str(data / AG_NEWS.name / "train.parquet"),
         "label": "label",
@@ -93,7 +93,7 @@ def _by_hand(data: Path, teachers: list[Path], texts: list[str], seed: int, pad_
         "seconds": round(seconds, 1),
         "sweep": round(done.passes_seconds, 1),
         "training": round(done.training_seconds, 1),
-        "accuracy": _accuracy(data, Predictor(student, tokenizer, LENGTH)),
+        "accuracy": accuracy(data, Predictor(student, tokenizer, LENGTH)),
     }
 
 
@@ -112,7 +112,7 @@ def _ours(
         "seconds": round(seconds, 1),
         "sweep": round(sum(parts["sweep"].values()), 1),
         "training": parts["training"],
-        "accuracy": _accuracy(data, Predictor.load(done.student, LENGTH)),
+        "accuracy": accuracy(data, Predictor.load(done.student, LENGTH)),
     }
 
 
@@ -155,7 +155,7 @@ def _collator(recipe: Recipe, training: float) -> dict[str, float]:
     }
 
 
-def _accuracy(data: Path, classifier: Predictor) -> float:
+def accuracy(data: Path, classifier: Predictor) -> float:
     test = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "test.parquet")).shuffle(seed=0).select(range(TEST))
     names = [AG_NEWS.labels[i] for i in test["label"]]
     set_quiet(True)

@@ -8,6 +8,7 @@ batches of the first epoch. One thread; CPU seconds, because other programs run 
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import random
@@ -21,6 +22,7 @@ import datasets
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
+from alloykit.files import write_json
 from alloykit.labels import LabelSpace
 from alloykit.progress import log_line, set_quiet
 from alloykit.recipe.models import DistillRecipe, TeachRecipe, parse
@@ -32,7 +34,7 @@ from alloykit.training.training_options import StudentSpec
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement
 
-TEACHERS, TEACHER_TEXTS, TEXTS, TEST, LENGTH, SEEDS = 3, 400, 512, 500, 128, (0, 1)
+TEACHERS, TEACHER_TEXTS, TEXTS, TEST, LENGTH, SEEDS = 3, 400, 512, 500, 128, (0,)
 BATCH, EPOCHS, RATE, ALPHA, TEMPERATURE = 32, 3, 2e-4, 0.5, 2.0
 STUDENT = {"model": "bundled:minilm", "layers": 3, "keep": "even"}
 SPACE = LabelSpace.union([list(AG_NEWS.labels)], teacher_names=["1"])
@@ -51,7 +53,10 @@ def run(data: Path, work: Path) -> dict[str, Any]:
             "alloykit, float32": lambda s=seed: _ours(data, teachers, s, folder, "float32"),
             "alloykit": lambda s=seed: _ours(data, teachers, s, folder, "auto"),
         }.items():
-            ways.setdefault(name, []).append(_measured(data, do))
+            kept = folder / f"{name}-{seed}.json"  # a run that was stopped goes on with the next way
+            if not kept.exists():
+                write_json(kept, _measured(data, do))
+            ways.setdefault(name, []).append(json.loads(kept.read_text()))
             log_line(f"{name}, seed {seed}: {ways[name][-1]}")
     cpu = {name: sum(f["cpu_seconds"] for f in found) / len(found) for name, found in ways.items()}
     settings = {
@@ -63,6 +68,8 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         for theirs in ("TextBrewer", "TextBrewer, logits cached")
         for mine in ("alloykit", "alloykit, float32")
     }
+    for kept in folder.glob("*.json"):
+        kept.unlink()
     return {"settings": settings, "ways": ways, "ratios": ratios}
 
 

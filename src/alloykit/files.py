@@ -250,14 +250,16 @@ def _machine() -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
-def remove_left_over(folder: Path) -> None:
-    """Remove temporary files of processes that no longer run: once per process and folder, before its first file there."""
+def remove_left_over(folder: Path, *, again: bool = False) -> None:
+    """Remove temporary files of processes that no longer run: once per process and folder, before its first file there. again: also later."""
     with _cleaning:
-        if folder in _cleaned:
+        if folder in _cleaned and not again:
             return
         _cleaned.add(folder)
         for entry in os.scandir(folder):
             found = _LEFT_OVER.fullmatch(entry.name)
+            if found and again and int(found["process"]) == os.getpid():
+                continue
             with suppress(OSError):
                 if found and _is_dead(found["machine"], int(found["process"]), entry):
                     os.unlink(entry.path)

@@ -7,6 +7,7 @@ left out: it looks like an error of the program.
 
 from __future__ import annotations
 
+import atexit
 import signal
 import sys
 import threading
@@ -49,3 +50,14 @@ def raise_noted() -> None:
     """KeyboardInterrupt if one was noted and has not ended the block."""
     if _interrupted:
         raise KeyboardInterrupt
+
+
+def ignore_interrupts_at_exit() -> None:
+    """Ignore interrupts while Python ends, because the clean-up of a library would print one as an error. Call it when the work is done: what is
+    registered last runs first."""
+    atexit.unregister(_ignore)
+    atexit.register(_ignore)
+
+
+def _ignore() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -116,6 +116,12 @@ def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tu
         raise AlloyError(
             expected=f"real label names for teacher '{teacher}', since labels are joined by name",
             got=quoted(result),
-            hint="Give them in the recipe, under this teacher: `labels: {LABEL_0: bug, LABEL_1: login}`.",
+            hint=f"Give them in the recipe, under this teacher: `labels: {{{_example(result)}}}`.",
         )
     return result
+
+
+def _example(names: Sequence[str]) -> str:
+    """Two of these names as keys in YAML, with names to replace them. A number needs quotes, because keys are names."""
+    keys = [f'"{name}"' if name.isdecimal() else name for name in names]
+    return ", ".join(f"{key}: {new}" for key, new in zip(keys, ("bug", "login"), strict=False))

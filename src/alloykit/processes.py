@@ -10,6 +10,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from datetime import timedelta
@@ -21,6 +22,7 @@ from alloykit.terminal import echo_error
 T = TypeVar("T")
 JOINING = timedelta(minutes=10)  # until all processes have started
 WAITING = timedelta(minutes=30)  # for each other in training: a slow process may still read and tokenise the texts
+FIRST_SPEAKS_S = 3.0  # for process 0 to print its error
 ENDED = 143  # the exit code of a program that SIGTERM ended
 FAILED = "failed"
 STAGES = ("training", "end")  # what process 0 tells the others, in this order
@@ -95,11 +97,18 @@ def is_first() -> bool:
 
 
 def speaks() -> bool:
-    """Whether this process prints: process 0 always, the others once training has begun."""
+    """Whether this process prints at once: process 0 always, the others once training has begun."""
     return launched()[0] == 0 or _speaking
 
 
 _speaking = False
+
+
+def let_first_speak() -> None:
+    """For an error that process 0 has, too, or has told of: it prints the message, and the launcher ends the others, of which each waits in turn. If
+    process 0 did not have the error, process 1 can print it then."""
+    with suppress(KeyboardInterrupt):
+        time.sleep(FIRST_SPEAKS_S * launched()[0])
 
 
 def reports_loss() -> bool:
@@ -133,7 +142,8 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
     if processes == 1 or _group is not None:
         yield _group
         return
-    _group = mine = _join(rank, processes, device)
+    connected = _are_connected()
+    _group = mine = _join(rank, processes, device, connected)
     _first = _share_place_of_first(mine)
     finished = False
     try:
@@ -146,11 +156,19 @@ def joined(device: str) -> Iterator[ProcessGroup | None]:
                 for stage in STAGES:
                     mine.tell(stage, FAILED)
         _group = None
-        _leave()
+        if not connected:
+            _leave()
 
 
-def _join(rank: int, processes: int, device: str) -> ProcessGroup:
-    """Meet the other processes at the launcher's address. AlloyError if they do not come."""
+def _are_connected() -> bool:
+    """Whether Ray Train has connected the processes."""
+    import torch.distributed as dist
+
+    return dist.is_initialized()
+
+
+def _join(rank: int, processes: int, device: str, connected: bool) -> ProcessGroup:
+    """Meet the other processes at the launcher's address, unless they are connected. AlloyError if they do not come."""
     global _joined
     import torch
     import torch.distributed as dist
@@ -162,15 +180,18 @@ def _join(rank: int, processes: int, device: str) -> ProcessGroup:
         torch.cuda.set_device(int(os.environ.get("LOCAL_RANK", 0)))
     _joined += 1
     try:
-        store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
-        store.set_timeout(JOINING)
-        dist.init_process_group(
-            "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
-            store=PrefixStore(f"alloykit-{_joined}", store),
-            rank=rank,
-            world_size=processes,
-            timeout=WAITING,
-        )
+        if connected:
+            store = _store_of_connected(rank, processes)
+        else:
+            store, _, _ = next(iter(rendezvous("env://", timeout=JOINING)))
+            store.set_timeout(JOINING)
+            dist.init_process_group(
+                "cpu:gloo,cuda:nccl" if on_gpu else "gloo",
+                store=PrefixStore(f"alloykit-{_joined}", store),
+                rank=rank,
+                world_size=processes,
+                timeout=WAITING,
+            )
     except (RuntimeError, ValueError) as error:
         raise AlloyError(
             expected=f"{processes} processes that reach each other",
@@ -193,6 +214,22 @@ def _leave() -> None:
 
     with suppress(RuntimeError):
         dist.destroy_process_group()
+
+
+def _store_of_connected(rank: int, processes: int) -> Any:
+    """A store of the processes that Ray Train has connected. Process 0 serves it at a free port of its machine."""
+    import torch
+    import torch.distributed as dist
+
+    tcp_store: Any = dist.TCPStore  # type: ignore[attr-defined]
+    place: list[Any] = [None]
+    if rank == 0:
+        store = tcp_store(os.environ["MASTER_ADDR"], 0, processes, True, JOINING, wait_for_workers=False)
+        place = [store.port]
+    dist.broadcast_object_list(place, src=0, device=torch.device("cpu"))
+    if rank:
+        store = tcp_store(os.environ["MASTER_ADDR"], place[0], processes, False, JOINING)
+    return store
 
 
 def training_begins() -> None:

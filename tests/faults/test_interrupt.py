@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 
 import pytest
@@ -53,3 +55,15 @@ def test_in_another_thread_it_changes_nothing() -> None:
     thread.start()
     thread.join()
     assert seen == [signal.getsignal(signal.SIGINT)]
+
+
+def test_ctrl_c_while_python_ends_is_no_error() -> None:
+    """A library's clean-up gets it, after the command's last line."""
+    code = (
+        "import atexit, os, signal\n"
+        "atexit.register(lambda: os.kill(os.getpid(), signal.SIGINT))\n"
+        "from alloykit.interrupts import ignore_interrupts_at_exit\n"
+        "ignore_interrupts_at_exit()\n"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60, check=False)
+    assert (ended.returncode, ended.stderr) == (0, b"")

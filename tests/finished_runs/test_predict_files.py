@@ -75,6 +75,10 @@ def test_mistakes(models: dict[str, Path], folder: Path, tmp_path: Path, call: C
         predict_files(models["billing"], tmp_path / "nothing", tmp_path / "to")
     with pytest.raises(AlloyError, match="local or ray"):
         predict_files(models["billing"], folder, tmp_path / "to", engine="dask")
+    block = "{name: ray, worker: 4}"
+    call("predict", models["billing"], folder, "--to", tmp_path / "to", "--engine", block).refused(
+        "local or ray", "worker"
+    )
     call("predict", models["billing"], "-", "--to", tmp_path / "to").refused("file or folder", "--to")
     call("predict", models["billing"], folder, "--engine", "ray").refused("--to FOLDER with --engine")
 

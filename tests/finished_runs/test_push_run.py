@@ -157,3 +157,19 @@ def test_killed_between_weights_and_commit_nothing_is_half_there(hub: Hub, run: 
     assert call("push", run, NAME).code == 0
     assert set(hub.repositories[NAME].branches["main"]) == STUDENT
     assert not [r for r in hub.requests[len(sent) :] if r.startswith("PUT")]
+
+
+@pytest.mark.parametrize("place", ["student/notes.txt", "student/onnx", "export"])
+def test_a_link_out_of_the_run_is_not_uploaded(place: str, hub: Hub, run: Path, call: Call, tmp_path: Path) -> None:
+    """A run from somebody else must not publish a file of the user's."""
+    private = tmp_path / "private"
+    (private / "onnx").mkdir(parents=True)
+    (private / "onnx" / "key.txt").write_text("secret")
+    link = run / place
+    link.symlink_to(private / "onnx" / "key.txt" if place.endswith(".txt") else private)
+    if place == "student/onnx":  # a link to a folder, which is not followed
+        found = alloykit.push(run, NAME)
+        assert not any("key.txt" in file["path"] for file in found["files"])
+    else:
+        call("push", run, NAME).refused("only files of", "a link to", "key.txt")
+        assert not hub.repositories.get(NAME)

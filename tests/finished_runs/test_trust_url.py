@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+import yaml
 from commandline import Call, write_csv, write_recipe
 
 import alloykit
@@ -50,3 +51,31 @@ def test_update_asks_no_service_that_stays_without_the_flag(run: Path, monkeypat
     monkeypatch.setattr(RunFolder, "metrics", {"labels": []})
     with pytest.raises(AlloyError, match="--trust-url"):
         update_run(RunFolder(run), Changes(overrides=("training.epochs=1",)))
+
+
+def on_a_cluster(run: Path, models: dict[str, Path], address: str | None) -> None:
+    values = yaml.safe_load((run / "recipe.yaml").read_text())
+    values |= {
+        "teachers": [str(models["billing"]), str(models["delivery"])],
+        "engine": {"name": "ray", "address": address},
+    }
+    write_recipe(run, values)
+
+
+def test_a_stranger_s_cluster_is_not_asked_without_the_flag(
+    run: Path, models: dict[str, Path], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would get the texts, and Ray unpickles what it answers."""
+    on_a_cluster(run, models, "ray://203.0.113.1:10001")
+    test = write_csv(tmp_path / "test.csv", [("a text", "bug")], ("text", "label"))
+    call("evaluate", run, "--data", test).refused("address: ray://203.0.113.1:10001", "--trust-url")
+    call("evaluate", run, "--data", test, "--trust-url").refused("a finished run")
+    call("evaluate", run, "--data", test, "--engine", "ray").refused("address: ray://203.0.113.1:10001", "--trust-url")
+    call("evaluate", run, "--data", test, "--engine", "local").refused("a finished run")
+    monkeypatch.setattr(RunFolder, "metrics", {"labels": []})
+    for changed in ("training.epochs=1", "engine.workers=1"):
+        with pytest.raises(AlloyError, match="--trust-url"):
+            update_run(RunFolder(run), Changes(overrides=(changed,)))
+    monkeypatch.undo()
+    on_a_cluster(run, models, "auto")
+    call("evaluate", run, "--data", test).refused("a finished run")

@@ -46,8 +46,10 @@ def swept(
     return store
 
 
-def read(store: Store, names: Sequence[str], texts: Sequence[Any] = SENTENCES, passes: int = 0) -> StoredKnowledge:
-    return StoredKnowledge(store, names, ids(texts), passes=passes)
+def read(
+    store: Store, names: Sequence[str], texts: Sequence[Any] = SENTENCES, passes: int = 0, **more: Any
+) -> StoredKnowledge:
+    return StoredKnowledge(store, names, ids(texts), passes=passes, **more)
 
 
 def shard(store: Store | Path, number: int) -> str:

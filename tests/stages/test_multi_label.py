@@ -195,6 +195,7 @@ def test_the_onnx_export_gives_the_same_sets_of_labels(taught_labels: Path, tmp_
     [
         ("method=alloy", ("teacher 'a' with a multi-label head", "`method: multi_label`")),
         ("teachers=[A, MOOD]", ("teacher 'mood' with a single-label head",)),
+        ("generation={language_model: {model: x}, per_class: 2}", ("one label at a time",)),
         ("evaluate.data.label_separator=;", ("label_separator", "toxic|insult")),
     ],
 )

@@ -26,8 +26,10 @@ from alloykit.methods.registry import create
 from alloykit.methods.several_questions import QuestionMethod, SeveralQuestions
 from alloykit.models.questions import questions_of
 from alloykit.outputs import Rows, TeacherRows
+from alloykit.serving.classify import Answer, Asked, classify
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
+from alloykit.web.views import explanation_view
 
 SPACES = (LabelSpace.union([["a", "b"], ["b", "c"]]), LabelSpace.union([["x", "y"]]))
 
@@ -372,6 +374,18 @@ def test_watch_and_update_go_question_by_question(
         (alloykit.Run(run).questions["mood"].metrics or {})["evaluation"]["scores"]["student"]["accuracy"]
     )
     assert "question mood:" in done.out
+
+
+def test_the_server_shows_the_answers_by_question(asked: Path) -> None:
+    student = Predictor.load(asked / "run" / "student")
+    [answer] = classify(student, [Asked("my card")])
+    assert isinstance(answer, Answer)
+    shown = explanation_view(student.parts, answer, None, "", "")["student"]
+    said = alloykit.Run(asked / "run").predict("my card", all_probabilities=True)["answers"]
+    for one in shown:
+        own = said[one["question"]]
+        assert one["given"] == [own["label"]]
+        assert {s["label"]: s["score"] for s in one["scores"]} == pytest.approx(own["probabilities"], abs=1e-5)
 
 
 def test_what_needs_one_question_names_the_folder_of_one(asked: Path, call: Call, tmp_path: Path) -> None:

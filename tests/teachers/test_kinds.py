@@ -169,6 +169,18 @@ class Encoder:
         return np.array([[len(t), t.count("a")] for t in texts], dtype=float)
 
 
+class UnnamedSetFit:
+    """One whose labels nobody has named: its head knows its classes."""
+
+    labels = None
+
+    def __init__(self, head: LogisticRegression) -> None:
+        self.model_head = head
+
+    def predict_proba(self, texts: list[str]) -> torch.Tensor:
+        return torch.from_numpy(self.model_head.predict_proba(Encoder().encode(texts)))
+
+
 class SetFit:
     """What a SetFit model looks like."""
 
@@ -187,6 +199,9 @@ def test_objects_in_memory(pipeline: Pipeline, models: dict[str, Path]) -> None:
     assert held is not None
     wanted = head.predict_proba(Encoder().encode(TEXTS))
     assert np.allclose(answered(held.spec.describe("x")).numpy(), wanted, atol=1e-5)
+    unnamed = held_teacher(UnnamedSetFit(head))
+    assert unnamed is not None
+    assert np.allclose(answered(unnamed.spec.describe("x")).numpy(), wanted, atol=1e-5)
     fitted = held_teacher(SetFit())
     assert fitted is not None
     assert answered(fitted.spec.describe("x")).tolist() == [pytest.approx([0.75, 0.25])] * 4

@@ -1,20 +1,29 @@
 """Two processes train the student that one would train."""
 
+import sys
+import time
+from dataclasses import fields
+from datetime import timedelta
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import torch
 from random_rows import SPECS
 from small_training import run
-from together import together
+from together import free_port, launched, together
+from transformers import TrainingArguments
 
 from alloykit import processes
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
+from alloykit.training.checkpoints import mark_complete
 from alloykit.training.more_arguments import more_arguments
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
+from alloykit.training.trainer import _PhaseRun
 from alloykit.training.training_options import TrainingOptions
 
 
@@ -114,6 +123,24 @@ def test_more_arguments_reach_the_trainer(quiet_encoder: Path, tmp_path: Path, m
         more_arguments({"seed": 1})
     with pytest.raises(AlloyError, match="fdsp.*Did you mean 'fsdp'"):
         more_arguments({"fdsp": "full_shard"})
+    every = {field.name for field in fields(TrainingArguments)}
+    for name in [n for n in every if "hub" in n or "trackio" in n]:  # a stranger's recipe must not publish the student
+        with pytest.raises(AlloyError, match="concern the training alone"):
+            more_arguments({name: True})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("optim", "no such"), ("optim", 5), ("optim_args", "x"), ("adam_beta1", None), ("gradient_checkpointing", True), ("log_level", "x"), ("use_cache", None),
+        ("accelerator_config", "no/such.json"), ("eval_on_start", True), ("dataloader_drop_last", "x"),
+    ],
+)  # fmt: skip
+def test_arguments_that_the_trainer_does_not_take_are_named(
+    name: str, value: Any, quiet_encoder: Path, tmp_path: Path
+) -> None:
+    with pytest.raises(AlloyError, match=rf"(?s)arguments.*{name}"):
+        run({"name": "vanilla_kd"}, quiet_encoder, tmp_path, n=8, epochs=0.5, arguments={name: value})
 
 
 def test_a_process_that_fails_ends_the_others() -> None:
@@ -128,3 +155,30 @@ def test_a_process_that_fails_ends_the_others() -> None:
     first, other = together(2, work)
     assert "AlloyError: expected texts" in first
     assert "OtherProcessEnded: expected all 2 processes of this command" in other
+
+
+def test_the_processes_unpickle_no_classes_of_each_other(tmp_path: Path) -> None:
+    """The way to a checkpoint goes as text."""
+
+    def work() -> tuple[Path | None, list[str]]:
+        seen: list[str] = []
+        sys.addaudithook(lambda event, about: seen.append(about[1]) if event == "pickle.find_class" else None)
+        with processes.joined("cpu"):
+            phase = cast(_PhaseRun, SimpleNamespace(folder=tmp_path))
+            return _PhaseRun._begin(phase, cast(Any, SimpleNamespace(resume=lambda step: True))), seen
+
+    checkpoint = tmp_path / "checkpoint-3"
+    checkpoint.mkdir()
+    mark_complete(checkpoint, 3)
+    assert together(2, work) == [(checkpoint, [])] * 2
+
+
+@pytest.mark.parametrize("rank", [0, 1])
+def test_a_process_that_waits_for_another_waits_a_limited_time(rank: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processes, "JOINING", timedelta(seconds=0.5))
+    for name, value in launched(rank, 2, free_port()).items():
+        monkeypatch.setenv(name, value)
+    begun = time.monotonic()
+    with pytest.raises(AlloyError, match="2 processes that reach each other"), processes.joined("cpu"):
+        pass
+    assert time.monotonic() - begun < 20

@@ -13,7 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
-from alloykit.processes import OtherProcessEnded, launched, reports_loss, speaks
+from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
 # typer brings its own click and exports only this leaf of its errors: [2] is ClickException.
@@ -49,6 +49,7 @@ def exit_codes() -> Iterator[None]:
                 _end(CLOSED_PIPE)
             raise
         except (AlloyError, KeyboardInterrupt, typer.Abort, ClickException, MemoryError, OSError) as error:
+            _let_first_speak(error)
             _end(*_code_and_message(error))
 
 
@@ -71,12 +72,19 @@ def _warnings_shown() -> Iterator[None]:
         yield
 
 
+def _let_first_speak(error: BaseException) -> None:
+    """Wait, if process 0 has the same error or has printed it: then the launcher ends this process, which need not print it again."""
+    of_all = isinstance(error, (AlloyError, ClickException)) and not speaks()
+    if error.reason_printed if isinstance(error, OtherProcessEnded) else of_all:
+        let_first_speak()
+
+
 def _code_and_message(error: BaseException) -> tuple[int, str]:
     """The exit code and what is printed; an empty message for nothing."""
     if isinstance(error, OtherProcessEnded):
         return INVALID_INPUT, f"error: {error}" if reports_loss() and not error.reason_printed else ""
     if isinstance(error, AlloyError):
-        return INVALID_INPUT, f"error: {error}" if speaks() else ""
+        return INVALID_INPUT, f"error: {error}"
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
         return INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else ""
     if isinstance(error, ClickException):

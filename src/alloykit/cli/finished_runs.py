@@ -49,16 +49,26 @@ def update(
     add_teacher: Annotated[
         list[str] | None,
         typer.Option(
-            "--add-teacher", metavar="MODEL", help="A further teacher: a folder or a hub id. You can repeat it."
+            "--add-teacher",
+            metavar="MODEL",
+            help="A further teacher: a folder or a hub id. With several questions: QUESTION=MODEL. You can repeat it.",
         ),
     ] = None,
     remove_teacher: Annotated[
         list[str] | None,
-        typer.Option("--remove-teacher", metavar="NAME", help="A teacher to leave out. You can repeat it."),
+        typer.Option(
+            "--remove-teacher",
+            metavar="NAME",
+            help="A teacher to leave out. With several questions: QUESTION/NAME. You can repeat it.",
+        ),
     ] = None,
     replace_teacher: Annotated[
         list[str] | None,
-        typer.Option("--replace-teacher", metavar="NAME=MODEL", help="A new model for a teacher. You can repeat it."),
+        typer.Option(
+            "--replace-teacher",
+            metavar="NAME=MODEL",
+            help="A new model for a teacher. With several questions: QUESTION/NAME=MODEL. You can repeat it.",
+        ),
     ] = None,
     add_texts: Annotated[
         list[str] | None,

@@ -30,7 +30,7 @@ from alloykit.cli.options import (
     TrustUrl,
 )
 from alloykit.errors import AlloyError
-from alloykit.interrupts import noted_interrupts
+from alloykit.interrupts import ignore_interrupts_at_exit, noted_interrupts
 from alloykit.processes import launched
 from alloykit.progress import set_quiet
 
@@ -322,11 +322,14 @@ def main() -> None:
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
     terminal.open_streams()
     set_quiet(launched()[0] > 0)
-    with exit_codes(), noted_interrupts():
-        code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
-        if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
-            raise KeyboardInterrupt
-    sys.exit(code)
+    try:
+        with exit_codes(), noted_interrupts():
+            code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
+            if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
+                raise KeyboardInterrupt
+        sys.exit(code)
+    finally:
+        ignore_interrupts_at_exit()
 
 
 if __name__ == "__main__":

@@ -65,7 +65,10 @@ TrustUrl = Annotated[
 ]
 EngineName = Annotated[
     str | None,
-    typer.Option(metavar="NAME", help="What computes: local (this process), or ray (the workers of a Ray cluster)."),
+    typer.Option(
+        metavar="NAME",
+        help="What computes: local (this process), or ray (the workers of a Ray cluster). Or the recipe's block, such as '{name: ray, workers: 4}'.",
+    ),
 ]
 Overwrite = Annotated[
     bool,
@@ -180,7 +183,10 @@ class RecipeRun:
 
     @property
     def _overrides(self) -> list[str]:
-        return [*(self.override or []), *([] if self.engine is None else [f"engine.name={self.engine}"])]
+        if self.engine is None:
+            return list(self.override or [])
+        key = "engine" if self.engine.startswith("{") else "engine.name"
+        return [*(self.override or []), f"{key}={self.engine}"]
 
     @contextmanager
     def read(self, kind: type[AnyRecipe]) -> Iterator[AnyRecipe]:

@@ -7,16 +7,21 @@ from pydantic import ValidationError
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.jobs import JobEngine
 from alloykit.engines.local import LocalEngine
+from alloykit.engines.parts import LocalParts, PartEngine
 from alloykit.engines.ray import RayEngine
+from alloykit.engines.ray_data import RayDataParts
 from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.names import shown
+from alloykit.yaml_files import parse_yaml
 
 
 def engine_options(given: object) -> EngineOptions:
-    """The options of an engine that is given by its name, as a dictionary or as options. AlloyError."""
+    """The options of an engine that is given by its name, as a dictionary, as the YAML of one ("{name: ray}"), or as options. AlloyError."""
     if isinstance(given, EngineOptions):
         return given
+    if isinstance(given, str) and given.startswith("{"):
+        given = parse_yaml(given, "the engine")
     try:
         return EngineOptions.model_validate({"name": given} if isinstance(given, str) else given or {})
     except ValidationError as error:
@@ -30,6 +35,11 @@ def engine_options(given: object) -> EngineOptions:
 def engine_of(options: EngineOptions) -> JobEngine:
     """The engine that runs the jobs."""
     return RayEngine(options) if options.name == "ray" else LocalEngine()
+
+
+def part_engine_of(options: EngineOptions) -> PartEngine:
+    """The engine that does work on parts."""
+    return RayDataParts(options) if options.name == "ray" else LocalParts()
 
 
 def sweep_engine(options: EngineOptions, device: str) -> SweepBy | None:

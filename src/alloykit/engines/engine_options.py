@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from alloykit.blocks import Block
 
@@ -22,6 +22,15 @@ class EngineOptions(Block):
     """GPUs of each worker; 0.5 puts two workers on one GPU."""
     cpus_per_worker: int = Field(1, gt=0)
     """CPU cores of each worker, and threads of its models."""
+    trainers: int = Field(0, ge=0)
+    """Processes of the cluster that train the student together (Ray Train), each with the cores and GPUs of a worker. 0: the process of the command
+    trains."""
+
+    @model_validator(mode="after")
+    def _trainers_of_a_cluster(self) -> EngineOptions:
+        if self.trainers and self.name != "ray":
+            raise ValueError("`trainers` are processes of a Ray cluster: set `name: ray` too")
+        return self
 
     def device(self, here: str, wanted: str = "auto") -> str:
         """Where the workers' models run. here: the device of this process. wanted: the recipe's device."""

@@ -1,4 +1,4 @@
-"""Run jobs on the workers of a Ray cluster. Only this file imports Ray.
+"""Run jobs on the workers of a Ray cluster.
 
 A worker keeps what one key needs in memory (a teacher). It gets jobs of that key as long as there are any, then jobs of the key with the most jobs
 per worker. Every worker has one running job and one waiting job. The jobs of a lost worker go back to the front of the queue. When the queue is
@@ -26,6 +26,7 @@ DEPTH = 2  # jobs of a worker: one runs, one waits
 LOST = 4  # an error, if so many workers ended at one job, or before any could start. Workers whose node has gone do not count
 SECONDS = 0.5  # between checks for interrupts
 STARTING = -1  # stands for a job of a worker that has none yet
+ENDING = 5.0  # seconds for the end of killed workers
 GROWTH = 5.0  # seconds between checks whether the cluster has room for more workers
 PATIENCE = 60.0  # seconds without a worker before a message is printed
 
@@ -41,13 +42,13 @@ class RayEngine:
         if not jobs:
             return
         ray = connected(self.options)
-        with _reached(ray):
+        with reached(ray):
             work = _Work(ray, self.options, jobs, worker)
         try:
             with bar(what, sum(job.size for job in jobs), unit) as advance:
                 found = work.results(lambda: advance(0))
                 while True:
-                    with _reached(ray):
+                    with reached(ray):
                         one = next(found, None)
                     if one is None:
                         break
@@ -66,6 +67,7 @@ def connected(options: EngineOptions) -> Any:
             expected="Ray, for `engine: ray`", got="no package of this name", hint="pip install 'alloykit[ray]'"
         ) from error
     if not ray.is_initialized():
+        os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # its own lines about lost workers; the files have them
         try:
             ray.init(
                 address=options.address, log_to_driver=False, logging_level="error", include_dashboard=False,
@@ -83,11 +85,11 @@ def connected(options: EngineOptions) -> Any:
 
 
 @contextmanager
-def _reached(ray: Any) -> Iterator[None]:
+def reached(ray: Any) -> Iterator[None]:
     """Errors of the cluster itself become an AlloyError."""
     try:
         yield
-    except ray.exceptions.RayTaskError:  # an error of the work, with its traceback
+    except (ray.exceptions.RayTaskError, ray.exceptions.UserCodeException):  # errors of the work, with their tracebacks
         raise
     except ray.exceptions.RayError as error:
         raise AlloyError(
@@ -247,9 +249,11 @@ class _Work:
             self.ray.kill(actor.handle)
 
     def end(self) -> None:
-        """End all workers. Some may still run jobs that were repeated."""
+        """End all workers. Some may still run jobs that were repeated. Returns when these have ended, or after some seconds."""
         for actor in self.actors:
             self._kill(actor)
+        with suppress(Exception):
+            self.ray.wait(list(self.flying), num_returns=len(self.flying), timeout=ENDING)
 
 
 class _RayWorker:

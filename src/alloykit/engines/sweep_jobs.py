@@ -50,6 +50,8 @@ class SweepBy:
             missing.setdefault(jobs[n].key, Unanswered()).include(found)
             if sent is not None:
                 sent.write(store, by_name[jobs[n].key])
+        for info in infos:  # a worker that repeated a job was killed, perhaps while it wrote
+            storage.remove_left_over(f"teachers/{info.name}")
         for name, found in missing.items():
             if found.count:
                 log_line(found.line(name, texts, shards))

@@ -14,6 +14,7 @@ from alloykit.evaluation.multi_label import multi_label_scores
 from alloykit.finished_runs.finished_run import (
     fitted_state,
     refuse_changed_teachers,
+    refuse_cluster,
     refuse_code,
     refuse_services,
     unfinished_run,
@@ -103,12 +104,16 @@ def _of_question(request: _Request, recipe: QuestionsRecipe, name: str) -> _Requ
 
 def _evaluate_run(run: RunFolder, request: _Request) -> dict[str, Any]:
     recipe = run.recipe
-    if request.engine is not None:
+    if request.engine in ("local", "ray"):  # with the recipe's other keys
+        recipe = recipe.model_copy(update={"engine": recipe.engine.model_copy(update={"name": request.engine})})
+    elif request.engine is not None:
         recipe = recipe.model_copy(update={"engine": engine_options(request.engine)})
     if not request.trust_remote_code:
         refuse_code(recipe, run.folder / RECIPE)
     if not request.trust_url:
         refuse_services(recipe, run.folder / RECIPE)
+        if request.engine in (None, "local", "ray"):  # the recipe's address
+            refuse_cluster(recipe, run.folder / RECIPE)
     origin: Any = request.data if request.data is not None else recipe.evaluate and recipe.evaluate.data
     if origin is None:
         raise _no_test_texts("RUN")

@@ -81,3 +81,14 @@ def refuse_services(recipe: Recipe, path: Path) -> None:
             got=f"{'; '.join(found)} in {path}",
             hint="If these services may get your texts and keys, add --trust-url (in Python: trust_url=True).",
         )
+
+
+def refuse_cluster(recipe: Recipe, path: Path) -> None:
+    """AlloyError if the run names the address of a cluster: it may be somebody else's, would get the texts, and what it answers can run code here."""
+    engine = recipe.engine
+    if engine.name != "local" and engine.address not in (None, "auto", "local"):
+        raise AlloyError(
+            expected="a run that computes on this machine, or on the cluster in RAY_ADDRESS",
+            got=f"`engine: {{address: {visible(engine.address)[:200]}}}` in {path}",
+            hint="If that cluster may get your texts and run code here, add --trust-url (in Python: trust_url=True).",
+        )

@@ -1,38 +1,28 @@
-"""Label files of texts in a stream: one Parquet file of answers for each file, by this process or by several workers."""
+"""Label files of texts in a stream: one Parquet file of answers for each file, by this process or by the workers of a cluster."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from alloykit.data.readers import FORMATS, RawTable, format_of, read_file
-from alloykit.data.table import row_problem
-from alloykit.engines.choose import engine_of, engine_options
-from alloykit.engines.jobs import Job
+from alloykit.data.parts_of_file import PartsOfFile
+from alloykit.data.readers import FORMATS, format_of
+from alloykit.engines.choose import engine_options, part_engine_of
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, replace_atomic
-from alloykit.methods.multi_label import GIVEN
+from alloykit.finished_runs.part_answers import AnswersMaker, Request
 from alloykit.models.location import model_identity
-from alloykit.progress import log_line
+from alloykit.progress import bar, log_line
 from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of
 from alloykit.serving.predictor import Predictor
 
 ROWS = 4096  # rows that are read, answered and written at a time
 ABOUT = b"alloykit"  # the key in a Parquet file's metadata that says what its answers were made of
-
-
-@dataclass(frozen=True)
-class Request:
-    """What is asked of every file."""
-
-    model: Path
-    columns: tuple[str, ...]
-    all_probabilities: bool
-    trust_remote_code: bool
 
 
 @dataclass(frozen=True)
@@ -61,7 +51,8 @@ def predict_files(
     `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
     multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability.
 
-    Finished files of the same texts and model are kept. engine: what computes. Memory holds some thousand rows. AlloyError.
+    Finished files of the same texts and model are kept. engine: what computes. Memory holds some thousand rows, also with `engine="ray"`, which
+    streams them through Ray Data. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
     model = classifier_folder(folder)
@@ -83,9 +74,14 @@ def predict_files(
     left = [file for file in files if not _is_done(file)]
     if len(left) < len(files):
         log_line(f"predict: {len(files) - len(left)} of {len(files)} files are finished already")
-    jobs = [Job("student", file, 1) for file in left]
-    for _ in engine_of(engine_options(engine)).run(jobs, _Maker(request), "predict", "files"):
-        pass
+    engine = part_engine_of(engine_options(engine))
+    with bar("predict", len(left), "files") as advance:
+        results = _Results(
+            engine.stream([file.path for file in left], PartsOfFile(columns, ROWS), AnswersMaker(request))
+        )
+        for n, file in enumerate(left):
+            replace_atomic(file.answers.absolute(), partial(_write, file, results.of(n)))
+            advance(1)
     return [file.answers for file in files]
 
 
@@ -130,92 +126,38 @@ def _is_done(file: TextsFile) -> bool:
         return False
 
 
-@dataclass(frozen=True)
-class _Maker:
-    request: Request
+class _Results:
+    """The results of all files, taken file by file. An error belongs to the file that is taken next."""
 
-    def __call__(self) -> _PredictWorker:
-        return _PredictWorker(self.request)
+    def __init__(self, stream: Iterator[tuple[int, Any]]) -> None:
+        self._stream = stream
+        self._head: tuple[int, Any] | AlloyError | None = None
+        self._begun = False
 
+    def of(self, file: int) -> Iterator[Any]:
+        """Those of the next file. It has at least one. AlloyError."""
+        if not self._begun:
+            self._begun = True
+            self._take()
+        if isinstance(self._head, AlloyError):
+            raise self._head
+        while isinstance(self._head, tuple) and self._head[0] == file:
+            yield self._head[1]
+            self._take()
 
-class _PredictWorker:
-    def __init__(self, request: Request) -> None:
-        self.request = request
-        self.classifier = Predictor.load(request.model, trust_remote_code=request.trust_remote_code)
-        # Of each question: the prefix of its columns, its first label, its labels, and whether a text may have several of them. Other students
-        # have one, without a prefix.
-        parts = [(f"{part.name}.", part.first, part.labels, part.multi_label) for part in self.classifier.questions]
-        self._answered = parts or [("", 0, self.classifier.labels, self.classifier.multi_label)]
-
-    def __call__(self, job: Job) -> None:
-        file: TextsFile = job.payload
-        replace_atomic(file.answers.absolute(), lambda part: self._write(file, part))
-
-    def _write(self, file: TextsFile, part: Path) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-
-        names = [("row", pa.int64())]
-        for prefix, _, _, several in self._answered:
-            if several:
-                names += [(f"{prefix}labels", pa.list_(pa.string()))]
-            else:
-                names += [(f"{prefix}label", pa.string()), (f"{prefix}probability", pa.float32())]
-        names += [("error", pa.string())]
-        if self.request.all_probabilities:
-            names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
-        schema, done = pa.schema(names, {ABOUT: file.about.encode()}), 0
-        with part.open("wb") as out, pq.ParquetWriter(out, schema) as writer:  # Arrow itself needs names in UTF-8
-            for rows in _chunks(_checked(file.path, self.request.columns)):
-                writer.write_batch(pa.record_batch(self._answers(rows, done), schema=schema))
-                done += len(rows)
-
-    def _answers(self, rows: Sequence[Sequence[Any]], first: int) -> list[Any]:
-        """The columns of some rows."""
-        import numpy as np
-        import pyarrow as pa
-
-        problems = [row_problem(*row) for row in rows]
-        at = [i for i, problem in enumerate(problems) if not problem]
-        labels = self.classifier.labels
-        p = np.full((len(rows), len(labels)), np.nan, dtype=np.float32)
-        if at:
-            pairs = [rows[i][1] for i in at] if len(self.request.columns) > 1 else None
-            p[at] = self.classifier.probabilities([rows[i][0] for i in at], pairs, "prediction", progress=False).numpy()
-        without = np.isnan(p[:, 0])
-        columns = [pa.array(range(first, first + len(rows)), pa.int64())]
-        for _, start, own, several in self._answered:
-            part = p[:, start : start + len(own)]
-            if several:
-                given = [
-                    None if lacks else [label for label, q in zip(own, row, strict=True) if q >= GIVEN]
-                    for row, lacks in zip(part, without, strict=True)
-                ]
-                columns.append(pa.array(given, pa.list_(pa.string())))
-                continue
-            best = np.where(without, 0, np.nan_to_num(part).argmax(-1))
-            chosen = [None if lacks else own[i] for i, lacks in zip(best, without, strict=True)]
-            columns += [
-                pa.array(chosen, pa.string()),
-                pa.array(part[np.arange(len(rows)), best], pa.float32(), mask=without),
-            ]
-        columns.append(pa.array([problem or None for problem in problems], pa.string()))
-        every = range(len(labels)) if self.request.all_probabilities else ()
-        return columns + [pa.array(p[:, i], pa.float32(), mask=without) for i in every]
+    def _take(self) -> None:
+        try:
+            self._head = next(self._stream, None)
+        except AlloyError as error:
+            self._head = error
 
 
-def _checked(path: Path, columns: Sequence[str]) -> Iterator[Sequence[Any]]:
-    """The rows of a file, as values of these columns. AlloyError for a missing column."""
-    table: RawTable = read_file(path, list(columns))
-    if missing := [name for name in columns if name not in table.columns]:
-        raise AlloyError(
-            expected=f"a column '{missing[0]}' in '{path}'",
-            got=", ".join(table.columns),
-            hint="Name the column: `--text COLUMN`.",
-        )
-    yield from table.rows
+def _write(file: TextsFile, results: Iterator[Any], part: Path) -> None:
+    import pyarrow.parquet as pq
 
-
-def _chunks(rows: Iterator[Sequence[Any]]) -> Iterator[list[Sequence[Any]]]:
-    while chunk := list(islice(rows, ROWS)):
-        yield chunk
+    first = next(results)
+    schema = first.schema.with_metadata({ABOUT: file.about.encode()})
+    with part.open("wb") as out, pq.ParquetWriter(out, schema) as writer:  # Arrow itself needs names in UTF-8
+        for batch in chain([first], results):
+            if batch.num_rows:
+                writer.write_batch(batch.replace_schema_metadata(schema.metadata))

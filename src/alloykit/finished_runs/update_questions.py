@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.files import write_json
 from alloykit.finished_runs.compare_students import compare_students, write_changes
-from alloykit.finished_runs.finished_run import refuse_code, refuse_services, unfinished_run
+from alloykit.finished_runs.finished_run import refuse_cluster, refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.folder_of_update import folder_of_update
 from alloykit.finished_runs.link_outputs import link_outputs
 from alloykit.finished_runs.lost_labels import refuse_lost_labels
@@ -48,6 +48,8 @@ def update_questions(
         one = recipe.question(name)
         if not trust_url:
             refuse_services(one, run.folder / RECIPE)
+            if name not in before or one.engine.address == before[name].recipe.engine.address:
+                refuse_cluster(one, run.folder / RECIPE)
         if name in before:
             with of_question(name):
                 refuse_lost_labels(before[name], one)

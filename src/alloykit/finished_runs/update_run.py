@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.files import write_json
 from alloykit.finished_runs.compare_students import compare_students, write_changes
-from alloykit.finished_runs.finished_run import refuse_code, refuse_services, unfinished_run
+from alloykit.finished_runs.finished_run import refuse_cluster, refuse_code, refuse_services, unfinished_run
 from alloykit.finished_runs.folder_of_update import folder_of_update
 from alloykit.finished_runs.link_outputs import link_outputs
 from alloykit.finished_runs.lost_labels import refuse_lost_labels
@@ -58,6 +58,8 @@ def update_run(
     recipe = updated_recipe(run, changes, folder)
     if not trust_url:
         refuse_services(recipe, run.folder / RECIPE)
+        if recipe.engine.address == before.engine.address:
+            refuse_cluster(recipe, run.folder / RECIPE)
     refuse_lost_labels(run, recipe)
     kept = kept_teachers(before, recipe, changes)
 

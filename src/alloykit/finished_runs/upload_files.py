@@ -12,7 +12,7 @@ from typing import Any
 
 from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
-from alloykit.escape import last_part
+from alloykit.escape import last_part, visible
 from alloykit.files import file_errors, is_left_over
 from alloykit.recipe.models import Recipe
 from alloykit.reporting import page
@@ -68,7 +68,7 @@ def upload_files(
     with file_errors(run.folder):
         sources = [("", run.student), ("onnx/", run.folder / EXPORT)]
         for prefix, folder in sources:
-            for path in _files(folder):
+            for path in _files(folder, run.folder):
                 name = prefix + path.relative_to(folder).as_posix().removeprefix(prefix or "/")
                 found.setdefault(name, Upload(name, _clean_json(path) if path.suffix == ".json" else path))
         for upload in (*(_outputs(run) if with_cache else ()), *(_texts(run, recipe) if with_texts else ())):
@@ -76,10 +76,19 @@ def upload_files(
     return list(found.values())
 
 
-def _files(folder: Path) -> list[Path]:
-    """All files below a folder, without hidden ones and without unfinished ones."""
+def _files(folder: Path, within: Path) -> list[Path]:
+    """All files below a folder, without hidden ones and without unfinished ones. within: the folder that the user named. AlloyError for a link that
+    leads out of it: a run that comes from somebody else must not make a private file public."""
     every = (p for p in sorted(folder.rglob("*")) if p.is_file() and not is_left_over(p.name))
-    return [p for p in every if not any(part.startswith(".") for part in p.relative_to(folder).parts)]
+    found = [p for p in every if not any(part.startswith(".") for part in p.relative_to(folder).parts)]
+    for path in found:
+        if not path.resolve().is_relative_to(within.resolve()):
+            raise AlloyError(
+                expected=f"only files of {within} to upload",
+                got=f"'{visible(path)[:300]}', a link to '{visible(path.resolve())[:300]}'",
+                hint="Remove the link, or put the file itself in its place.",
+            )
+    return found
 
 
 def _outputs(run: RunFolder) -> Iterator[Upload]:
@@ -91,7 +100,7 @@ def _outputs(run: RunFolder) -> Iterator[Upload]:
             got="none",
             hint="Leave out --with-cache. Outputs that `--cache` keeps in another place are not uploaded.",
         )
-    for path in _files(folder):
+    for path in _files(folder, run.folder):
         if path.relative_to(folder).parts[0] == "own":
             continue  # answers that a teacher keeps for itself; finished ones are in the store
         if path.name != LOG and not path.name.startswith(("fingerprint-", "run-")):
@@ -112,7 +121,7 @@ def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
     for source in sources:
         if source.is_file():
             yield Upload(f"{TEXTS}/{source.name}", source)
-        for path in _files(source) if source.is_dir() else ():
+        for path in _files(source, source) if source.is_dir() else ():
             if path.name != LOG:
                 yield Upload(f"{TEXTS}/{source.name}/{path.relative_to(source).as_posix()}", path)
 

@@ -238,3 +238,4 @@ class EngineDict(TypedDict, total=False):
     workers: int | None
     gpus_per_worker: float
     cpus_per_worker: int
+    trainers: int

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from alloykit.data import Texts
+from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
 from alloykit.processes import joined, launched
@@ -24,6 +25,7 @@ from alloykit.stages.knowledge import gather
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
 from alloykit.stages.tracked_figures import tracked_figures
+from alloykit.stages.train_in_cluster import train_in_cluster
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report
 from alloykit.training.shares import share_of
@@ -48,8 +50,7 @@ def run_recipe(
     Several processes of one launcher train the student together. All return when the run is finished.
     """
     check_run_folder(Path(recipe.output))
-    require_several(create(recipe.method), launched()[1])
-    share_of(recipe.training, launched()[1])
+    _require_several(recipe, tables or {})
     with joined(recipe.device) as group:
         if group is not None and not group.is_first:
             return help_to_train(group, recipe, tables or {}, cache)
@@ -57,6 +58,25 @@ def run_recipe(
         if group is not None:
             group.tell("end")
         return run
+
+
+def _require_several(recipe: Recipe, tables: Mapping[str, Texts]) -> None:
+    """AlloyError if the processes that are to train the student cannot."""
+    trainers, launch = recipe.engine.trainers, launched()[1]
+    if trainers and launch > 1:
+        raise AlloyError(
+            expected=f"one process for `engine: {{trainers: {trainers}}}`, which starts the others",
+            got=f"{launch}, from `torchrun` or `accelerate launch`",
+            hint="Start it without the launcher, or leave `trainers` out.",
+        )
+    if trainers and tables:
+        raise AlloyError(
+            expected=f"texts in files that the machines of the cluster see, for `engine: {{trainers: {trainers}}}`",
+            got="texts in memory",
+            hint="Write them to a file, or leave `trainers` out.",
+        )
+    require_several(create(recipe.method), max(trainers, launch))
+    share_of(recipe.training, max(trainers, launch))
 
 
 def _run(
@@ -86,6 +106,8 @@ def _run(
             fitted = fit(prepared, run, outputs)
             findings.add_pool(prepared, outputs, fitted)
             call_helpers(prepared, run)
+            if recipe.engine.trainers and prepared.method.phases() and not run.has_student:
+                train_in_cluster(recipe, run, cache)
             student = make_student(prepared, run, outputs, fitted, tracker)
             findings.add_student(prepared, run, outputs, fitted, student, report=report)
             findings.write(run, prepared, outputs, student, time.perf_counter() - begun)

@@ -199,6 +199,12 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
     texts = texts if texts is not None else _read_texts(recipe, method)
     gives = {info.name: info.gives for info in infos}
+    if method.needs.multi_label and recipe.generation is not None:
+        raise AlloyError(
+            expected="texts in a file, for multi-label teachers",
+            got="`generation:`",
+            hint="It writes texts for one label at a time. Name texts of your own with `texts:`.",
+        )
     require(method, n_teachers=len(infos), has_labels=texts.has_labels)
     require_gives(method, gives, Context(space, student=student_shape), has_labels=texts.has_labels)
     _require_dropout(method, infos)

@@ -75,7 +75,7 @@ def run_questions(
     """
     from alloykit.training.tracker import tracking
 
-    _require_one_process()
+    _require_one_process(recipe)
     folder = Path(recipe.output)
     check_run_folder(folder)
     with ExitStack() as stack:
@@ -110,12 +110,18 @@ def run_questions(
     return run
 
 
-def _require_one_process() -> None:
+def _require_one_process(recipe: QuestionsRecipe) -> None:
     if (processes := launched()[1]) > 1:
         raise AlloyError(
             expected="one process for a recipe with `questions:`",
             got=f"{processes}, from `torchrun` or `accelerate launch`",
             hint="Start it without the launcher. `engine: ray` spreads the teachers over several machines.",
+        )
+    if recipe.engine.trainers:
+        raise AlloyError(
+            expected="`engine: {trainers: 0}` for a recipe with `questions:`",
+            got=str(recipe.engine.trainers),
+            hint="Leave `trainers` out: one process trains the student of all questions.",
         )
 
 

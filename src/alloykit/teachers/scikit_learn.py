@@ -89,11 +89,15 @@ def classes_of(model: Any, name: str) -> tuple[str, ...]:
     """The classes of a fitted classifier, in the order of its probabilities. AlloyError."""
     classes = getattr(model, "classes_", None)
     classes = getattr(model, "labels", None) if classes is None else classes
+    if classes is None:  # SetFit, whose labels nobody has named
+        classes = getattr(getattr(model, "model_head", None), "classes_", None)
     if not hasattr(model, "predict_proba") or classes is None:
         raise AlloyError(
             expected=f"a fitted classifier with `predict_proba` and `classes_` as teacher '{name}'",
             got=f"a {type(model).__name__}",
-            hint="A classifier without probabilities gets them from sklearn.calibration.CalibratedClassifierCV.",
+            hint="Name the labels of a SetFit model: `labels=[…]`."
+            if hasattr(model, "model_head")
+            else "A classifier without probabilities gets them from sklearn.calibration.CalibratedClassifierCV.",
         )
     try:
         return tuple(str(label) for label in classes)

@@ -29,6 +29,7 @@ from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
+from alloykit.progress import log_line
 from alloykit.teachers.answers import number_of, probabilities_of_answer, spread_probabilities
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
@@ -38,6 +39,7 @@ NUMBERS = 2_000_000  # that are kept as Python's before they are written
 MAX_LABELS = 10_000
 MAX_COLUMNS = 1_000  # that are taken as labels although the recipe does not name them
 MAX_LOGIT = 1e30
+MAX_OUTSIDE, FEW = 0.1, 10  # share of the answers that may have a label that is not listed; so many always may
 
 
 class AnswersSpec(TeacherSpec):
@@ -128,7 +130,10 @@ class AnswersInfo(TeacherInfo):
         return Gives(logits=self.spec.values == "logits", new_texts=False, every_text=False)
 
     def with_texts(self, texts: Texts) -> AnswersInfo:
-        return replace(self, texts=texts) if self.spec.by == "row" else self
+        """AlloyError for answers that cannot be read, or of which none is to these texts: better now than after other teachers have read all texts."""
+        found = replace(self, texts=texts) if self.spec.by == "row" else self
+        StoredAnswers(found).require_some(texts)
+        return found
 
     def identity(self) -> str:
         settings = self.spec.model_dump(mode="json", exclude={"name", "answers"})
@@ -148,10 +153,26 @@ class StoredAnswers(Answerer):
     def __init__(self, info: AnswersInfo) -> None:
         self.info: AnswersInfo = info
         self.values, self.place = RowFile(f"the answers of teacher '{info.name}'"), dict[bytes, int]()
+        self.outside: dict[str, int] = {}
         if info.spec.by == "text":
             self._read_by_text()
         elif info.texts is not None:
             self._read_by_row(info.texts)
+        self._check_outside()
+
+    def require_some(self, texts: Texts) -> None:
+        """AlloyError if no text has an answer."""
+        for batch in texts.table.batches(texts.text_columns):
+            if any(key in self.place for key in self.prepare(batch["text"], batch.get("text_pair"))):
+                return
+        spec = self.info.spec
+        raise AlloyError(
+            expected=f"answers to the recipe's texts in '{spec.answers}' for teacher '{self.info.name}'",
+            got=f"{len(self.place):,} answers, all to other texts" if self.place else "none",
+            hint="Texts are joined if they are the same, character by character. If the rows are in the same order, set `by: row`."
+            if spec.by == "text" and self.place
+            else "Check the columns of the answers.",
+        )
 
     def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[bytes]:
         return [_key(text, pair) for text, pair in zip(texts, pairs or [None] * len(texts), strict=True)]
@@ -202,11 +223,11 @@ class StoredAnswers(Answerer):
 
     def _add(self, keys: Sequence[bytes | None], rows: Sequence[tuple[Sequence[Any], int]]) -> None:
         """Keep the answers of rows with a key; of equal texts the first counts."""
-        spec, labels, values = self.info.spec, self.info.labels, list[list[float]]()
+        labels, values = self.info.labels, list[list[float]]()
         for key, (row, n) in zip(keys, rows, strict=True):
             if key is None or key in self.place:
                 continue
-            answer = _answer(spec, labels, row[n:], f"'{spec.answers}'")
+            answer = self._counted(row[n:])
             if not math.isnan(answer[0]):
                 self.place[key] = len(self.place)
                 values.append(answer)
@@ -214,6 +235,31 @@ class StoredAnswers(Answerer):
                 self._write(values)
                 values = []
         self._write(values)
+
+    def _counted(self, cells: Sequence[Any]) -> list[float]:
+        """The answer of a row. One with a label that the recipe does not list is no answer, and is counted."""
+        spec, labels = self.info.spec, self.info.labels
+        if spec.label and not _empty(cells[0]) and (label := str(cells[0]).strip()) not in labels:
+            self.outside[label] = self.outside.get(label, 0) + 1
+            return [math.nan] * len(labels)
+        return _answer(spec, labels, cells, f"'{spec.answers}'")
+
+    def _check_outside(self) -> None:
+        """Say which labels are not listed. AlloyError if so many answers have them that the list is probably wrong."""
+        count, total = sum(self.outside.values()), sum(self.outside.values()) + len(self.place)
+        if not count:
+            return
+        most = max(self.outside, key=lambda label: self.outside[label])
+        shown_label = f"such as {quoted([most])} ({self.outside[most]:,} times)"
+        if count > FEW and count > MAX_OUTSIDE * total:
+            raise AlloyError(
+                expected=f"labels of teacher '{self.info.name}' ({quoted(self.info.labels[:5])}) in '{self.info.spec.answers}'",
+                got=f"others in {count:,} of {total:,} answers, {shown_label}",
+                hint="Add them to `labels:`, or leave `labels:` out: then all labels of the file count. Up to a tenth of the answers may have other labels.",
+            )
+        log_line(
+            f"teacher '{self.info.name}': {count:,} of {total:,} answers have a label that is not listed, {shown_label}; they count as no answer"
+        )
 
     def _write(self, values: Sequence[Sequence[float]]) -> None:
         if values:
@@ -268,8 +314,6 @@ def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], wher
         return spread_probabilities(named, labels)
     if spec.label:
         label = str(cells[0]).strip()
-        if label not in labels:
-            raise unknown_name(f"a label of {where}", label, labels)
         confidence = spec.certainty if spec.certainty is not None else _number(cells[1], where)
         if not 0 <= confidence <= 1:
             raise AlloyError(expected=f"confidences from 0 to 1 in {where}", got=shown(cells[1]))

@@ -26,8 +26,9 @@ from alloykit.precision import choose_precision
 from alloykit.progress import bar, log_line
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.dataset import Collator, Tokens
+from alloykit.training.freed_memory import keep_freed_memory
 from alloykit.training.module import TrainingModule
-from alloykit.training.more_arguments import more_arguments
+from alloykit.training.more_arguments import arguments_named, more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
@@ -74,6 +75,8 @@ def train(
     from the last complete one, with the same result as without the crash.
     """
     modules, device = method.modules(context), pick_device(device)
+    if device == "cpu":
+        keep_freed_memory()
     result = TrainingResult(modules=modules)
     for phase in method.phases():
         if phase_data is not None:
@@ -86,7 +89,7 @@ def train(
             tracker.begin_phase(result.steps)
         while True:
             try:
-                with processes.connection_errors():
+                with processes.connection_errors(), arguments_named(options.arguments):
                     run.train(options, result)
                 break
             except (RuntimeError, MemoryError) as error:
@@ -184,7 +187,8 @@ class _PhaseRun:
             shutil.rmtree(self.folder)
             resumed = None
             selection.resume(0)
-        resumed = processes.from_first(resumed)
+        told = processes.from_first(str(resumed) if resumed else "")  # text only: the others unpickle nothing else
+        resumed = Path(told) if told else None
         if not processes.is_first():
             selection.resume(_step_of(resumed))
         return resumed

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 import torch
@@ -15,6 +15,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.unit_rows import OpenUnits, UnitRows
 from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
@@ -25,6 +26,7 @@ from alloykit.temporary.rows_at import Array
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
+COPIED = 1 << 33  # bytes that are copied at most; a copy is read faster, but a store may be larger than the free space
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -34,8 +36,8 @@ class StoredKnowledge:
     `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
     `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
 
-    The rows of the texts are copied once into a temporary file, and every checksum is verified. Then each text takes one read
-    from that file. Memory holds the names of the shards.
+    Every checksum is verified once. Meanwhile the rows of the texts are copied into a temporary file, from which each text takes one read. If that file would
+    have more than `COPIED` bytes, nothing is copied, and rows are read from the files of a local store. Memory holds the names of the shards.
     """
 
     def __init__(
@@ -98,12 +100,12 @@ class StoredKnowledge:
 
     def rows(self, indices: Sequence[int] | Tensor) -> Rows:
         at = np.asarray(indices, dtype=np.int64)
-        values, pooled = torch.from_numpy(self._copy.file.read(self._place.read(at))), self._pooled_states(at)
+        values, pooled = self._values(at), self._pooled_states(at)
         teachers, start = [], 0
         for name, size in zip(self.teachers, self._copy.sizes, strict=True):
             logits = values[:, start : start + size]
             total = values[:, start + size : start + 2 * size]
-            start += 2 * size
+            start += 2 * size if self.passes else size
             answered = ~logits.isnan().any(-1)
             all_answered = bool(answered.all())
             if not all_answered:
@@ -125,37 +127,77 @@ class StoredKnowledge:
         total = self._copy.variance[self.teachers.index(teacher)]
         return None if total is None or not len(self) else total / len(self)
 
-    @cached_property
-    def _copy(self) -> _Copy:
-        """Logits and passes of the rows that the texts need, in the order of the rows."""
-        file = RowFile(OUTPUTS)
-        variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
-        for shard, mine, position in self._parts("reading cached outputs"):
-            block = []
-            for i, teacher in enumerate(self.teachers):
-                outputs = self._outputs(teacher, shard, position)
-                sizes[i] = outputs.logits.shape[-1]
-                block += [outputs.logits, outputs.total]
-                known[i] = known[i] and outputs.variance is not None
-                if outputs.variance is not None:
-                    variance[i] += float((outputs.variance * torch.from_numpy(self._times.between(*mine))).sum())
-            file.append(torch.cat(block, -1).float().numpy())
-        return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+    def _values(self, at: Array) -> Tensor:
+        """Logits, and sums of the passes if there are any, teacher after teacher. [len(at), …] float32"""
+        if self._copy.file is not None:
+            return torch.from_numpy(self._copy.file.read(self._place.read(at)))
+        width = sum(self._copy.sizes) * (2 if self.passes else 1)
+        return self._from_files(at, torch.empty(len(at), width), self._answers)
+
+    def _from_files(self, at: Array, found: Tensor, read: Callable[[int, Tensor], Tensor]) -> Tensor:
+        """The rows of these texts, in `found`, [len(at), width]. read: (shard, places in it) → [·, width]."""
+        rows = self._rows.read(self._place.read(at))
+        shards = np.searchsorted(self._starts, rows, side="right") - 1
+        for shard in np.unique(shards).tolist():
+            mine = np.flatnonzero(shards == shard)
+            found[torch.from_numpy(mine)] = read(shard, torch.from_numpy(rows[mine] - self._starts[shard]))
+        return found
+
+    def _answers(self, shard: int, position: Tensor) -> Tensor:
+        """Some rows of a shard, read from its files."""
+        outputs = [self._outputs(name, shard, position, self._open, variance=False) for name in self.teachers]
+        return self._joined(outputs).float()
+
+    def _open(self, unit: str, shard: int) -> UnitRows:
+        return self._files.unit(unit)
+
+    def _joined(self, outputs: Sequence[_Outputs]) -> Tensor:
+        return torch.cat([t for o in outputs for t in ((o.logits, o.total) if self.passes else (o.logits,))], -1)
 
     @cached_property
-    def _pooled(self) -> RowFile:
-        """The pooled states of the layers asked for, teacher after teacher, layer after layer."""
-        file = RowFile(OUTPUTS)
+    def _files(self) -> OpenUnits:
+        return OpenUnits(self.store.storage.path)
+
+    @cached_property
+    def _copy(self) -> _Copy:
+        """Logits and passes of the rows that the texts need, in the order of the rows. Every checksum is verified."""
+        file: RowFile | None = RowFile(OUTPUTS)
+        variance, known, sizes = [0.0] * len(self.teachers), [True] * len(self.teachers), [0] * len(self.teachers)
+        for shard, mine, position in self._parts("reading cached outputs"):
+            outputs = [self._outputs(teacher, shard, position, self._load) for teacher in self.teachers]
+            for i, of_teacher in enumerate(outputs):
+                sizes[i] = of_teacher.logits.shape[-1]
+                known[i] = known[i] and of_teacher.variance is not None
+                if of_teacher.variance is not None:
+                    times = torch.from_numpy(self._times.between(*mine))
+                    variance[i] += float((of_teacher.variance * times).sum())
+            values = self._joined(outputs).float()
+            if self._is_too_large(4 * values.shape[-1]):
+                file = None
+            if file is not None:
+                file.append(values.numpy())
+        return _Copy(file, sizes, [v if k else None for v, k in zip(variance, known, strict=True)])
+
+    def _is_too_large(self, row: int) -> bool:
+        """Whether a copy of all rows is. row: bytes of each."""
+        return self.store.storage.is_local and row * len(self._rows) > COPIED
+
+    @cached_property
+    def _pooled(self) -> RowFile | None:
+        """The pooled states of the layers asked for, teacher after teacher, layer after layer. None: they are read from the store."""
+        file: RowFile | None = RowFile(OUTPUTS)
         if any(self.layers.values()):
             for shard, _, position in self._parts("reading pooled states"):
-                units = [
-                    pooled_unit(name, self._names[shard], layer)
-                    for name in self.teachers
-                    for layer in self.layers[name]
-                ]
-                states = [self._load(unit, shard)["pooled"][position] for unit in units]
-                file.append(torch.cat(states, -1).half().numpy())
+                states = self._pooled_of(shard, position, self._load)
+                if self._is_too_large(2 * states.shape[-1]):
+                    file = None
+                if file is not None:
+                    file.append(states.numpy())
         return file
+
+    def _pooled_of(self, shard: int, position: Tensor, load: Callable[[str, int], Any]) -> Tensor:
+        units = [pooled_unit(name, self._names[shard], n) for name in self.teachers for n in self.layers[name]]
+        return torch.cat([load(unit, shard)["pooled"][position] for unit in units], -1).half()
 
     @cached_property
     def _widths(self) -> dict[str, list[int]]:
@@ -171,7 +213,12 @@ class StoredKnowledge:
         if not any(self.layers.values()):
             return dict.fromkeys(self.teachers)
         widths = [width for name in self.teachers for width in self._widths[name]]
-        parts = iter(torch.split(torch.from_numpy(self._pooled.read(self._place.read(at))), widths, dim=-1))
+        if self._pooled is not None:
+            states = torch.from_numpy(self._pooled.read(self._place.read(at)))
+        else:
+            states = torch.empty(len(at), sum(widths), dtype=torch.float16)
+            self._from_files(at, states, lambda shard, place: self._pooled_of(shard, place, self._open))
+        parts = iter(torch.split(states, widths, dim=-1))
         return {
             name: tuple(next(parts).contiguous() for _ in layers) if layers else None
             for name, layers in self.layers.items()
@@ -186,13 +233,16 @@ class StoredKnowledge:
                 yield shard, mine, torch.from_numpy(self._rows.between(*mine) - self._starts[shard])
                 advance(1 if len(shards) >= BAR_FROM else 0)
 
-    def _outputs(self, teacher: str, shard: int, position: Tensor) -> _Outputs:
+    def _outputs(
+        self, teacher: str, shard: int, position: Tensor, load: Callable[[str, int], Any], *, variance: bool = True
+    ) -> _Outputs:
+        """load: (unit, shard) → its tensors."""
         name = self._names[shard]
-        logits = self._load(logits_unit(teacher, name), shard)["logits"][position]
+        logits = load(logits_unit(teacher, name), shard)["logits"][position]
         total, single = torch.zeros_like(logits), []
         for start in range(0, self.passes, CHUNK):
-            wanted, unit = min(CHUNK, self.passes - start), self._load(passes_unit(teacher, name, start), shard)
-            if "per_pass" in unit:
+            wanted, unit = min(CHUNK, self.passes - start), load(passes_unit(teacher, name, start), shard)
+            if "per_pass" in unit and (variance or wanted < CHUNK):
                 single.append(unit["per_pass"][:wanted, position])
             elif wanted < CHUNK:
                 raise AlloyError(
@@ -201,9 +251,8 @@ class StoredKnowledge:
                     hint=f"With so many classes set passes to {start or CHUNK} or {start + CHUNK}.",
                 )
             total += unit["probability_sum"][position] if wanted == CHUNK else single[-1].sum(0)
-        kept = len(single) * CHUNK >= self.passes > 1
-        variance = torch.cat(single).double().var(0).mean(-1) if kept else None
-        return _Outputs(logits, total, variance)
+        kept = variance and len(single) * CHUNK >= self.passes > 1
+        return _Outputs(logits, total, torch.cat(single).double().var(0).mean(-1) if kept else None)
 
     def _load(self, unit: str, shard: int) -> dict[str, Tensor]:
         return self.store.answers(unit, int(self._starts[shard + 1] - self._starts[shard]))
@@ -240,8 +289,8 @@ class _Outputs:
 
 @dataclass(frozen=True)
 class _Copy:
-    """`sizes`: labels per teacher; `variance`: of its passes, summed over the texts."""
+    """`file`: None if the rows are read from the store. `sizes`: labels per teacher; `variance`: of its passes, summed over the texts."""
 
-    file: RowFile
+    file: RowFile | None
     sizes: list[int]
     variance: list[float | None]

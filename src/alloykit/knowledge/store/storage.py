@@ -15,7 +15,7 @@ from typing import TypeVar
 
 import fsspec
 
-from alloykit.files import check_writing, file_errors, replace_atomic, write_atomic
+from alloykit.files import check_writing, file_errors, remove_left_over, replace_atomic, write_atomic
 from alloykit.interrupts import raise_noted
 from alloykit.progress import log_line
 
@@ -131,6 +131,13 @@ class Storage:
             self.fs.mv(temporary, target)
 
         self._reached(name, put)
+
+    def remove_left_over(self, folder: str) -> None:
+        """Remove temporary files of processes that have ended, in a folder of a local disk."""
+        place = Path(self.path(folder))
+        if self.is_local and place.is_dir():
+            with file_errors(place):
+                remove_left_over(place, again=True)
 
     def remove(self, name: str) -> None:
         """Remove a file. One that is not there is no error."""

@@ -1,0 +1,56 @@
+"""Train a run's student in several processes of a Ray cluster. This process has run the stages before, and runs those after."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from alloykit import processes
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.ray_train import run_trainers
+from alloykit.files import no_writing
+from alloykit.progress import log_line, logged_to
+from alloykit.recipe.models import Recipe
+from alloykit.run_folder.file_names import LOG, RECIPE
+from alloykit.run_folder.run_folder import RunFolder
+from alloykit.stages.fit import fit
+from alloykit.stages.knowledge import gather
+from alloykit.stages.prepare_run import prepare_run
+from alloykit.stages.train_student import train_student
+from alloykit.teachers.trust import python_trusted
+
+NOTES = "ray-train"  # Ray Train's own files, removed afterwards
+
+
+def train_in_cluster(recipe: Recipe, run: RunFolder, cache: str | Path | None) -> None:
+    """Train the student of a run whose outputs and fit are finished, with `engine: {trainers: …}`. AlloyError."""
+    trainers, notes = recipe.engine.trainers, run.folder / NOTES
+    log_line(f"training: {trainers} processes of the Ray cluster; their lines are in {run.folder / LOG}")
+    run_trainers(recipe.engine, _Training(recipe, str(cache) if cache is not None else None), notes)
+    shutil.rmtree(notes, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Training:
+    """What each process does: read what the stages before have written, and train. Process 0 writes the student."""
+
+    recipe: Recipe
+    cache: str | None
+
+    def __call__(self) -> None:
+        # The outputs are finished, so no engine has to compute any. The code of the recipe's functions was trusted when the command began.
+        recipe = self.recipe.model_copy(update={"engine": EngineOptions()})
+        with processes.joined(recipe.device), python_trusted(True):
+            if processes.is_first():
+                with logged_to(Path(recipe.output) / LOG, RECIPE):
+                    self._train(recipe)
+            else:
+                with no_writing():
+                    self._train(recipe)
+
+    def _train(self, recipe: Recipe) -> None:
+        prepared, run = prepare_run(recipe, {}), RunFolder(Path(recipe.output))
+        outputs = gather(prepared, run, self.cache)
+        fitted = fit(prepared, run, outputs)
+        train_student(prepared, run, outputs.pool, fitted.context, outputs.validation, outputs.labelled)
