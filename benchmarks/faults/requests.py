@@ -171,7 +171,13 @@ def _ask(port: int, data: bytes, pause: float = 0.0, stay: bool = True) -> tuple
 
 
 def _held(
-    port: int, what: str, number: int, draw: random.Random, answers: Callable[[], bool], sockets: Callable[[], int]
+    port: int,
+    what: str,
+    number: int,
+    draw: random.Random,
+    answers: Callable[[], bool],
+    sockets: Callable[[], int],
+    least: int,
 ) -> Outcome:
     """So many clients of this kind at once: whether the server answers others meanwhile, and lets go of these in time."""
     head = f"POST /predict HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nContent-Type: application/json\r\n".encode()
@@ -185,7 +191,7 @@ def _held(
         "slow again": (good, draw.choice((b"GET / HTTP/1.1\r\n", b"\r\n", head)) + more),
         "takes no answer": (b"GET /openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n" * 2_000, b""),
     }[what]
-    begun, pause, least = time.perf_counter(), draw.choice((0.01, 0.2)), sockets()
+    begun, pause = time.perf_counter(), draw.choice((0.01, 0.2))
     clients = list[socket.socket]()
     try:
         for _ in range(number):
@@ -193,7 +199,7 @@ def _held(
             clients[-1].setblocking(False)
             with suppress(OSError):
                 clients[-1].send(begin)
-        at, fine, before = 0, True, time.perf_counter()
+        at, fine, before = 0, answers(), time.perf_counter()  # by now the server has taken the connections
         while (held := sockets() > least) and time.perf_counter() - before < 2 * PATIENCE:
             fine = answers() and fine
             for one in clients:
@@ -262,11 +268,13 @@ class _Client(threading.Thread):
         wanted = _ask(port, good)
         self.case.demand(wanted[0] == 200, "lost", f"a good request got {wanted[0]} {wanted[1][:200]!r}")
         if self.case.seed >= HOLDING:
+            time.sleep(0.3)  # until the connection above is gone
+            least = _sockets(log)
             for what in HOLDS:
                 number = draw.choice((1, 20, 1_000)) if what == "silent" else draw.choice((1, 20))
                 self.how.append(f"{number} × {what}")
                 self.done.append(
-                    _held(port, what, number, draw, lambda: _ask(port, good)[0] == 200, lambda: _sockets(log))
+                    _held(port, what, number, draw, lambda: _ask(port, good)[0] == 200, lambda: _sockets(log), least)
                 )
             return
         for _ in range(REQUESTS):
