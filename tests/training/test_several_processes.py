@@ -1,6 +1,7 @@
 """Two processes train the student that one would train."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -114,6 +115,25 @@ def test_more_arguments_reach_the_trainer(quiet_encoder: Path, tmp_path: Path, m
         more_arguments({"seed": 1})
     with pytest.raises(AlloyError, match="fdsp.*Did you mean 'fsdp'"):
         more_arguments({"fdsp": "full_shard"})
+
+
+def test_processes_that_another_program_has_connected_stay_connected() -> None:
+    """As Ray Train connects them."""
+
+    def work() -> list[Any]:
+        torch.distributed.init_process_group("gloo", init_method="env://")
+        found: list[Any] = []
+        for _ in range(2):
+            with processes.joined("cpu") as group:
+                assert group is not None
+                if group.is_first:
+                    group.tell("training", "now")
+                found += [group.wait("training"), processes.gathered(group.rank), processes.from_first(group.rank)]
+        found.append(torch.distributed.is_initialized())
+        torch.distributed.destroy_process_group()
+        return found
+
+    assert together(2, work) == [["now", [0, 1], 0] * 2 + [True]] * 2
 
 
 def test_a_process_that_fails_ends_the_others() -> None:
