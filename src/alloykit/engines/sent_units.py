@@ -62,13 +62,13 @@ def private_store(shard_rows: int) -> Store:
     return Store(f"memory://alloykit-{uuid.uuid4().hex}", shard_rows=shard_rows)
 
 
-def unit_bytes(store: Store, unit: str) -> dict[str, bytes]:
+def unit_files(store: Store, unit: str) -> dict[str, bytes]:
     """The files of a unit, by their names."""
     return {name: store.storage.read(name) for name in (f"{unit}.safetensors", f"{unit}.json")}
 
 
 def put_unit(store: Store, files: Mapping[str, bytes]) -> None:
-    """Write files of a unit as `unit_bytes` read them."""
+    """Write files of a unit as `unit_files` read them."""
     for name, data in files.items():
         store.storage.write(name, data)
 
@@ -78,7 +78,7 @@ def sent_units(store: Store, teacher: str, had: Collection[str] = ()) -> SentUni
     folder, units = f"teachers/{teacher}", dict[str, tuple[bytes, dict[str, Any]]]()
     for name in sorted(store.units(folder)):
         unit = f"{folder}/{name}"
-        data, receipt = unit_bytes(store, unit).values()
+        data, receipt = unit_files(store, unit).values()
         about = {key: value for key, value in json.loads(receipt).items() if key not in OF_RECEIPT}
         if f"{unit}.json" not in had:
             units[unit] = data, about

@@ -11,7 +11,7 @@ from typing import Any
 
 from alloykit.data import Texts
 from alloykit.engines.jobs import Job, JobEngine
-from alloykit.engines.sent_units import SentUnits, private_store, put_unit, sent_units, sighting_of, unit_bytes
+from alloykit.engines.sent_units import SentUnits, private_store, put_unit, sent_units, sighting_of, unit_files
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.units import logits_unit, parsed
@@ -73,7 +73,7 @@ class _At:
         unit = logits_unit(about.teacher, self.shard.shard) if about else ""
         if unit in self.shard.units or not self.store.storage.is_local:
             return {}
-        return unit_bytes(self.store, unit)
+        return unit_files(self.store, unit)
 
 
 @dataclass(frozen=True)
