@@ -133,7 +133,7 @@ def _cluster(f: Figures) -> list[str]:
 
 
 def _training(f: Figures) -> list[str]:
-    told = {"two": "two processes", "killed": "two processes, one of them killed after two checkpoints"}
+    told = {"two": "two processes", "killed": "two processes, one of them killed after the first checkpoint"}
     body = [
         [
             told[row["run"]], row["killed"], row["exit"], row["seconds"],
@@ -194,7 +194,15 @@ def _simulation(f: Figures) -> list[str]:
         for x in f["checks"]
     ]
     body = [
-        [x["gpus"], x["failures"], x["hours"], f"{x['dollars']:,}", f"{100 * x['efficiency']:.0f} %", x["failed"]]
+        [
+            x["gpus"],
+            x["store"],
+            x["failures"],
+            x["hours"],
+            f"{x['dollars']:,}",
+            f"{100 * x['efficiency']:.0f} %",
+            x["failed"],
+        ]
         for x in f["clusters"]
     ]
     return [
@@ -203,10 +211,10 @@ def _simulation(f: Figures) -> list[str]:
         *rows(["fed with the times of", "measured, s", "simulated, s", "difference"], checks),
         f"Then it predicts {s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Measured on this machine: {1000 * c['dispatch']:.1f} ms of the driver per unit "
         f"({1000 * s['sending']:.1f} ms of them read and pickle its texts), {1000 * c['write']:.1f} ms to write a unit, and a standard deviation of {100 * s['spread']:.0f} % of the units' times. "
-        f"Assumed: {s['texts_per_second']:,.0f} texts per second and GPU, ${s['price']:.2f} per GPU and hour, {c['load']:.0f} s to change a teacher, {c['start']:.0f} s until a lost worker is there again.",
+        f"Assumed: {s['texts_per_second']:,.0f} texts per second and GPU, ${s['price']:.2f} per GPU and hour, {c['load']:.0f} s to change a teacher, {c['start']:.0f} s until a lost worker is there again, and {s['object_store']:.1f} s for a unit in an object store, which writes any number of units at once. The disk is that of this machine and writes one after another.",
         "",
-        *rows(["GPUs", "failures per worker and hour", "hours", "dollars", "of linear", "workers lost"], body),
-        f"With these figures the driver is busy all the time at {s['saturates']['driver']:,} GPUs, and one local disk at {s['saturates']['storage']:,}: more GPUs would not be faster.",
+        *rows(["GPUs", "store", "failures per worker and hour", "hours", "dollars", "of linear", "workers lost"], body),
+        f"With these figures the driver is busy all the time at {s['saturates']['driver']:,} GPUs, and this disk at {s['saturates']['storage']:,}: more GPUs would not be faster. Larger units help: the driver's time is mostly per unit.",
         "",
     ]
 

@@ -3,7 +3,8 @@
 Measured are the driver's time for a unit, the time to write a unit, and how much the units' times differ. Assumed is what only a GPU cluster could tell.
 
 Workers take units as `engines/ray.py` gives them out: of their teacher first, then of the teacher with the most units left. A unit is dispatched by the
-driver (one after another), computed by a worker, and written to the storage (one after another). A worker may fail and then starts anew.
+driver (one after another), computed by a worker, and written to the storage, for which the worker waits: a disk writes one after another, an object
+store any number at once. A worker may fail and then starts anew.
 """
 
 from __future__ import annotations
@@ -25,14 +26,16 @@ from benchmarks.speed.measure import Measurement
 TEXTS, TEACHERS, SHARD, GPUS = 10**9, 20, 8192, (8, 64, 512)
 TEXTS_PER_SECOND = 4000.0  # assumed: a base-size teacher on short texts in bfloat16 on one H100
 LABELS = 10  # assumed: of each teacher
-FAILURES = (0.01, 0.2)  # assumed: per worker and hour, on machines of one's own, and on spot machines
+OBJECT_STORE = 0.1  # assumed: seconds that an object store needs for a unit
+# Assumed: failures per worker and hour on machines of one's own, and on spot machines.
+CASES = (("disk", 0.01), ("object store", 0.01), ("object store", 0.2))
 PRICE = 3.0  # assumed: dollars per GPU and hour
 
 
 @dataclass(frozen=True)
 class Cluster:
     """load: seconds to change a teacher. write: seconds of the storage for a unit. dispatch: seconds of the driver for a unit. failures: per
-    worker and hour. start: seconds until a worker that failed is there again."""
+    worker and hour. start: seconds until a worker that failed is there again. parallel: whether the storage writes any number of units at once."""
 
     workers: int
     load: float = 20.0
@@ -40,6 +43,7 @@ class Cluster:
     dispatch: float = 0.002
     failures: float = 0.01
     start: float = 300.0
+    parallel: bool = False
 
 
 def simulate(cluster: Cluster, units: Mapping[str, Sequence[float]], seed: int = 0) -> dict[str, Any]:
@@ -72,9 +76,9 @@ def simulate(cluster: Cluster, units: Mapping[str, Sequence[float]], seed: int =
             failed, wasted = failed + 1, wasted + seconds
             heapq.heappush(free, (done + cluster.start, worker))
             continue
-        storage = max(storage, done) + cluster.write
+        storage = (done if cluster.parallel else max(storage, done)) + cluster.write
         end = max(end, storage)
-        heapq.heappush(free, (done, worker))
+        heapq.heappush(free, (storage, worker))
     return {
         "seconds": end,
         "busy": round(busy / (end * cluster.workers), 3),
@@ -103,12 +107,13 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     ideal = sum(map(sum, units.values()))
     found = []
     for gpus in GPUS:
-        for failures in FAILURES:
-            each = simulate(replace(cluster, workers=gpus, failures=failures), units)
+        for store, failures in CASES:
+            at = replace(cluster, write=OBJECT_STORE, parallel=True) if store == "object store" else cluster
+            each = simulate(replace(at, workers=gpus, failures=failures), units)
             hours = each["seconds"] / 3600
             found.append(
                 {
-                    "gpus": gpus, "failures": failures, "hours": round(hours, 1), "dollars": round(hours * gpus * PRICE),
+                    "gpus": gpus, "store": store, "failures": failures, "hours": round(hours, 1), "dollars": round(hours * gpus * PRICE),
                     "busy": each["busy"], "failed": each["failed"], "efficiency": round(ideal / gpus / each["seconds"], 3),
                 }
             )  # fmt: skip
@@ -120,6 +125,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         "price": PRICE,
         "spread": round(spread, 3),
         "sending": round(sent, 4),
+        "object_store": OBJECT_STORE,
         "saturates": {
             "driver": int(unit / cluster.dispatch),
             "storage": int(unit / cluster.write),

@@ -15,7 +15,7 @@ from typing import Any
 from alloykit.progress import log_line
 from benchmarks.speed.measure import Measurement
 
-TEXTS, EPOCHS, LONGEST = 640, 6, 420.0
+TEXTS, EPOCHS, LONGEST = 1280, 8, 420.0
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
@@ -51,9 +51,9 @@ def _start(folder: Path, name: str, trainers: int, address: str) -> subprocess.P
 
 
 def _kill_one(process: subprocess.Popen[str], run: Path) -> int:
-    """kill -9 of a training process, when the second checkpoint is there. Returns how many were killed."""
+    """kill -9 of a training process, when the first checkpoint is there. Returns how many were killed."""
     while process.poll() is None:
-        if len(list(run.glob("training/checkpoint-*/alloykit_complete.json"))) >= 2:
+        if len(list(run.glob("training/checkpoint-*/alloykit_complete.json"))) >= 1:
             trainers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _trains(path)]
             for number in trainers[-1:]:
                 os.kill(number, signal.SIGKILL)
@@ -64,7 +64,8 @@ def _kill_one(process: subprocess.Popen[str], run: Path) -> int:
 
 def _trains(process: Path) -> bool:
     with suppress(OSError):
-        return "ray::RayTrainWorker" in (process / "cmdline").read_text()
+        line = (process / "cmdline").read_text()
+        return line.startswith("ray::") and "TrainWorker" in line
     return False
 
 
@@ -106,7 +107,7 @@ def one(folder: Path, name: str, trainers: str, address: str) -> None:
         (folder / "texts.txt").write_text("\n".join(tiny.texts(TEXTS)))
     alloykit.amalgamate(
         [folder / "teacher0", folder / "teacher1"], folder / "texts.txt", {"model": str(folder / "encoder")}, "vanilla_kd",
-        training={"epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last"},
+        training={"epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last", "check_every": 40},
         engine={"name": "ray", "address": address, "workers": 1, "trainers": int(trainers)} if address else None,
         output=folder / name,
     )  # fmt: skip

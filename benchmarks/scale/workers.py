@@ -22,7 +22,7 @@ from alloykit.teachers.protocol import TeacherInfo
 from benchmarks.speed.measure import Measurement
 from benchmarks.speed.teachers import untrained
 
-TEXTS, SHARD, ROUNDS = 1024, 64, 2
+TEXTS, SHARD, ROUNDS = 8192, 256, 2
 SETTINGS = ((1, 2), (2, 1), (1, 1))  # workers, threads of each; the last one only feeds the simulation
 
 

@@ -144,6 +144,25 @@ def test_arguments_that_the_trainer_does_not_take_are_named(
         run({"name": "vanilla_kd"}, quiet_encoder, tmp_path, n=8, epochs=0.5, arguments={name: value})
 
 
+def test_processes_that_another_program_has_connected_stay_connected() -> None:
+    """As Ray Train connects them."""
+
+    def work() -> list[Any]:
+        torch.distributed.init_process_group("gloo", init_method="env://")
+        found: list[Any] = []
+        for _ in range(2):
+            with processes.joined("cpu") as group:
+                assert group is not None
+                if group.is_first:
+                    group.tell("training", "now")
+                found += [group.wait("training"), processes.gathered(group.rank), processes.from_first(group.rank)]
+        found.append(torch.distributed.is_initialized())
+        torch.distributed.destroy_process_group()
+        return found
+
+    assert together(2, work) == [["now", [0, 1], 0] * 2 + [True]] * 2
+
+
 def test_a_process_that_fails_ends_the_others() -> None:
     def work() -> str:
         with processes.joined("cpu") as group:
