@@ -216,5 +216,5 @@ def test_a_process_that_is_lost_while_a_checkpoint_is_saved_is_no_error_of_the_d
     with pytest.raises(AlloyError, match="checkpoints"):  # of one process it can only be the disk
         trainer._save_checkpoint()
     monkeypatch.setattr(processes, "_group", processes.ProcessGroup(1, 3, None))
-    with pytest.raises(processes.OtherProcessEnded), processes.losses_named():
+    with pytest.raises(processes.OtherProcessEnded), processes.connection_errors():
         trainer._save_checkpoint()
