@@ -126,7 +126,8 @@ def _cluster(f: Figures) -> list[str]:
     ]
     return [
         f"`sweep` of {f['texts']:,} texts by {f['teachers']} tiny teachers, {f['units']} units, on a Ray cluster of {f['nodes']} nodes with a core and a worker each, on this machine. "
-        "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process.",
+        "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process. "
+        "A process that dies while it writes may leave a temporary file; the next command that writes to the folder removes it. The store out of reach is a file system of this machine whose calls fail meanwhile.",
         "",
         *rows(titles, body),
     ]

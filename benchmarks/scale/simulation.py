@@ -52,14 +52,33 @@ def simulate(cluster: Cluster, units: Mapping[str, Sequence[float]], seed: int =
     left = {name: list(seconds) for name, seconds in units.items()}
     loaded: list[str | None] = [None] * cluster.workers
     on: dict[str, int] = dict.fromkeys(left, 0)
-    free = [(0.0, worker) for worker in range(cluster.workers)]
+    events: list[tuple[float, int, str, int, float]] = [
+        (0.0, worker, "free", 0, 0.0) for worker in range(cluster.workers)
+    ]
+    names, idle = list(left), list[int]()
     driver = storage = end = busy = wasted = 0.0
     failed = 0
-    while any(left.values()):
-        now, worker = heapq.heappop(free)
-        name = loaded[worker]
-        load = 0.0
+    while events:
+        now, worker, what, unit_of, seconds = heapq.heappop(events)
+        if what == "computed":
+            storage = (now if cluster.parallel else max(storage, now)) + cluster.write
+            end = max(end, storage)
+            heapq.heappush(events, (storage, worker, "free", 0, 0.0))
+            continue
+        if what == "failed":
+            left[names[unit_of]].append(seconds)  # it is computed again
+            on[names[unit_of]] -= 1
+            loaded[worker] = None
+            heapq.heappush(events, (now + cluster.start, worker, "free", 0, 0.0))
+            for other in idle:
+                heapq.heappush(events, (now, other, "free", 0, 0.0))
+            idle = []
+            continue
+        name, load = loaded[worker], 0.0
         if name is None or not left[name]:
+            if not any(left.values()):
+                idle.append(worker)
+                continue
             new = max((n for n in left if left[n]), key=lambda n: len(left[n]) / (1 + on[n]))
             if name is not None:
                 on[name] -= 1
@@ -69,16 +88,10 @@ def simulate(cluster: Cluster, units: Mapping[str, Sequence[float]], seed: int =
         driver = max(driver, now) + cluster.dispatch
         done = driver + load + seconds
         busy += seconds
-        if cluster.failures and draw.random() < (load + seconds) * cluster.failures / 3600:
-            left[name].append(seconds)  # it is computed again
-            on[name] -= 1
-            loaded[worker] = None
+        fails = bool(cluster.failures) and draw.random() < (load + seconds) * cluster.failures / 3600
+        if fails:
             failed, wasted = failed + 1, wasted + seconds
-            heapq.heappush(free, (done + cluster.start, worker))
-            continue
-        storage = (done if cluster.parallel else max(storage, done)) + cluster.write
-        end = max(end, storage)
-        heapq.heappush(free, (storage, worker))
+        heapq.heappush(events, (done, worker, "failed" if fails else "computed", names.index(name), seconds))
     return {
         "seconds": end,
         "busy": round(busy / (end * cluster.workers), 3),
