@@ -207,7 +207,8 @@ def _simulation(f: Figures) -> list[str]:
         for x in f["clusters"]
     ]
     return [
-        "A discrete-event model of the engine. First it is checked against the run of two workers above:",
+        "A discrete-event model of the engine. First it is checked against the run of two workers above. The model leaves out that the second worker starts later, that two workers share "
+        "the memory of a machine, and what else this machine did:",
         "",
         *rows(["fed with the times of", "measured, s", "simulated, s", "difference"], checks),
         f"Then it predicts {s['texts']:,} texts × {s['teachers']} teachers, one pass, in units of {s['shard']:,} texts. Measured on this machine: {1000 * c['dispatch']:.1f} ms of the driver per unit "

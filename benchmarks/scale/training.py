@@ -53,7 +53,7 @@ def _start(folder: Path, name: str, trainers: int, address: str) -> subprocess.P
 def _kill_one(process: subprocess.Popen[str], run: Path) -> int:
     """kill -9 of a training process, when the first checkpoint is there. Returns how many were killed."""
     while process.poll() is None:
-        if len(list(run.glob("training/checkpoint-*/alloykit_complete.json"))) >= 1:
+        if len(list(run.glob("training/**/checkpoint-*/alloykit_complete.json"))) >= 1:
             trainers = [int(path.name) for path in Path("/proc").iterdir() if path.name.isdigit() and _trains(path)]
             for number in trainers[-1:]:
                 os.kill(number, signal.SIGKILL)
