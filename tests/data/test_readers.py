@@ -3,10 +3,12 @@
 import gzip
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from sample_texts import LABELS, TEXTS, delimited, json_lines, write
 
 from alloykit.data import load_texts, text_id
+from alloykit.data.readers import parquet_rows
 from alloykit.errors import AlloyError, AlloyWarning
 
 FILES = {
@@ -102,3 +104,15 @@ def test_line_breaks_within_csv_cells_stay_as_they_are(tmp_path):
 def test_very_long_cells_are_read(tmp_path):
     write(tmp_path / "a.csv", b"text\n" + b"x" * 200_000)
     assert len(load_texts(tmp_path / "a.csv").table["text"][0]) == 200_000
+
+
+def test_memory_does_not_grow_with_the_row_groups_of_a_parquet_file(tmp_path):
+    path, most = tmp_path / "many.parquet", 0
+    pq.write_table(
+        pa.table({"text": [f"a text with the number {n}" for n in range(200_000)]}), path, row_group_size=2000
+    )
+    before = pa.total_allocated_bytes()
+    for n, _ in enumerate(parquet_rows(path, ["text"])):
+        if n % 2000 == 0:
+            most = max(most, pa.total_allocated_bytes() - before)
+    assert most < 1_000_000

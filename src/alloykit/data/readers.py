@@ -92,9 +92,13 @@ def parquet_rows(
     strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
     with read_errors(path), pq.ParquetFile(path, read_dictionary=strings) as file:
         _refuse_large_cells(file.metadata, wanted, where)
-        for batch in file.iter_batches(batch_size=1000, columns=list(wanted), row_groups=groups):
-            yield from zip(*(cells_of(batch.column(name), where, first, nested=nested) for name in wanted), strict=True)
-            first += batch.num_rows
+        for group in (
+            range(file.num_row_groups) if groups is None else groups
+        ):  # of several at once, Arrow keeps what it has read
+            for batch in file.iter_batches(batch_size=1000, columns=list(wanted), row_groups=[group]):
+                columns = (cells_of(batch.column(name), where, first, nested=nested) for name in wanted)
+                yield from zip(*columns, strict=True)
+                first += batch.num_rows
 
 
 def _refuse_large_cells(metadata: Any, wanted: Sequence[str], where: str) -> None:
