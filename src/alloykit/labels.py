@@ -18,6 +18,8 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.names import clean_names, quoted, refuse_repeats, shown, unknown_name
 
+GIVEN = 0.5  # the smallest probability of a label that is given to a text, where labels do not exclude each other
+
 
 @dataclass(frozen=True)
 class LabelSpace:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from torch import Tensor
 
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.stats.entropy import entropy
 
 UPPER = 0.5  # share of a label's texts that are grouped: those with the largest u

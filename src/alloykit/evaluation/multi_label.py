@@ -9,8 +9,8 @@ import torch
 from sklearn.metrics import average_precision_score
 from torch import Tensor
 
-from alloykit.labels import LabelSpace
-from alloykit.methods.multi_label import GIVEN, label_probabilities
+from alloykit.labels import GIVEN, LabelSpace
+from alloykit.methods.multi_label import label_probabilities
 from alloykit.outputs import Source, chunks
 
 MEAN = "mean of the teachers"

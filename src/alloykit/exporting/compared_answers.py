@@ -10,7 +10,7 @@ from typing import Any
 
 from torch import Tensor
 
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.models.questions import QuestionPart
 from alloykit.stats.none_of_these import UNUSUAL
 

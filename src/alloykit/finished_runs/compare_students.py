@@ -12,7 +12,7 @@ from alloykit.data import Texts
 from alloykit.data.table import BETWEEN_LABELS
 from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.recipe.models import InMemory, Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor

@@ -9,7 +9,7 @@ from typing import Any
 
 from alloykit.data.parts_of_file import TextsPart
 from alloykit.data.table import row_problem
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.serving.predictor import Predictor
 
 

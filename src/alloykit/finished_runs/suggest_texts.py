@@ -24,7 +24,8 @@ from alloykit.evaluation.label_next import (
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.knowledge.online.encoder_states import WithTextStates
 from alloykit.knowledge.store.reader import StoredKnowledge
-from alloykit.methods.multi_label import GIVEN, label_probabilities
+from alloykit.labels import GIVEN
+from alloykit.methods.multi_label import label_probabilities
 from alloykit.methods.requirements import require_few_labels, supervised
 from alloykit.outputs import Source, chunks
 from alloykit.progress import bar, log_line

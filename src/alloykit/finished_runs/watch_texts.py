@@ -15,7 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
 from alloykit.files import write_json
 from alloykit.finished_runs.finished_run import refuse_code, unfinished_run
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, log_line
 from alloykit.run_folder.file_names import POOL_ANSWERS, RECIPE

@@ -11,12 +11,10 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
-from alloykit.labels import LabelSpace
+from alloykit.labels import GIVEN, LabelSpace
 from alloykit.losses.kl import binary_kl
 from alloykit.methods.protocol import Context, LossInputs, Method, Needs, Supervision
 from alloykit.outputs import Rows
-
-GIVEN = 0.5  # the smallest probability of a label that is given to a text
 
 
 class MultiLabel(Method):

@@ -8,7 +8,7 @@ from typing import Any
 from torch import Tensor
 
 from alloykit.errors import AlloyError
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.models.questions import QuestionPart
 
 

@@ -15,7 +15,8 @@ from alloykit.files import write_json
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
-from alloykit.methods.multi_label import GIVEN, label_probabilities
+from alloykit.labels import GIVEN
+from alloykit.methods.multi_label import label_probabilities
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS

@@ -7,7 +7,7 @@ from typing import Any
 
 from alloykit.escape import visible
 from alloykit.finished_runs.explain_text import Explanation
-from alloykit.methods.multi_label import GIVEN
+from alloykit.labels import GIVEN
 from alloykit.models.questions import QuestionPart
 from alloykit.serving.classify import Answer
 
