@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.head_input import HeadInput
 from alloykit.models.long_texts import Chunks, encode_long
@@ -52,8 +53,7 @@ def read_by_student(
         logits = out.logits.float()
         parts = [logits]
         if states:
-            weights = batch["attention_mask"].unsqueeze(-1).float()
-            parts.append((out.hidden_states[-1].float() * weights).sum(1) / weights.sum(1).clamp(min=1))
+            parts.append(masked_mean(out.hidden_states[-1].float(), batch["attention_mask"]))
         if head is not None and fitted is not None:
             read = head.states(out.logits).cpu()  # of a text in chunks, the distance is that of its mean states
             parts.append((read if chunks is not None else fitted.gaussians.distance(read).unsqueeze(-1)).to(logits))
