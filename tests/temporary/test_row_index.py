@@ -21,7 +21,7 @@ def small_blocks():
         for module in (buckets, row_index, scattered):
             patch.setattr(module, "BLOCK", 4)
         for module in (buckets, scattered):
-            patch.setattr(module, "MOST", 8)
+            patch.setattr(module, "MAX_BUCKETS", 8)
         yield
 
 
