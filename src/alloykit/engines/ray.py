@@ -149,7 +149,7 @@ class _Work:
 
     def results(self, look: Callable[[], None]) -> Iterator[tuple[int, Any]]:
         """(position of a job, its result), in the order in which jobs finish. look: called at least twice a second."""
-        begun, told = time.monotonic(), False
+        begun, warned = time.monotonic(), False
         while len(self.done) < len(self.jobs):
             self._grow()
             for actor in self.actors:
@@ -158,8 +158,8 @@ class _Work:
             for ref in ready:
                 yield from self._taken(ref)
             look()
-            if not told and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
-                told = True
+            if not warned and time.monotonic() - begun > PATIENCE and not any(actor.started for actor in self.actors):
+                warned = True
                 log_line(
                     "ray: no worker has started yet. Check that the cluster has room for `cpus_per_worker` and `gpus_per_worker`"
                 )

@@ -44,8 +44,8 @@ def run_trainers(options: EngineOptions, work: Callable[[], None], folder: Path)
         try:
             trainer.fit()
         except Exception as error:
-            if (told := _told(error)) is not None:
-                raise told from error
+            if (cause := _cause_in(error)) is not None:
+                raise cause from error
             if not isinstance(error, (ray.exceptions.RayError, RuntimeError)):
                 raise
             raise AlloyError(
@@ -71,7 +71,7 @@ class _Process:
         self.work()
 
 
-def _told(error: BaseException) -> AlloyError | None:
+def _cause_in(error: BaseException) -> AlloyError | None:
     """The AlloyError of a process in an error of Ray Train; rather one that says more than that another process has ended."""
     left, found = [error], list[AlloyError]()
     while left:
