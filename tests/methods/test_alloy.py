@@ -10,6 +10,7 @@ import torch
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import accepted
+from alloykit.methods.alloy.background_choice import choose_mixture
 from alloykit.methods.alloy.cross_fit import CrossFitted, cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
@@ -33,14 +34,21 @@ def drawn(n: int = 40, seed: int = 0) -> tuple[View, list[torch.Tensor]]:
     return View(z, log_answers(OVERLAPPING, p), torch.randn(n, 2, generator=g).double()), p
 
 
+def drawn_with_foreign() -> tuple[View, list[torch.Tensor]]:
+    """As `drawn`; a third of the texts lies elsewhere, and no teacher has a large energy there."""
+    view, p = drawn(45)
+    foreign = (torch.arange(45) % 3 == 0).double()[:, None]
+    return View(view.z - 3 * foreign, view.answers, view.energies - foreign), p
+
+
 def normal(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> float:
     """Less (2π)^{D/2}, which every density has."""
     apart = z - mean
     return float(np.exp(-0.5 * apart @ np.linalg.inv(covariance) @ apart) / math.sqrt(np.linalg.det(covariance)))
 
 
-def by_loops(view: View, p: list[np.ndarray]) -> list[list[float]]:
-    """r after the last iteration: Eqs. 3–6."""
+def by_loops(view: View, p: list[np.ndarray], *, background: bool = False) -> tuple[list[list[float]], list[float]]:
+    """r and b after the last iteration: Eqs. 3–6, 18 and 19."""
     z, e = view.z.numpy(), view.energies.numpy()
     n, d = z.shape
     owners = {0: [0], 1: [0], 2: [0, 1], 3: [1]}
@@ -63,29 +71,51 @@ def by_loops(view: View, p: list[np.ndarray]) -> list[list[float]]:
         g = np.exp(e[x] / sd)
         each = [answer(x, c) * sum(g[i] for i in owners[c]) for c in owners]
         r.append([v / sum(each) for v in each])
+    largest = e.max(1)
+    middle = float(np.median(largest))
+    b = [0.9 / (1 + math.exp(-(middle - m) / 0.25)) if background else 0.0 for m in largest]
     for _ in range(ITERATIONS):
-        count = [sum(r[x][c] for x in range(n)) for c in owners]
-        mu = [sum(r[x][c] * z[x] for x in range(n)) / count[c] for c in owners]
-        within = sum(r[x][c] * np.outer(z[x] - mu[c], z[x] - mu[c]) for x in range(n) for c in owners) / n
+        w = [[r[x][c] * (1 - b[x]) for c in owners] for x in range(n)]
+        count = [sum(w[x][c] for x in range(n)) for c in owners]
+        mu = [sum(w[x][c] * z[x] for x in range(n)) / count[c] for c in owners]
+        within = sum(w[x][c] * np.outer(z[x] - mu[c], z[x] - mu[c]) for x in range(n) for c in owners) / sum(count)
         sigma = 0.5 * within + 0.5 * np.trace(within) / d * np.eye(d)
+        if background:
+            mu0 = sum(b[x] * z[x] for x in range(n)) / sum(b)
+            within0 = sum(b[x] * np.outer(z[x] - mu0, z[x] - mu0) for x in range(n)) / sum(b)
+            sigma0, pi0 = 0.5 * within0 + 0.5 * np.trace(within0) / d * np.eye(d), sum(b) / n
         by_states = []
         for x in range(n):
             each = [math.sqrt(count[c]) * normal(z[x], mu[c], sigma) * answer(x, c) for c in owners]
             by_states.append([v / sum(each) for v in each])
-        known = [[sum(by_states[x][c] for c in owners if i in owners[c]) for x in range(n)] for i in (0, 1)]
+        known = [
+            [(1 - b[x]) * sum(by_states[x][c] for c in owners if i in owners[c]) for x in range(n)] for i in (0, 1)
+        ]
         inside = [gaussian(i, known[i]) for i in (0, 1)]
         outside = [gaussian(i, [1 - k for k in known[i]]) for i in (0, 1)]
         for x in range(n):
             ratio = [density(e[x, i], inside[i]) / density(e[x, i], outside[i]) for i in (0, 1)]
             each = [by_states[x][c] * math.prod(ratio[i] for i in owners[c]) for c in owners]
             r[x] = [v / sum(each) for v in each]
-    return r
+            if background:
+                root = [math.sqrt(k) / sum(math.sqrt(j) for j in count) for k in count]
+                labels = sum(
+                    (1 - pi0)
+                    * root[c]
+                    * normal(z[x], mu[c], sigma)
+                    * answer(x, c)
+                    * math.prod(ratio[i] for i in owners[c])
+                    for c in owners
+                )
+                other = math.exp(-2) * pi0 * normal(z[x], mu0, sigma0)
+                b[x] = other / (other + labels)
+    return r, b
 
 
 def test_the_mixture() -> None:
     """With a label that two teachers share. The parameters are those of the last responsibilities."""
     view, p = drawn()
-    wanted = torch.tensor(by_loops(view, [q.numpy() for q in p]), dtype=torch.float64)
+    wanted = torch.tensor(by_loops(view, [q.numpy() for q in p])[0], dtype=torch.float64)
     fitted = LabelMixture.fit(view, OWNERS)
     torch.testing.assert_close(fitted.means, wanted.T @ view.z / wanted.sum(0)[:, None])
     assert fitted.history[-1].tolist() == pytest.approx(
@@ -96,6 +126,51 @@ def test_the_mixture() -> None:
     )
     assert len(fitted.history) == ITERATIONS + 1
     torch.testing.assert_close(fitted.log_prior, 0.5 * (wanted.mean(0)).log())
+
+
+def test_the_mixture_with_a_background() -> None:
+    """The parameters are those of the last r and b; what is saved gives the same b."""
+    view, p = drawn_with_foreign()
+    r, b = (torch.tensor(v, dtype=torch.float64) for v in by_loops(view, [q.numpy() for q in p], background=True))
+    assert 0.05 < float(b.mean()) < 0.95
+    fitted, weights = LabelMixture.fit(view, OWNERS, background=True), r * (1 - b)[:, None]
+    torch.testing.assert_close(fitted.means, weights.T @ view.z / weights.sum(0)[:, None])
+    assert fitted.background is not None
+    torch.testing.assert_close(fitted.background.center, b @ view.z / b.sum())
+    torch.testing.assert_close(fitted.history[-1], shares(weights, OWNERS) / (1 - b).mean())
+    again = LabelMixture.of(fitted.state(), view.z.device)
+    assert torch.equal(again.background_share(view, OWNERS), fitted.background_share(view, OWNERS))
+    assert LabelMixture.of(LabelMixture.fit(view, OWNERS).state(), view.z.device).background is None
+
+
+def test_whether_there_is_a_background() -> None:
+    """Eq. 20, by loops. An option decides in its place."""
+    view, _ = drawn_with_foreign()
+    plain, found = LabelMixture.fit(view, OWNERS), LabelMixture.fit(view, OWNERS, background=True)
+    outside = 1 - found.background_share(view, OWNERS)
+    counts = (torch.softmax(found.scores(view, OWNERS), -1) * outside[:, None]).sum(0)
+    before = torch.softmax(plain.scores(view, OWNERS), -1).sum(0)
+    kept = float(counts.min() / counts.sum()) / float(before.min() / before.sum())  # of four labels, the rarest one
+    inverse = np.linalg.inv((found.factor @ found.factor.T).numpy())
+    assert found.background is not None
+
+    def apart(one: torch.Tensor, other: torch.Tensor) -> float:
+        d = (one - other).numpy()
+        return math.sqrt(d @ inverse @ d)
+
+    near = [c for c in range(4) if counts[c] > 0.2 * counts.mean()]
+    assert len(near) > 1
+    nearest = sorted(min(apart(found.means[a], found.means[c]) for c in near if c != a) for a in near)
+    middle = (nearest[(len(near) - 1) // 2] + nearest[len(near) // 2]) / 2
+    far = min(apart(found.background.center, found.means[c]) for c in near) / middle
+    chosen = choose_mixture(view, OWNERS, None, background=None, least=2)
+    assert (chosen.remoteness, chosen.kept) == (pytest.approx(far), pytest.approx(kept))
+    assert (chosen.mixture.background is not None) == (far * kept >= 0.9)
+    assert choose_mixture(view, OWNERS, None, background=True, least=2).mixture.background is not None
+    assert choose_mixture(view, OWNERS, None, background=False, least=2).mixture.background is None
+    assert choose_mixture(view, OWNERS, None, background=True, least=46).mixture.background is None, (
+        "too few texts are left"
+    )
 
 
 def test_scores_are_the_logarithms_of_the_equations() -> None:

@@ -26,9 +26,25 @@ def test_skewed_pools(counts: tuple[int, ...]) -> None:
     assert notes["shares"]["teacher 1"][-1] == pytest.approx(sum(counts[:2]) / sum(counts), abs=0.1)
 
 
-def test_foreign_texts_do_no_harm() -> None:
-    pool = Pool((100, 100, 100, 100), foreign=200)
-    assert right(routed("alloy", pool)[0], pool) > 0.95
+@pytest.mark.parametrize("foreign", [200, 400, 800])
+def test_foreign_texts_are_found_and_not_learned(foreign: int) -> None:
+    pool = Pool((100, 100, 100, 100), foreign=foreign)
+    owner, v, notes = routed("alloy", pool)
+    assert right(owner, pool) > 0.95
+    assert float(v[pool.known].mean()) > 0.9
+    assert float(v[~pool.known].mean()) < 0.05
+    assert notes["background"] == pytest.approx(foreign / len(pool), abs=0.05)
+    assert "seem to have a label that no teacher knows" in notes["warnings"][0]
+    without = routed({"name": "alloy", "background": False}, pool)
+    assert float(without[1][~pool.known].mean()) > 0.3
+    assert without[2]["background"] is None
+
+
+@pytest.mark.parametrize("counts", [(100, 100, 100, 100), (250, 250, 50, 50), (400, 100, 40, 20)])
+def test_a_pool_without_foreign_texts_has_no_background(counts: tuple[int, ...]) -> None:
+    notes = routed("alloy", Pool(counts))[2]
+    assert notes["background"] is None
+    assert notes["remoteness"] * notes["kept"] < 0.9
 
 
 def test_one_teacher_has_every_text() -> None:

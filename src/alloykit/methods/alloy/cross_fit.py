@@ -35,13 +35,16 @@ class CrossFitted:
     scores: Tensor
     state_scores: Tensor
 
+    def part(self, at: Tensor) -> CrossFitted:
+        return CrossFitted(self.scores[at], self.state_scores[at])
 
-def cross_fit(view: View, owners: Tensor) -> CrossFitted:
-    """The scores of every text by the mixture that was fitted to the other half of the texts."""
+
+def cross_fit(view: View, owners: Tensor, *, background: bool = False) -> CrossFitted:
+    """The scores of every text by the mixture that was fitted to the other half of the texts. background: whether these mixtures have one."""
     half = torch.arange(len(view)) % 2 == 0
     scores, by_states = torch.empty_like(view.answers), torch.empty_like(view.answers)
     for one, other in ((half, ~half), (~half, half)):
-        fitted, asked = LabelMixture.fit(view.part(one), owners), view.part(other)
+        fitted, asked = LabelMixture.fit(view.part(one), owners, background=background), view.part(other)
         scores[other] = fitted.scores(asked, owners)
         by_states[other] = fitted.state_scores(asked) - asked.answers
     return CrossFitted(scores, by_states)

@@ -8,7 +8,7 @@ the pool, send to the same teacher. skill is Eq. 10: how often the states of a t
 the same label of this teacher. Neither is a guarantee: two fits can be wrong about the same texts. g and h are the shares of texts with the same
 teacher, and with the same label, before chance is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
 
-With labelled texts, the mean confidence of the calibrated ρ (Eq. 14) is the estimate, over all texts and over those whose most likely label is c.
+If the mixture has a background, the estimate is about the texts outside of it. With labelled texts, the mean confidence of the calibrated ρ (Eq. 14) is the estimate, over all texts and over those whose most likely label is c.
 """
 
 from __future__ import annotations

@@ -83,15 +83,15 @@ class FewLabels:
     texts: int
 
     @classmethod
-    def fit(cls, view: View, anchors: Anchors, owners: Tensor) -> FewLabels:
-        """view: the pool. owners [N, C] bool."""
+    def fit(cls, view: View, anchors: Anchors, owners: Tensor, *, background: bool = False) -> FewLabels:
+        """view: the pool. owners [N, C] bool. background: whether the mixtures have one."""
         scores, logs = (torch.zeros_like(anchors.view.answers) for _ in range(2))
         fold = _folds(anchors.labels)
         for k in range(FOLDS):
             held, rest = fold == k, anchors.part(fold != k)
             if bool(held.any()):
                 asked = anchors.view.part(held)
-                scores[held] = LabelMixture.fit(view, owners, rest).scores(asked, owners)
+                scores[held] = LabelMixture.fit(view, owners, rest, background=background).scores(asked, owners)
                 logs[held] = LabelClassifier.fit(rest).log_probabilities(asked)
 
         def likelihood(at: Sequence[float]) -> Tensor:

@@ -6,7 +6,8 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α s), α by cross-fitting, Eq. 9
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
-    v(x) = margin(x) + 1e-6          L = mean_x v(x) KL(T(x) ‖ S(x))
+    b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
+    v(x) = (1 − b(x)) margin(x) + 1e-6          L = mean_x v(x) KL(T(x) ‖ S(x))                                                 (21)
 
 If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
 teaches a text alone, and the run warns.
@@ -22,6 +23,7 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
+from alloykit.methods.alloy.background_choice import choose_mixture
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
@@ -95,13 +97,25 @@ class Alloy(Method):
             view, positions, answered = view.part(some), positions[some], [p[some] for p in answered]
             if len(view) < least:
                 return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(view))}
-        anchors = self._anchors(context, seen, state)
-        mixture, halves = LabelMixture.fit(view, owners, anchors), cross_fit(view, owners)
+        everything, anchors = view, self._anchors(context, seen, state)
+        chosen = choose_mixture(view, owners, anchors, background=self.options.background, least=least)
+        mixture, background = chosen.mixture, chosen.mixture.background is not None
+        halves, b = cross_fit(view, owners, background=background), mixture.background_share(view, owners)
+        state |= {
+            "texts": torch.tensor(len(view)),
+            "background_texts": b.mean(),
+            "remoteness": torch.tensor(chosen.remoteness),
+            "kept": torch.tensor(chosen.kept),
+        }
+        if background:  # all that follows is about the other texts
+            inside = b < 0.5
+            view, positions, halves = view.part(inside), positions[inside], halves.part(inside)
+            answered = [p[inside] for p in answered]
         plain = mixture.scores(view, owners)
         alpha = fit_inverse_temperature(plain, halves.scores, owners)
         scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
         if anchors is not None:
-            few = FewLabels.fit(view, anchors, owners)
+            few = FewLabels.fit(everything, anchors, owners, background=background)
             scores, by_labels = few.scores(plain, view), few.state()
             by_labels |= estimate_from_labels(torch.softmax(few.alpha * scores, -1))
             right = few.accuracy, energy_accuracy(anchors, owners)
@@ -109,7 +123,6 @@ class Alloy(Method):
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
         state |= {
             "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
-            "texts": torch.tensor(len(view)),
             "inverse_temperature": alpha,
             "clarity": clarity(answered, r, owners, view.answered),
             "agreement": same_teacher(plain, halves.scores, owners).double().mean(),
@@ -124,29 +137,27 @@ class Alloy(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
-        r, answered = self.responsibilities(rows, context), _taken(rows)
-        owners = context.space.has_label().to(r.device)
-        clear = context.state["clarity"].to(r.device)
-        targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, answered)
-        v = routing_margin(r, owners) + FLOOR
-        return Supervision(targets.float(), v.float(), teacher_weights(r, owners, answered).float())
-
-    def responsibilities(self, rows: Rows, context: Context) -> Tensor:
-        """r of any texts, [B, C] float64."""
-        states, device = context.state, rows.teachers[0].logits.device
-        z = StateSpace.of(states, device)(raw_states(rows)[0])
-        view = self._view(rows, z, states, context)
-        owners = context.space.has_label().to(device)
-        scores = LabelMixture.of(states, device).scores(view, owners)
-        if (few := FewLabels.of(states, device)) is not None:
+        view, owners = self._seen(rows, context), context.space.has_label().to(rows.teachers[0].logits.device)
+        mixture, device = LabelMixture.of(context.state, view.z.device), view.z.device
+        scores = mixture.scores(view, owners)
+        if (few := FewLabels.of(context.state, device)) is not None:
             scores = few.scores(scores, view)
-        return torch.softmax(states["inverse_temperature"].to(device) * scores, -1)
+        r = torch.softmax(context.state["inverse_temperature"].to(device) * scores, -1)
+        clear = context.state["clarity"].to(device)
+        targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
+        v = (1 - mixture.background_share(view, owners)) * routing_margin(r, owners) + FLOOR
+        return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
 
     def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
         return estimate_of(context.state) if int(context.state["outcome"]) == ACCEPTED else None
+
+    def _seen(self, rows: Rows, context: Context) -> View:
+        """Any texts as the fitted mixture sees them."""
+        space = StateSpace.of(context.state, rows.teachers[0].logits.device)
+        return self._view(rows, space(raw_states(rows)[0]), context.state, context)
 
     def _anchors(self, context: Context, seen: StateSpace, state: State) -> Anchors | None:
         """The labelled texts as the mixture sees them; None without any. Those whose label no teacher with an answer knows are left out."""

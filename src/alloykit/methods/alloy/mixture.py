@@ -11,6 +11,9 @@ to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the ene
 Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
 A labelled text (an anchor) has r = 1 for its label in every iteration, and counts as three texts.
 
+With a background (methods/alloy/background.py, Eqs. 18, 19) a part b of each text belongs to no label: the labels, the prior and ℓ are fitted with the weights
+r_c (1 − b), and r stays a distribution over the labels.
+
 A teacher's answer a_c says which of its own labels a text has, if it has one of them. Whether it has one of them is decided by the states (texts with
 the same label have similar states) and by the energies. Without the square root, the labels of a teacher with few texts would lose their texts.
 """
@@ -23,6 +26,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from alloykit.methods.alloy.background import Background, initial_background
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
 
@@ -82,36 +86,44 @@ class Anchors:
 @dataclass(frozen=True)
 class LabelMixture:
     """Fitted. means [C, D], factor [D, D] (Cholesky of Σ), log_prior [C]: log π̃; all float64. history [iterations + 1, N]: the share of each
-    teacher at the start and after every iteration."""
+    teacher at the start and after every iteration, of the texts that are not background. background: None for a mixture without one."""
 
     means: Tensor
     factor: Tensor
     log_prior: Tensor
     energies: EnergyGaussians
     history: Tensor
+    background: Background | None = None
 
     @classmethod
-    def fit(cls, view: View, owners: Tensor, anchors: Anchors | None = None) -> LabelMixture:
+    def fit(
+        cls, view: View, owners: Tensor, anchors: Anchors | None = None, *, background: bool = False
+    ) -> LabelMixture:
         """owners [N, C] bool: which teacher knows which label. anchors: their r is their label in every iteration, and each counts as
-        three texts."""
+        three texts. background: whether texts can belong to no label."""
         r = initial_responsibilities(view, owners)
-        history = [shares(r, owners, view.answered)]
+        outside = 1 - initial_background(view.energies, view.answered) if background else torch.ones_like(r[:, 0])
+        history = [_shares_outside(r, outside, owners, view.answered)]
         everything, known = view, r[:0]
         if anchors is not None:
             everything = joined_views([view, anchors.view])
             known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
         counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
         for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
+            means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), ANCHOR * known]))
+            other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
             by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
+            weights = torch.cat([by_states * outside.unsqueeze(-1), known])
             energies = EnergyGaussians.fit(
-                everything.energies, knows_label(torch.cat([by_states, known]), owners), counts, everything.answered
+                everything.energies, knows_label(weights, owners), counts, everything.answered
             )
-            fitted = cls(means, factor, log_prior, energies, torch.stack(history))
+            fitted = cls(means, factor, log_prior, energies, torch.stack(history), other)
             r = torch.softmax(fitted.scores(view, owners), -1)
-            history.append(shares(r, owners, view.answered))
-        means, factor, log_prior = _maximised(everything.z, torch.cat([r, ANCHOR * known]))
-        return cls(means, factor, log_prior, energies, torch.stack(history))
+            outside = 1 - fitted.background_share(view, owners)
+            history.append(_shares_outside(r, outside, owners, view.answered))
+        means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), ANCHOR * known]))
+        other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
+        return cls(means, factor, log_prior, energies, torch.stack(history), other)
 
     def state_scores(self, view: View) -> Tensor:
         """The logarithms of Eq. 4's right-hand sides. [B, C]"""
@@ -124,15 +136,25 @@ class LabelMixture:
             ratios = ratios * view.answered
         return view.possible(self.state_scores(view) + ratios @ owners.double(), owners)
 
+    def background_share(self, view: View, owners: Tensor) -> Tensor:
+        """b of Eq. 19, [B]; 0 for a mixture without a background."""
+        if self.background is None:
+            return torch.zeros_like(view.z[:, 0])
+        white = torch.linalg.solve_triangular(self.factor, view.z.T, upper=False)
+        of_all = -0.5 * white.square().sum(0) - self.factor.diagonal().log().sum() - self.log_prior.logsumexp(-1)
+        labels = self.scores(view, owners).logsumexp(-1) + of_all
+        return torch.sigmoid(self.background.scores(view.z) - labels)
+
     def state(self) -> dict[str, Tensor]:
-        arrays = {name: value for name, value in vars(self).items() if name != "energies"}
-        return arrays | vars(self.energies)
+        arrays = {name: value for name, value in vars(self).items() if name not in ("energies", "background")}
+        other = {} if self.background is None else self.background.state()
+        return arrays | vars(self.energies) | other
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> LabelMixture:
         names = ("means", "factor", "log_prior", "history")
         arrays = {name: state[name].to(device) for name in names}
-        return cls(energies=EnergyGaussians.of(state, device), **arrays)
+        return cls(energies=EnergyGaussians.of(state, device), background=Background.of(state, device), **arrays)
 
 
 def initial_weights(energies: Tensor, answered: Tensor | None = None) -> Tensor:
@@ -150,6 +172,12 @@ def initial_responsibilities(view: View, owners: Tensor) -> Tensor:
     """Eq. 3, [n, C]."""
     r: Tensor = view.answers.exp() * (initial_weights(view.energies, view.answered) @ owners.double())
     return r / r.sum(-1, keepdim=True)
+
+
+def _shares_outside(r: Tensor, outside: Tensor, owners: Tensor, answered: Tensor | None) -> Tensor:
+    """The share of each teacher of the texts that are not background. outside [n]: 1 − b. [N]"""
+    weighted = shares(r * outside.unsqueeze(-1), owners, answered)
+    return weighted / outside.mean().clamp(min=MIN_SHARE)
 
 
 def _maximised(z: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:

@@ -21,6 +21,9 @@ class AlloyOptions(MethodOptions):
     min_texts: int = Field(100, gt=0)
     """The fit needs at least so many texts in all."""
 
+    background: bool | None = None
+    """Whether texts can belong to no label. Such texts hardly count in the fit and in the student's training. null: the fit decides (Eq. 20)."""
+
     def least_texts(self, space: LabelSpace) -> int:
         """How many texts a fit needs."""
         return max(self.min_texts, self.texts_per_label * space.size)

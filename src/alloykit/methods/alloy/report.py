@@ -52,6 +52,9 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
     return by_labels | {
         "texts": texts,
         "used": used,
+        "background": float(state["background_texts"]) if "background_center" in state else None,
+        "remoteness": float(state["remoteness"]),
+        "kept": float(state["kept"]),
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
         "changed": float(state["moved"]),
         "agreement": float(state["agreement"]),
@@ -78,7 +81,13 @@ def why_not(skill: float) -> str:
 def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> list[str]:
     """What may be wrong with a fit that is used."""
     first, last = state["texts_by_label"].tolist()
-    found = [
+    found = []
+    if "background_center" in state:
+        found.append(
+            f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows: the student hardly learns from them. "
+            "If the teachers do know their labels, set `background: false` in the method's options"
+        )
+    found += [
         f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
         for name, share in zip(teachers, state["history"][-1].tolist(), strict=True)
         if share < HARDLY_ANY
@@ -111,6 +120,16 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     }
 
 
+def _background_sentence(found: Mapping[str, Any]) -> str:
+    measures = f"remoteness {found['remoteness']:.2f}, share of the rarest labels that is kept {found['kept']:.2f}"
+    if found["background"] is None:
+        return f"It has no background: nothing shows that many texts have a label that no teacher knows ({measures})."
+    return (
+        f"{100 * found['background']:.1f} % of the texts are background: they seem to have a label that no teacher knows ({measures}). "
+        "All other figures of this section are about the rest."
+    )
+
+
 def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple[Section, ...]:
     """`found`: `findings`; no section where nothing was fitted."""
     if "shares" not in found:
@@ -126,7 +145,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
-            f"below {MIN_SKILL:.2f} the mixture is not used)."
+            f"below {MIN_SKILL:.2f} the mixture is not used). {_background_sentence(found)}"
         ),
         Table(
             caption="Teachers in the mixture",
