@@ -50,6 +50,7 @@ TABLES = {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and oracle routing, on six pools",
         "students": "students of Alloy, its rivals and oracle routing",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
+        "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
         "suggest": "students that continue with 100 or 300 labelled texts: suggested ones, and random ones",
         "none": "how well students tell texts that no teacher knows",
         "cost": "the time that Alloy adds to a run",

@@ -1,8 +1,7 @@
-"""One setting and pool of a table: Alloy, oracle routing, and the best rival, which is chosen after the fact in every cell."""
+"""One setting and pool of a table: Alloy, oracle routing, and the best rival, which is chosen after the fact."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -55,18 +54,19 @@ class Case:
         return by_set(self.setting) in CHOICE
 
     @property
-    def best(self) -> dict[int, str]:
-        """By seed, the rival that is right most often."""
-        return {seed: max(self.rivals, key=lambda name: found[name].accuracy) for seed, found in self.outcomes.items()}
+    def best(self) -> str:
+        """The rival that is right most often, in the mean over the seeds."""
+        return max(
+            self.rivals, key=lambda name: float(np.mean([found[name].accuracy for found in self.outcomes.values()]))
+        )
 
     @property
     def which(self) -> str:
-        counted = Counter(self.best.values()).most_common()
-        return ", ".join(TITLES[name] + (f" ({n})" if len(counted) > 1 else "") for name, n in counted)
+        return TITLES[self.best]
 
     def of(self, method: str) -> list[Outcome]:
         """By seed; `best` is the best rival."""
-        return [found[self.best[seed] if method == "best" else method] for seed, found in self.outcomes.items()]
+        return [found[self.best if method == "best" else method] for found in self.outcomes.values()]
 
     def mean(self, method: str, what: str = "accuracy") -> float:
         return float(np.mean([getattr(outcome, what) for outcome in self.of(method)]))
@@ -91,19 +91,29 @@ class Case:
 
 
 def student_cases(cells: Cells, pool: str) -> list[Case]:
-    names = [name for name in RIVAL_STUDENTS if pool == "disjoint" or name in CORE]
-    return _cases(cells, pool, names, student_outcomes)
+    table = students.TABLE
+    return [
+        case
+        for setting in in_order(table.settings)
+        for case in _cases(cells, pool, [setting], _rivals_of(setting.name, pool), student_outcomes)
+    ]
+
+
+def _rivals_of(setting: str, pool: str) -> list[str]:
+    """Of a setting's students."""
+    kept = students.TABLE.only.get(setting, students.TABLE.grid[pool])
+    return [name for name in RIVAL_STUDENTS if name in kept and name in students.TABLE.grid[pool]]
 
 
 def target_cases(cells: Cells, pool: str) -> list[Case]:
     names = [name for name, spec in RIVALS.items() if name != "muka-soft" or PASSES[pool]]
-    return _cases(cells, pool, names, target_outcomes)
+    return _cases(cells, pool, in_order(targets.TABLE.settings), names, target_outcomes)
 
 
 def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
     """Of the seeds that have the true labels."""
     found: dict[int, dict[str, Outcome]] = {}
-    for seed in students.TABLE.profile.seeds:
+    for seed in students.TABLE.seeds[setting]:
         done = _done(cells, setting, pool, seed)
         if "teachers" in done:
             labels = np.array(numbers(done.pop("teachers")["labels"]))
@@ -129,11 +139,15 @@ def target_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str
 
 
 def _cases(
-    cells: Cells, pool: str, rivals: Sequence[str], outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]]
+    cells: Cells,
+    pool: str,
+    settings: Sequence[Setting],
+    rivals: Sequence[str],
+    outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]],
 ) -> list[Case]:
     """Set by set; a setting is there with the seeds that are complete."""
     needed, found = {*rivals, "alloy", "oracle"}, []
-    for setting in in_order(targets.TABLE.settings):
+    for setting in settings:
         whole = {seed: each for seed, each in outcomes(cells, setting.name, pool).items() if needed <= each.keys()}
         if whole:
             found.append(Case(setting, pool, rivals, whole))

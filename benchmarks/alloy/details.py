@@ -32,7 +32,7 @@ def accuracies(cells: Cells, pool: str, settings: Sequence[Setting], methods: Se
 
 def _both(found: Sequence[Outcome]) -> str:
     if not found:
-        return "not run"
+        return "–"
     seeds = "" if len(found) == 3 else f" ({len(found)} seed{'s' if len(found) > 1 else ''})"
     return f"{percent(np.mean([o.accuracy for o in found]))} / {percent(np.mean([o.balanced for o in found]))}{seeds}"
 
@@ -41,8 +41,12 @@ def differences(cases: Sequence[Case]) -> list[str]:
     """Alloy minus every rival and oracle routing; bold after Holm's correction over the row."""
     if not cases:
         return []
-    others = [*cases[0].rivals, "oracle"]
-    body = [[c.setting.title, *map(points, corrected([c.less(m) for m in others]))] for c in cases]
+    others = [*max((c.rivals for c in cases), key=len), "oracle"]
+    body = []
+    for c in cases:
+        there = [m for m in others if m in (*c.rivals, "oracle")]
+        told = dict(zip(there, map(points, corrected([c.less(m) for m in there])), strict=True))
+        body.append([c.setting.title, *(told.get(m, "–") for m in others)])
     return rows(["Alloy minus … (bold: over the row)", *(TITLES[m] for m in others)], body)
 
 

@@ -25,6 +25,7 @@ ORACLE: Methods = {"oracle": {"name": "oracle"}}
 ABLATIONS: Methods = {
     "teachers' states alone": ALLOY | {"encoder": None},
     "32 dimensions": ALLOY | {"dimensions": 32},
+    "no background": ALLOY | {"background": False},
 }
 
 # Students
@@ -41,9 +42,8 @@ STUDENTS: Methods = {
     "alloy": ALLOY,
     **RIVAL_STUDENTS,
     **ORACLE,
-    "supervised": {"name": "supervised"},
 }
-CORE = ("teachers", "alloy", "vanilla_kd", "energy", "oracle")  # of pools other than "disjoint"
+CORE = ("teachers", "alloy", "vanilla_kd", "energy", "oracle")  # of varied teachers, and of pools other than "disjoint"
 
 TITLES = {
     "ensemble": "Ensemble",
@@ -56,5 +56,4 @@ TITLES = {
     "alloy": "Alloy",
     "gate": "Supervised gate",
     "oracle": "Oracle routing",
-    "supervised": "Supervised",
 }

@@ -2,18 +2,23 @@
 
 from benchmarks.alloy.methods import CORE, PASSES, STUDENTS
 from benchmarks.alloy.profile import PRECISION, PROFILE
-from benchmarks.alloy.settings import FEW_POOLS, POOLS, few, settings
+from benchmarks.alloy.settings import CLOSE, POOLS, few, settings
 from benchmarks.harness.table import Table
+
+SETTINGS = tuple(s for s in settings() if not s.name.endswith(("-deal2", "-deal3")))
+VARIED = [s.name for s in SETTINGS if s.name.endswith(("-deal1", "-overlap", "-barely"))]
 
 TABLE = Table(
     "alloy",
     "students",
     "Students",
-    settings(),
+    SETTINGS,
     {pool: tuple(STUDENTS) if pool == "disjoint" else CORE for pool in POOLS if pool != "foreign10"},
     STUDENTS,
     passes=PASSES,
-    limited={pool: few() for pool in FEW_POOLS},
+    limited={pool: few() for pool in POOLS if pool != "disjoint"},
+    only=dict.fromkeys(VARIED, CORE),
+    seeds={s.name: range(5) if s.name in CLOSE else range(1) for s in SETTINGS},
     precision=PRECISION,
     seed_by_seed=True,
     profile=PROFILE,
