@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alloy import students, targets
-from benchmarks.alloy.methods import CORE, PASSES, RIVAL_STUDENTS, RIVALS, TITLES
+from benchmarks.alloy.methods import PASSES, RIVAL_STUDENTS, RIVALS, TITLES
 from benchmarks.alloy.scores import Bits, balanced, bits
 from benchmarks.alloy.settings import CHOICE, by_set, in_order
 from benchmarks.harness.results import numbers
