@@ -9,6 +9,7 @@ from benchmarks.alloy import details, few, overview, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
+from benchmarks.alloy.foreign_section import foreign_section
 from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
 from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
@@ -41,6 +42,7 @@ def write() -> None:
         *_short(of_students, of_targets),
         *_students(taught, of_students),
         *_targets(read, of_targets),
+        *foreign_section(),
         *few_labels(labelled),
         *_suggest(),
         *none_section(NOTES),

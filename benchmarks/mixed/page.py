@@ -89,26 +89,11 @@ def _questions(f: dict[str, Any]) -> list[str]:
         ]
         body.append([title, *each])
     return [
-        f"Topic: AG News, {f['teachers']['topic']} teachers that know the same labels, from texts of their own, joined by Alloy. Sentiment: SST-2, {f['teachers']['sentiment']} teacher. The teachers of a question learned from "
+        f"Topic: AG News, {f['teachers']['topic']} teachers that know two labels each, joined by Alloy. Sentiment: SST-2, {f['teachers']['sentiment']} teacher. The teachers of a question learned from "
         f"{s['taught']:,} texts. The pool has {s['pool']:,} other texts of each set without labels, and is the same for all students. The test has {s['test']} texts of each set; {s['tokens']} tokens of each. Models are three "
         f"layers of MiniLM with the word pieces of these texts. Students have the default training. Means, and in brackets seeds {', '.join(map(str, s['seeds']))} of the students:",
         "",
         *rows(["", "one student for both", "two students"], body),
-        *_divided(),
-    ]
-
-
-def _divided() -> list[str]:
-    """The same with topic teachers of two labels each."""
-    made = measured("mixed", "questions-divided")
-    if made is None:
-        return []
-    topic = {way: 100 * found["topic"] for way, found in made["figures"]["mean"].items()}
-    return [
-        f"With two topic teachers that know two labels each, the accuracy of the topic was {topic['joint']:.1f} % in one student and {topic['separate']:.1f} % in a student of its own (two seeds, commit {made['commit']}). "
-        "Half of the pool are film reviews of SST-2, which have no topic, and Alloy then could not tell which teacher knows a text (routing to the right teacher: 45 %, which is chance). So where the teachers of a question know "
-        "different labels, most texts of the pool should have an answer to this question.",
-        "",
     ]
 
 
