@@ -187,12 +187,12 @@ def _cost() -> list[str]:
         for way, seconds in s["seconds"].items():
             against = s["alloy_against"].get(way)
             told = f"{against['ratio']:.2f} ({against['from']:.2f}–{against['to']:.2f})" if against else ""
-            body.append([s["title"], way, seconds, s["of_which_training"][way], told])
+            body.append([s["title"], way, seconds, f"{100 * s['share_of_training'][way]:.0f} %", told])
     return [
         *lines,
-        "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs. Medians of "
+        "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs, in CPU seconds. Medians of "
         f"{found['figures']['rounds']} rounds; every round runs every method. Last column: Alloy's time divided by this method's time (in brackets: the middle half of the rounds).",
         "",
-        *rows(["", "", "seconds", "of which training", "Alloy / this method"], body),
+        *rows(["", "", "CPU seconds", "of which training", "Alloy / this method"], body),
         *ran(found),
     ]
