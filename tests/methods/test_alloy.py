@@ -13,12 +13,12 @@ from alloykit.methods.alloy.acceptance import accepted
 from alloykit.methods.alloy.background_choice import choose_mixture
 from alloykit.methods.alloy.cross_fit import CrossFitted, cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
 from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
-from alloykit.methods.alloy.target import clarity, target
+from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
 from alloykit.methods.early_states import early_layers
 from alloykit.outputs import Rows, TeacherRows
 
@@ -307,8 +307,10 @@ def test_the_estimated_accuracy() -> None:
         own = [0, 1, 2] if i == 0 else [2, 3]
         same.append(i == teacher(other[x].tolist()))
         label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
-    found = estimate(scores, CrossFitted(other, states), answers, OWNERS)
-    whole = sum(same) / 90 * label_skill(scores, states, answers, OWNERS)
+    confidence = 0.5 + 0.5 * torch.rand(90, generator=g).double()
+    halves = CrossFitted(other, states)
+    found = estimate(scores, same_teacher(scores, other, OWNERS), halves, answers, confidence, OWNERS)
+    whole = sum(same) / 90 * (label_skill(scores, states, answers, OWNERS) + sum(confidence.tolist()) / 90) / 2
     assert 0.1 < whole < 0.9
     assert float(found["estimated_accuracy"]) == pytest.approx(whole)
     for c in range(3):
@@ -325,6 +327,39 @@ def test_the_estimated_accuracy() -> None:
     by_labels = estimate_from_labels(rho)
     assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
     assert by_labels["estimated_by_label"][:2].tolist() == pytest.approx([0.8, 0.6])
+
+
+def test_two_views_of_the_states() -> None:
+    """One mixture sees the teachers' states only, the other the encoder's; None where there is one kind of states."""
+    view, _ = drawn(80)
+    g = torch.Generator().manual_seed(5)
+    states = torch.cat([view.z.float(), view.z.float() + 2 * torch.randn(80, 3, generator=g)], -1)
+    scores = []
+    for columns, of_teachers in ((slice(0, 3), 3), (slice(3, 6), 0)):
+        part = states[:, columns]
+        seen = View(StateSpace.fit(part, of_teachers, 128)(part), view.answers, view.energies)
+        scores.append(LabelMixture.fit(seen, OWNERS).scores(seen, OWNERS))
+    found = views_agree(states, 3, 128, view, OWNERS, background=False)
+    assert found is not None
+    assert torch.equal(found, same_teacher(*scores, OWNERS))
+    assert 0.3 < float(found.double().mean()) < 1
+    assert views_agree(states, 6, 128, view, OWNERS, background=False) is None
+    assert views_agree(states, 0, 128, view, OWNERS, background=False) is None
+
+
+def test_the_confidence_of_an_answer() -> None:
+    """The brackets of Eq. 12 for the most likely teacher."""
+    _, p = drawn()
+    g = torch.Generator().manual_seed(2)
+    r, clear = torch.softmax(3 * torch.randn(40, 4, generator=g).double(), -1), torch.tensor([0.7, 0.2]).double()
+    found = confidence_of_answers(p, r, OWNERS, clear, OVERLAPPING)
+    for x in (0, 7, 31):
+        known = [sum(float(r[x, c]) for c in own) for own in ((0, 1, 2), (2, 3))]
+        i = known.index(max(known))
+        own = ((0, 1, 2), (2, 3))[i]
+        b = float(clear[i])
+        each = [b * float(p[i][x, k]) + (1 - b) * float(r[x, c]) / known[i] for k, c in enumerate(own)]
+        assert float(found[x]) == pytest.approx(max(each))
 
 
 def test_teacher_weights() -> None:

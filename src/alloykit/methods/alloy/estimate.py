@@ -1,36 +1,63 @@
 """How accurate the routed answers are, estimated without labels (ours: Alloy, Eqs. 16, 17).
 
-    Â = agreement · skill                                                                                                       (16)
+    Â = views · (skill + confidence) / 2                                                                                        (16)
     Â_c = min(1, Â · g_c h_c / (g h))                                                                                           (17)
 
-A routed answer is right if the right teacher gives it, and this teacher is right. agreement is the share of texts that two fits, each on half of
-the pool, send to the same teacher. skill is Eq. 10: how often the states of a text and its teacher's answer, two views of the text, choose
-the same label of this teacher. Neither is a guarantee: two fits can be wrong about the same texts. g and h are the shares of texts with the same
-teacher, and with the same label, before chance is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
+A routed answer is right if the right teacher gives it, and this teacher is right. views is the share of texts that two mixtures send to the same teacher:
+one sees only the teachers' own states, the other only the neutral encoder's. Where there is one kind of states, two mixtures that are fitted to the two
+halves of the pool take their place. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
+confidence is the mean probability of the answer of i*(x) in Eq. 12. With few texts the skill is too low, and the confidence is nearly always too high.
+None is a guarantee: both views can be wrong about the same texts. g and h are the shares of texts with the same teacher, and with the same label, before chance
+is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
 
-If the mixture has a background, the estimate is about the texts outside of it. With labelled texts, the mean confidence of the calibrated ρ (Eq. 14) is the estimate, over all texts and over those whose most likely label is c.
+If the mixture has a background, the estimate is about the texts outside of it. With labelled texts, the mean confidence of the calibrated ρ (Eq. 14) is the
+estimate, over all texts and over those whose most likely label is c.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 import torch
 from torch import Tensor
 
 from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_label, same_teacher
+from alloykit.methods.alloy.mixture import LabelMixture, View
+from alloykit.methods.alloy.states import StateSpace
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
 
-def estimate(scores: Tensor, halves: CrossFitted, answers: Tensor, owners: Tensor) -> dict[str, Tensor]:
-    """Â, [] and Â_c, [C], float64; nan for a label that no text gets. scores, answers (log a): [n, C]; owners: [N, C]."""
-    teacher = same_teacher(scores, halves.scores, owners).double()
+def estimate(
+    scores: Tensor, same: Tensor, halves: CrossFitted, answers: Tensor, confidence: Tensor, owners: Tensor
+) -> dict[str, Tensor]:
+    """Â, [] and Â_c, [C], float64; nan for a label that no text gets. scores, answers (log a): [n, C]; owners: [N, C].
+
+    same: which texts both views send to the same teacher, [n] bool; confidence: [n]."""
+    teacher = same.double()
     label = same_label(scores, halves.state_scores, answers, owners).double()
-    whole = teacher.mean() * max(label_skill(scores, halves.state_scores, answers, owners), 0.0)
+    skill = max(label_skill(scores, halves.state_scores, answers, owners), 0.0)
+    whole = teacher.mean() * (skill + confidence.mean()) / 2
     chosen, each = scores.argmax(-1), []
     for c in range(scores.shape[1]):
         of_label = chosen == c
         share = teacher[of_label].mean() * label[of_label].mean() / (teacher.mean() * label.mean()).clamp(min=1e-12)
         each.append((whole * share).clamp(max=1))
     return {"estimated_accuracy": whole, "estimated_by_label": torch.stack(each)}
+
+
+def views_agree(
+    states: Tensor, of_teachers: int, dimensions: int, view: View, owners: Tensor, *, background: bool
+) -> Tensor | None:
+    """Which texts two mixtures send to the same teacher, one by the teachers' states and one by the encoder's, [n] bool; None where one kind is missing.
+
+    states [n, d], of which the first `of_teachers` are the teachers'; view: answers and energies of the same texts. background: whether the mixtures have one."""
+    if of_teachers in (0, states.shape[1]):
+        return None
+    scores = []
+    for part, own in ((states[:, :of_teachers], of_teachers), (states[:, of_teachers:], 0)):
+        seen = replace(view, z=StateSpace.fit(part, own, dimensions)(part))
+        scores.append(LabelMixture.fit(seen, owners, background=background).scores(seen, owners))
+    return same_teacher(scores[0], scores[1], owners)
 
 
 def estimate_from_labels(rho: Tensor) -> dict[str, Tensor]:

@@ -25,7 +25,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.background_choice import choose_mixture
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
     Anchors,
@@ -39,7 +39,7 @@ from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
-from alloykit.methods.alloy.target import clarity, target
+from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
@@ -95,6 +95,7 @@ class Alloy(Method):
         answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
         if not bool((some := torch.cat([_some_answer(rows) for rows in outputs])).all()):
             view, positions, answered = view.part(some), positions[some], [p[some] for p in answered]
+            states = states[some]
             if len(view) < least:
                 return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(view))}
         everything, anchors = view, self._anchors(context, seen, state)
@@ -107,10 +108,11 @@ class Alloy(Method):
             "remoteness": torch.tensor(chosen.remoteness),
             "kept": torch.tensor(chosen.kept),
         }
+        same = views_agree(states, of_teachers, self.options.dimensions, view, owners, background=background)
         if background:  # all that follows is about the other texts
             inside = b < 0.5
             view, positions, halves = view.part(inside), positions[inside], halves.part(inside)
-            answered = [p[inside] for p in answered]
+            answered, same = [p[inside] for p in answered], None if same is None else same[inside]
         plain = mixture.scores(view, owners)
         alpha = fit_inverse_temperature(plain, halves.scores, owners)
         scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
@@ -121,17 +123,19 @@ class Alloy(Method):
             right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
+        clear, same_half = clarity(answered, r, owners, view.answered), same_teacher(plain, halves.scores, owners)
         state |= {
             "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
             "inverse_temperature": alpha,
-            "clarity": clarity(answered, r, owners, view.answered),
-            "agreement": same_teacher(plain, halves.scores, owners).double().mean(),
+            "clarity": clear,
+            "agreement": same_half.double().mean(),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         state |= texts_that_moved(positions, initial_weights(view.energies, view.answered), r, owners)
-        state |= estimate(plain, halves, view.answers, owners)
+        sure = confidence_of_answers(answered, r, owners, clear, space)
+        state |= estimate(plain, same_half if same is None else same, halves, view.answers, sure, owners)
         return state | vars(seen) | mixture.state() | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:

@@ -29,6 +29,14 @@ def clarity(probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, answered
     return torch.stack(found)
 
 
+def confidence_of_answers(
+    probabilities: Sequence[Tensor], r: Tensor, owners: Tensor, clear: Tensor, space: LabelSpace
+) -> Tensor:
+    """The largest probability of what the most likely teacher adds to T in Eq. 12, [n] float64. Arguments as in `clarity` and `target`."""
+    found = torch.stack([_answer(space, i, p, r, owners, clear).amax(-1) for i, p in enumerate(probabilities)], -1)
+    return found.gather(1, knows_label(r, owners).argmax(-1, keepdim=True)).squeeze(1)
+
+
 def target(
     space: LabelSpace, probabilities: Sequence[Tensor], r: Tensor, clear: Tensor, answered: Tensor | None = None
 ) -> Tensor:
@@ -36,9 +44,14 @@ def target(
     owners = space.has_label().to(r.device)
     gamma, found = teacher_weights(r, owners, answered), torch.zeros_like(r)
     for i, p in enumerate(probabilities):
-        known = r * owners[i]
-        mass = known.sum(-1, keepdim=True)
-        padded = space.scatter(i, p.double())
-        restricted = torch.where(mass > 1e-12, known / mass.clamp(min=1e-12), padded)
-        found += gamma[:, i, None] * (clear[i] * padded + (1 - clear[i]) * restricted)
+        found += gamma[:, i, None] * _answer(space, i, p, r, owners, clear)
     return found / found.sum(-1, keepdim=True)
+
+
+def _answer(space: LabelSpace, i: int, p: Tensor, r: Tensor, owners: Tensor, clear: Tensor) -> Tensor:
+    """The brackets of Eq. 12 for teacher i, [B, C]."""
+    known = r * owners[i]
+    mass = known.sum(-1, keepdim=True)
+    padded = space.scatter(i, p.double())
+    restricted = torch.where(mass > 1e-12, known / mass.clamp(min=1e-12), padded)
+    return clear[i] * padded + (1 - clear[i]) * restricted
