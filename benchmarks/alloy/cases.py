@@ -113,7 +113,7 @@ def target_cases(cells: Cells, pool: str) -> list[Case]:
 def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
     """Of the seeds that have the true labels."""
     found: dict[int, dict[str, Outcome]] = {}
-    for seed in students.TABLE.seeds[setting]:
+    for seed in students.TABLE.seeds_of(setting, pool):
         done = _done(cells, setting, pool, seed)
         if "teachers" in done:
             labels = np.array(numbers(done.pop("teachers")["labels"]))
@@ -126,7 +126,7 @@ def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[st
 def target_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
     """Of the seeds that have the true labels; the supervised gate is among the methods, and Alloy's variants."""
     found: dict[int, dict[str, Outcome]] = {}
-    for seed in targets.TABLE.profile.seeds:
+    for seed in targets.TABLE.seeds_of(setting, pool):
         done = _done(cells, setting, pool, seed)
         if "rivals" in done:
             about = done.pop("rivals")

@@ -42,6 +42,13 @@ def settings() -> tuple[Setting, ...]:
     return tuple(found)
 
 
+def varied(every: Sequence[Setting]) -> list[str]:
+    """Those whose teachers are not simply cut by topic: dealt, overlapping or barely trained."""
+    return [
+        s.name for s in every if s.name not in {_by_topic(n, c).name for n, counts in TEACHERS.items() for c in counts}
+    ]
+
+
 def few() -> list[str]:
     """One setting by topic of every set."""
     return [_by_topic(name, counts[0]).name for name, counts in TEACHERS.items()]

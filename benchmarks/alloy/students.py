@@ -2,11 +2,10 @@
 
 from benchmarks.alloy.methods import CORE, PASSES, STUDENTS
 from benchmarks.alloy.profile import PRECISION, PROFILE
-from benchmarks.alloy.settings import CLOSE, POOLS, few, settings
+from benchmarks.alloy.settings import CLOSE, POOLS, few, settings, varied
 from benchmarks.harness.table import Table
 
 SETTINGS = tuple(s for s in settings() if not s.name.endswith(("-deal2", "-deal3")))
-VARIED = [s.name for s in SETTINGS if s.name.endswith(("-deal1", "-overlap", "-barely"))]
 
 TABLE = Table(
     "alloy",
@@ -17,8 +16,8 @@ TABLE = Table(
     STUDENTS,
     passes=PASSES,
     limited={pool: few() for pool in POOLS if pool != "disjoint"},
-    only=dict.fromkeys(VARIED, CORE),
-    seeds={s.name: range(5) if s.name in CLOSE else range(1) for s in SETTINGS},
+    only=dict.fromkeys(varied(SETTINGS), CORE),
+    seeds={s.name: range(1) for s in SETTINGS} | {f"{name}/disjoint": range(5) for name in CLOSE},
     precision=PRECISION,
     seed_by_seed=True,
     profile=PROFILE,

@@ -5,7 +5,7 @@ from functools import partial
 from benchmarks.alloy.gate import EARLY
 from benchmarks.alloy.methods import ABLATIONS, ALLOY, PASSES, Methods
 from benchmarks.alloy.profile import PRECISION, PROFILE
-from benchmarks.alloy.settings import FEW_POOLS, POOLS, few, settings
+from benchmarks.alloy.settings import POOLS, few, settings, varied
 from benchmarks.alloy.target import rivals, target
 from benchmarks.harness.table import Table
 
@@ -26,7 +26,10 @@ TABLE = Table(
     passes=PASSES,
     reads=(EARLY, *({"name": "routing", "of": spec} for spec in OURS.values())),
     analyses={"rivals": rivals} | {f"target of {name}": partial(target, spec=spec) for name, spec in OURS.items()},
-    limited={pool: few() for pool in FEW_POOLS},
+    limited={pool: few() for pool in POOLS if pool != "disjoint"},
+    only=dict.fromkeys(varied(settings()), ("rivals", "alloy")),
+    seeds=dict.fromkeys(varied(settings()), range(1))
+    | {f"{name}/{pool}": range(2) for name in few() for pool in POOLS[1:]},
     precision=PRECISION,
     seed_by_seed=True,
     profile=PROFILE,

@@ -53,7 +53,9 @@ class Table:
     student: Mapping[str, Any] = field(default_factory=dict)  # of the students' training, in place of the profile's
     limited: Mapping[str, Sequence[str]] = field(default_factory=dict)  # pools that only some settings have
     only: Mapping[str, Sequence[str]] = field(default_factory=dict)  # settings that only some methods run in
-    seeds: Mapping[str, Sequence[int]] = field(default_factory=dict)  # settings that have fewer than the profile's
+    seeds: Mapping[str, Sequence[int]] = field(
+        default_factory=dict
+    )  # of settings, or of SETTING/POOL, that have others than the profile's
     seed_by_seed: bool = False  # order of the cells: all of a seed first, setting by setting; else pool by pool
     generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
@@ -90,11 +92,14 @@ class Table:
     def _by_pool(self, **only: Sequence[Any]) -> Iterator[Cell]:
         for pool, methods in self.grid.items():
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
-                for seed in self.seeds.get(setting.name, self.profile.seeds):
+                for seed in self.seeds_of(setting.name, pool):
                     for method in (m for m in methods if m in self.only.get(setting.name, [m])):
                         cell = Cell(pool, setting.name, seed, method)
                         if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
                             yield cell
+
+    def seeds_of(self, setting: str, pool: str) -> Sequence[int]:
+        return self.seeds.get(f"{setting}/{pool}", self.seeds.get(setting, self.profile.seeds))
 
     @property
     def roles(self) -> set[str]:
