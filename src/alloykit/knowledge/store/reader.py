@@ -20,13 +20,13 @@ from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pool
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
+from alloykit.temporary.copied import COPIED
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 from alloykit.temporary.rows_at import Array
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
-COPIED = 1 << 33  # bytes that are copied at most; a copy is read faster, but a store may be larger than the free space
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
