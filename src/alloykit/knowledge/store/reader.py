@@ -16,7 +16,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.unit_rows import OpenUnits, UnitRows
-from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
+from alloykit.knowledge.store.units import CHUNK, logits_unit, name_in_folder, passes_unit, pooled_unit
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
@@ -268,7 +268,7 @@ class StoredKnowledge:
             *(passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)),
             *(pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]),
         ]
-        return [unit for unit in units if unit.rsplit("/", 1)[1] not in complete]
+        return [unit for unit in units if name_in_folder(unit) not in complete]
 
     def _missing(self, what: str) -> NoReturn:
         raise AlloyError(
