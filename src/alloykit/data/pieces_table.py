@@ -164,9 +164,12 @@ class PieceReader:
         order = np.argsort(piece, kind="stable")
         for mine in np.split(order, np.flatnonzero(np.diff(piece[order])) + 1):
             n = int(piece[mine[0]])
-            left = self.where.left_out.between(int(self.where.left_starts[n]), int(self.where.left_starts[n + 1]))
             rows = at[mine] - starts[n]
-            yield n, mine, rows + np.searchsorted(left - np.arange(len(left)), rows, side="right")
+            begin, end = (int(self.where.left_starts[k]) for k in (n, n + 1))
+            if begin < end:
+                left = self.where.left_out.between(begin, end)
+                rows = rows + np.searchsorted(left - np.arange(len(left)), rows, side="right")
+            yield n, mine, rows
 
     def _cursor(self, piece: Piece, names: Sequence[str]) -> Cursor:
         columns = [self.where.columns[name] for name in names]
