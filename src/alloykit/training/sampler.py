@@ -45,7 +45,7 @@ class LengthSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         order = torch.empty(0, dtype=torch.int64)
-        for part in self._parts(generator):
+        for part in self.parts(generator):
             order = torch.cat([order, part])
             batches = len(order) // self.batch_size
             lengths = torch.as_tensor(self.lengths[order.numpy()])  # all at once: they may be read from the texts
@@ -57,8 +57,8 @@ class LengthSampler(Sampler[int]):
             order = order[batches * self.batch_size :]
         yield from order.tolist()
 
-    def _parts(self, generator: torch.Generator) -> Iterator[Tensor]:
-        """All positions in random order."""
+    def parts(self, generator: torch.Generator | None = None) -> Iterator[Tensor]:
+        """All positions in random order, [·] int64 each."""
         n = len(self)
         if n <= FEW:
             yield torch.randperm(n, generator=generator)
