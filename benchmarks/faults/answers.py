@@ -299,7 +299,7 @@ def no_probabilities(store: Path, teacher: str) -> str:
     """What is wrong with a teacher's stored outputs: a row that is neither of finite numbers nor without an answer; "" if nothing is."""
     import safetensors.torch
 
-    for path in sorted((store / "teachers" / teacher).glob("*.logits.safetensors")):
+    for path in sorted((store / "teachers" / teacher).glob("*/*.logits.safetensors")):
         logits = safetensors.torch.load_file(path)["logits"]
         finite = logits.isfinite()
         if not bool((finite.all(-1) | logits.isnan().all(-1)).all()):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from alloykit.data import load_texts
-from alloykit.data.disk import BATCH
+from alloykit.data.text_table import BATCH
 from alloykit.errors import AlloyError
 
 N = 2 * BATCH + 345

@@ -42,7 +42,7 @@ def test_sent_units_have_the_bits_and_files_of_one_process(models: dict[str, Pat
     swept(sent, infos, TEXTS, engine=SweepBy(Elsewhere()))  # passes, which are compared with the stored logits
     assert arrays(sent) == arrays(alone)
     assert _names(sent) == _names(alone)
-    receipts = [path.read_text() for path in sent.rglob("teachers/*/*.json")]
+    receipts = [path.read_text() for path in sent.rglob("teachers/*/*/*.json")]
     assert all("seconds" in text for text in receipts if '"sha256"' in text)
 
 

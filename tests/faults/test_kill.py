@@ -32,11 +32,13 @@ def complete(folder: Path) -> list[int]:
 def test_kill_9_during_the_sweep(recipe_file: Path, reference: Reference) -> None:
     run = recipe_file.parent / "run"
     teacher = run / "cache" / "teachers" / "billing"
-    stopped = stop(recipe_file, signal.SIGKILL, lambda: bool(list(teacher.glob("00000-*.passes-0004.safetensors"))))
+    stopped = stop(recipe_file, signal.SIGKILL, lambda: bool(list(teacher.glob("*/00000-*.passes-0004.safetensors"))))
     assert stopped.code == -signal.SIGKILL
-    assert not list(run.glob("cache/teachers/delivery/*.safetensors")), "the kill must land in the middle of the sweep"
+    assert not list(run.glob("cache/teachers/delivery/*/*.safetensors")), (
+        "the kill must land in the middle of the sweep"
+    )
     assert not (run / "student").exists()
-    [first] = teacher.glob("00000-*.logits.safetensors")
+    [first] = teacher.glob("*/00000-*.logits.safetensors")
     kept = first.stat().st_mtime_ns
     assert result_of(resume(recipe_file)) == reference.result
     assert first.stat().st_mtime_ns == kept, "what was finished is taken as it is"

@@ -44,7 +44,7 @@ def run(finished: Finished, tmp_path: Path) -> Path:
 def units(run: Path, teacher: str) -> dict[str, int]:
     """The files of a teacher's outputs and their inodes: a linked file has that of the earlier run."""
     folder = run / "cache" / "teachers" / teacher
-    return {p.name: p.stat().st_ino for p in folder.iterdir() if p.name.endswith(".safetensors")}
+    return {p.name: p.stat().st_ino for p in folder.rglob("*.safetensors")}
 
 
 def student(run: Path) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from knowing import SENTENCES, arrays, files, info, read, shard, swept
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.units import place_of
 from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 
@@ -32,6 +33,11 @@ def whole(billing: HuggingFaceInfo, tmp_path_factory: pytest.TempPathFactory) ->
 def copy(whole: Path, tmp_path: Path) -> Path:
     shutil.copytree(whole, tmp_path / "k", copy_function=shutil.copy2)
     return tmp_path / "k"
+
+
+def place(folder: Path, number: int) -> str:
+    """Folder and name of the n-th shard's files."""
+    return place_of(shard(folder, number))
 
 
 def flip(path: Path) -> None:
@@ -53,7 +59,7 @@ def empty(path: Path) -> None:
 def test_a_corrupt_file_is_named_and_repaired_alone(
     unit: str, damage: Any, copy: Path, whole: Path, billing: HuggingFaceInfo
 ) -> None:
-    unit = f"{shard(copy, 1)}.{unit}"
+    unit = f"{place(copy, 1)}.{unit}"
     path = copy / "teachers" / "billing" / f"{unit}.safetensors"
     damage(path)
     with pytest.raises(
@@ -69,7 +75,7 @@ def test_a_corrupt_file_is_named_and_repaired_alone(
 
 
 def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
-    flip(copy / "teachers" / "billing" / f"{shard(copy, 1)}.logits.safetensors")
+    flip(copy / "teachers" / "billing" / f"{place(copy, 1)}.logits.safetensors")
     store, healthy = Store(copy), [SENTENCES[0], SENTENCES[39]]
     assert read(store, ["billing"], healthy).rows([0, 1]).teachers[0].logits.shape == (2, 3)
     with pytest.raises(AlloyError, match=r"/00001-.*logits"):
@@ -78,7 +84,7 @@ def test_a_healthy_part_is_read_although_another_is_corrupt(copy: Path) -> None:
 
 @pytest.mark.parametrize("gone", [".json", ".safetensors"])
 def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing: HuggingFaceInfo) -> None:
-    (copy / "teachers" / "billing" / f"{shard(copy, 2)}.passes-0000{gone}").unlink()
+    (copy / "teachers" / "billing" / f"{place(copy, 2)}.passes-0000{gone}").unlink()
     with pytest.raises(AlloyError, match=r"/00002-.*passes-0000 missing"):
         read(Store(copy), ["billing"], passes=4)
     swept(copy, [billing])
@@ -87,7 +93,7 @@ def test_half_a_unit_does_not_count(gone: str, copy: Path, whole: Path, billing:
 
 @pytest.mark.parametrize("content", ["", "{", "[]", "{}"])
 def test_a_damaged_receipt_is_named(content: str, copy: Path) -> None:
-    receipt = copy / "teachers" / "billing" / f"{shard(copy, 0)}.logits.json"
+    receipt = copy / "teachers" / "billing" / f"{place(copy, 0)}.logits.json"
     receipt.write_text(content)
     with pytest.raises(AlloyError, match=r"/00000-.*logits.json"):
         read(Store(copy), ["billing"]).rows([0])
@@ -97,22 +103,22 @@ def test_a_crash_between_the_ids_of_a_shard_and_their_receipt(
     copy: Path, whole: Path, billing: HuggingFaceInfo
 ) -> None:
     """The process died in `add`: no teacher has answered these rows yet."""
-    (copy / "shards" / f"{shard(copy, 2)}.json").unlink()
-    for path in copy.glob("teachers/billing/00002-*"):
+    (copy / "shards" / f"{place(copy, 2)}.json").unlink()
+    for path in copy.glob("teachers/billing/*/00002-*"):
         path.unlink()
     swept(copy, [billing])
     assert arrays(copy) == arrays(whole)
 
 
 def test_corrupt_ids_are_named_and_never_read(copy: Path) -> None:
-    flip(copy / "shards" / f"{shard(copy, 1)}.safetensors")
-    with pytest.raises(AlloyError, match=r"shards/00001-.*safetensors.*corrupt"):
+    flip(copy / "shards" / f"{place(copy, 1)}.safetensors")
+    with pytest.raises(AlloyError, match=r"shards/./00001-.*safetensors.*corrupt"):
         read(Store(copy), ["billing"])
 
 
 def test_what_the_message_about_corrupt_ids_says_helps(copy: Path, whole: Path, billing: HuggingFaceInfo) -> None:
     """Whatever is advised, doing it must lead to the same knowledge again, or to another message."""
-    name = shard(copy, 1)
+    name = place(copy, 1)
     flip(copy / "shards" / f"{name}.safetensors")
     with pytest.raises(AlloyError) as caught:
         swept(copy, [billing])
@@ -168,7 +174,7 @@ def test_a_disk_that_is_full_at_any_write(function: str, billing: HuggingFaceInf
         assert "No space left" in str(outcome.error)
         assert "room to write" in str(outcome.error)
         assert not [p for p in folder.rglob("*") if p.name.endswith(".tmp")], "a temporary file was left behind"
-        for receipt in folder.glob("*/*.json"):
+        for receipt in folder.rglob("*.json"):
             if "sha256" in json.loads(receipt.read_text()):
                 Store(folder).load(str(receipt.relative_to(folder).with_suffix("")))
         if n % 4 == 0:

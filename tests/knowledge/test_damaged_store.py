@@ -50,11 +50,11 @@ MISSING = "missing"
 VALUES: list[Any] = [MISSING, None, True, 0, -1, 1.5, "", "8", [], {"a": 1}, "0" * 64]
 FIELDS = {
     "manifest.json": ("format", "shard_rows", "salt"),
-    "shards/*.json": ("sha256", "bytes"),
+    "shards/*/*.json": ("sha256", "bytes"),
     "teachers/billing/teacher.json": ("weights", "max_length", "compute_format", "classes", "width"),
     "teachers/billing/sampling.json": ("sampler", "seed", "tokens_per_batch"),
-    "teachers/billing/*.logits.json": ("sha256", "bytes", "made_of", "seconds"),
-    "teachers/billing/*.passes-0000.json": ("sha256", "made_of"),
+    "teachers/billing/*/*.logits.json": ("sha256", "bytes", "made_of", "seconds"),
+    "teachers/billing/*/*.passes-0000.json": ("sha256", "made_of"),
 }
 HARMLESS: dict[str, list[Any]] = {"bytes": [0], "seconds": [0, 1.5, MISSING], "salt": [None, MISSING]}
 """Nothing depends on these."""
@@ -104,7 +104,7 @@ WRONG: dict[str, Callable[[Tensors], Tensors]] = {
 @pytest.mark.parametrize("how", WRONG)
 @pytest.mark.parametrize("kind", ["logits", "passes-0000", "pooled-02"])
 def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, billing: HuggingFaceInfo) -> None:
-    path = one(copy, f"teachers/billing/*.{kind}.safetensors")
+    path = one(copy, f"teachers/billing/*/*.{kind}.safetensors")
     sign(path, safetensors.torch.save(WRONG[how](safetensors.torch.load(path.read_bytes()))))
     with pytest.raises(AlloyError, match=rf"{path.stem}.safetensors with .*Delete .*{path.stem}.json") as caught:
         everything(copy)
@@ -116,7 +116,7 @@ def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, bi
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 30, bytes(8)])
-@pytest.mark.parametrize("pattern", ["shards/*.safetensors", "teachers/billing/*.logits.safetensors"])
+@pytest.mark.parametrize("pattern", ["shards/*/*.safetensors", "teachers/billing/*/*.logits.safetensors"])
 def test_a_valid_checksum_over_no_tensors(pattern: str, data: bytes, copy: Path) -> None:
     path = one(copy, pattern)
     sign(path, data)
@@ -125,23 +125,23 @@ def test_a_valid_checksum_over_no_tensors(pattern: str, data: bytes, copy: Path)
 
 
 def test_ids_of_another_shard(copy: Path) -> None:
-    first, second = sorted(copy.glob("shards/*.safetensors"))
+    first, second = sorted(copy.glob("shards/*/*.safetensors"), key=lambda p: p.name)
     sign(second, first.read_bytes())
-    with pytest.raises(AlloyError, match=rf"shards/{second.stem}.safetensors with the ids of the texts"):
+    with pytest.raises(AlloyError, match=rf"shards/./{second.stem}.safetensors with the ids of the texts"):
         everything(copy)
 
 
 def test_answers_of_another_shard_of_the_same_size(copy: Path, billing: HuggingFaceInfo) -> None:
     """Nothing in the tensors tells whose they are; but they were not made here, so they have no valid receipt of this teacher."""
     swept(copy, [billing], SENTENCES[20:36], layers=LAYERS)
-    path = one(copy, "teachers/billing/*.logits.safetensors")
+    path = one(copy, "teachers/billing/*/*.logits.safetensors")
     receipt = json.loads(path.with_suffix(".json").read_text())
     path.with_suffix(".json").write_text(json.dumps(receipt | {"made_of": 64 * "0"}))
     with pytest.raises(AlloyError, match=r"made by the teacher that is recorded"):
         everything(copy)
 
 
-@pytest.mark.parametrize("pattern", [*FIELDS, "shards/*.safetensors", "teachers/billing/*.logits.safetensors"])
+@pytest.mark.parametrize("pattern", [*FIELDS, "shards/*/*.safetensors", "teachers/billing/*/*.logits.safetensors"])
 @pytest.mark.parametrize("instead", ["folder", "link to nothing", "link to itself"])
 def test_something_else_in_the_place_of_a_file(
     instead: str, pattern: str, copy: Path, billing: HuggingFaceInfo

@@ -96,6 +96,6 @@ def test_the_receipt_says_what_batches_it_were(
     monkeypatch.setattr(compute, "_all", once)
     store = Store(tmp_path / "k", shard_rows=16)
     sweep([billing], table(tiny.texts(8)), store, SweepOptions(passes=4, max_length=32, tokens_per_batch=256))
-    [receipt] = (tmp_path / "k").glob("teachers/billing/*.passes-0000.json")
+    [receipt] = (tmp_path / "k").glob("teachers/billing/*/*.passes-0000.json")
     assert json.loads(receipt.read_text())["tokens_per_batch"] == 128
     assert len(read(store, ["billing"], tiny.texts(8), passes=4).rows(range(8)).teachers[0].logits) == 8

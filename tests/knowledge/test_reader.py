@@ -122,9 +122,9 @@ def test_labels_travel_with_their_texts(store: Store) -> None:
 def test_what_is_missing_is_named(store: Store, billing: HuggingFaceInfo) -> None:
     with pytest.raises(AlloyError, match=r"1 of 2 texts missing.*alloykit sweep"):
         read(store, ["billing"], [SENTENCES[0], "never swept"])
-    with pytest.raises(AlloyError, match=r"billing/00000-[0-9a-f]{12}.passes-0008 missing"):
+    with pytest.raises(AlloyError, match=r"billing/./00000-[0-9a-f]{12}.passes-0008 missing"):
         read(store, ["billing"], passes=12)
-    with pytest.raises(AlloyError, match=r"account/00000-[0-9a-f]{12}.logits missing"):
+    with pytest.raises(AlloyError, match=r"account/./00000-[0-9a-f]{12}.logits missing"):
         read(store, ["account"])
 
 

@@ -75,7 +75,7 @@ def test_layers_are_added_to_a_finished_store(billing: HuggingFaceInfo, tmp_path
     before = files(tmp_path)
     store = swept(tmp_path, [billing], layers={"billing": (2,)})
     assert all(".pooled-02." in name for name in untouched(before, tmp_path))
-    with pytest.raises(AlloyError, match=r"billing/00000-.*pooled-03 missing"):
+    with pytest.raises(AlloyError, match=r"billing/./00000-.*pooled-03 missing"):
         StoredKnowledge(store, ["billing"], table(SENTENCES).ids(), layers={"billing": (3,)})
 
 

@@ -194,8 +194,17 @@ def test_another_format_is_refused(billing: HuggingFaceInfo, tmp_path: Path) -> 
     Store(tmp_path)
     path = tmp_path / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"format": 99}))
-    with pytest.raises(AlloyError, match="format = 3; got format = 99"):
+    with pytest.raises(AlloyError, match="format 4 in .*; got format 99, of another version"):
         Store(tmp_path)
+
+
+def test_files_of_shards_are_spread_over_sixteen_folders(billing: HuggingFaceInfo, tmp_path: Path) -> None:
+    swept(tmp_path, [billing], passes=0, shard_rows=1)
+    for folder in (tmp_path / "shards", tmp_path / "teachers" / "billing"):
+        places = [path.parent for path in folder.rglob("0*.json")]
+        assert len(places) == len(SENTENCES)
+        assert {place.parent for place in places} == {folder}
+        assert 8 < len(set(places)) <= 16
 
 
 def test_rows_per_shard_are_decided_once(billing: HuggingFaceInfo, tmp_path: Path) -> None:

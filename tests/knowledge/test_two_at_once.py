@@ -14,7 +14,7 @@ from knowing import OPTIONS, SENTENCES, arrays, direct, read, recorded, shard, s
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.store.units import logits_unit, passes_unit
+from alloykit.knowledge.store.units import logits_unit, name_in_folder, passes_unit
 from alloykit.knowledge.sweep import pending as work
 from alloykit.knowledge.sweep.pending import shards_for
 from alloykit.knowledge.sweep.sweep import sweep
@@ -129,7 +129,7 @@ def test_no_row_is_filled_whose_text_is_not_at_hand(billing: HuggingFaceInfo, tm
     assert {
         s
         for s in store.shards()
-        if work.units_of("billing", s, OPTIONS)[0].split("/")[-1] in store.units("teachers/billing")
+        if name_in_folder(work.units_of("billing", s, OPTIONS)[0]) in store.units("teachers/billing")
     } == set(shards_for(store, table(SENTENCES[10:20]).ids(), ["billing"], OPTIONS))
 
 

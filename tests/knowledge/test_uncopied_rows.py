@@ -56,7 +56,7 @@ def test_a_damaged_file_is_found_before_a_row_is_read(
     billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = swept(tmp_path / "k", [billing])
-    file = next((tmp_path / "k/teachers/billing").glob("00001-*.logits.safetensors"))
+    file = next((tmp_path / "k/teachers/billing").glob("*/00001-*.logits.safetensors"))
     content = bytearray(file.read_bytes())
     content[-1] ^= 1
     file.write_bytes(content)

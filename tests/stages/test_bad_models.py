@@ -187,7 +187,7 @@ def test_a_model_is_refused_before_anything_is_written(
     if name not in WHEN_LOADED:
         assert not (tmp_path / "run").exists()
     assert not (tmp_path / "run" / "student").exists()
-    assert not list(tmp_path.glob("run/cache/teachers/odd/*.safetensors"))
+    assert not list(tmp_path.glob("run/cache/teachers/odd/*/*.safetensors"))
 
 
 @pytest.mark.parametrize("passes", [0, 4])
@@ -200,7 +200,7 @@ def test_a_teacher_whose_answers_are_not_finite_is_refused(
     collect("answers that overflow", result)
     result.refused("finite", "'odd'", "NaN", "damaged")
     assert not (tmp_path / "run" / "student").exists()
-    assert not list((tmp_path / "run" / "cache").glob("teachers/odd/*.safetensors"))
+    assert not list((tmp_path / "run" / "cache").glob("teachers/odd/*/*.safetensors"))
 
 
 def still(folder: Path) -> str:

@@ -62,7 +62,7 @@ def test_a_student_comes_out_and_its_blocks_stay_behind(
     assert not report["missing_keys"]
     assert not report["unexpected_keys"]
     assert run.predict(TEXTS[:2])
-    pooled = list((run.folder / "cache").glob("teachers/*/*.pooled-*.safetensors"))
+    pooled = list((run.folder / "cache").glob("teachers/*/*/*.pooled-*.safetensors"))
     assert bool(pooled) == (method == "cfl")
 
 

@@ -2,31 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, Self
 
-import numpy as np
-
+from alloykit.data.text_table import TextTable
 from alloykit.temporary.mapped_file import MappedFile
+from alloykit.temporary.rows_at import Array
 
-BATCH = 1000  # rows per read
 WRITTEN = 1 << 15  # rows per write; each write costs some 2 KB of memory when the table is read
 MAX_BLOCK = 16_000_000  # characters per write; Arrow's arrays hold 2 GiB
 NEAR = 4  # rows that lie among so many times as many are picked from all of those
 
 
-class DiskTable:
-    """Columns by name, rows by position. Only the requested rows are in memory.
+class DiskTable(TextTable):
+    """A `TextTable` in a temporary file."""
 
-    `table["text"]` is the whole column as a list, `table[5]` a row as a dict; `batches` and `take` read in pieces,
-    `select` is the same table with fewer rows. A pickled table reads the same file.
-    """
-
-    def __init__(self, file: MappedFile, positions: np.ndarray[Any, Any] | None = None, data: Any = None) -> None:
+    def __init__(self, file: MappedFile, positions: Array | None = None, data: Any = None) -> None:
         """file: an Arrow stream. positions: which rows of it, in which order; all if not given. data: the file as a `datasets.Dataset`, if
         it is open already."""
-        self._file, self._positions, self._data = file, positions, _opened(file) if data is None else data
+        super().__init__(positions)
+        self._file, self._data = file, _opened(file) if data is None else data
         self._views = dict[tuple[str, ...], Any]()
 
     def __reduce__(self) -> Any:
@@ -34,7 +29,6 @@ class DiskTable:
 
     @property
     def column_names(self) -> list[str]:
-        """The columns, in order."""
         return list(self._data.column_names)
 
     @property
@@ -42,28 +36,13 @@ class DiskTable:
         """Arrow's names and types of the columns."""
         return self._data.data.schema
 
-    def __len__(self) -> int:
-        return len(self._data) if self._positions is None else len(self._positions)
+    def hold(self, positions: Array, columns: Sequence[str]) -> None:
+        pass  # they are quick to read
 
-    def __getitem__(self, which: str | int) -> Any:
-        if isinstance(which, str):
-            return [value for batch in self.batches([which]) for value in batch[which]]
-        if not -len(self) <= which < len(self):
-            raise IndexError(which)
-        return {name: values[0] for name, values in self.take([which % len(self)]).items()}
+    def _rows(self) -> int:
+        return len(self._data)
 
-    def batches(self, columns: Sequence[str] | None = None, size: int = BATCH) -> Iterator[dict[str, list[Any]]]:
-        """All rows in order, `size` at a time."""
-        for start in range(0, len(self), size):
-            yield self.take(range(start, min(start + size, len(self))), columns)
-
-    def take(self, positions: Iterable[int], columns: Sequence[str] | None = None) -> dict[str, list[Any]]:
-        """The rows at these positions, in their order."""
-        names = list(columns) if columns is not None else self.column_names
-        at = np.asarray(positions if isinstance(positions, range | np.ndarray) else list(positions), dtype=np.int64)
-        if not len(at):
-            return {name: [] for name in names}
-        at = at if self._positions is None else self._positions[at]
+    def _read(self, at: Array, names: Sequence[str]) -> dict[str, list[Any]]:
         self._file.mapped(2 * len(at) * len(names))  # the lengths of strings lie apart from them
         view, first, last = self._view(tuple(names)), int(at.min()), int(at.max())
         if last - first >= NEAR * len(at):
@@ -73,10 +52,8 @@ class DiskTable:
             return found  # type: ignore[no-any-return]
         return {name: [values[i] for i in picked] for name, values in found.items()}
 
-    def select(self, positions: Sequence[int] | np.ndarray[Any, Any]) -> DiskTable:
-        """The same table with only the rows at these positions, in their order."""
-        at = np.asarray(positions, dtype=np.int64)
-        return DiskTable(self._file, at if self._positions is None else self._positions[at], self._data)
+    def _selected(self, positions: Array) -> Self:
+        return type(self)(self._file, positions, self._data)
 
     def _view(self, names: tuple[str, ...]) -> Any:
         if names not in self._views:  # which takes longer than to read from it
@@ -111,17 +88,10 @@ class DiskWriter:
         if len(self.buffer) >= WRITTEN or self.characters >= MAX_BLOCK:
             self._flush()
 
-    def append(self, path: Path, size: int) -> None:
-        """Add the rows of the first `size` bytes of another writer's file, which has the same schema. AlloyError where the disk is full."""
+    def write(self, batch: Any) -> None:
+        """Add the rows of a record batch with this schema. AlloyError where the disk is full."""
         self._flush()
-        with path.open("rb") as file:
-            done = file.seek(len(self.schema.serialize()))
-            while done < size:
-                piece = file.read(min(MAX_BLOCK, size - done))
-                if not piece:
-                    raise OSError(f"{path} ends at byte {done}, before byte {size}")
-                self.file.write(piece)
-                done += len(piece)
+        self.file.write(batch.serialize())
 
     def written(self) -> MappedFile:
         """The file, with all rows that were added."""

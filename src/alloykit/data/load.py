@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from alloykit.data.raw_tables import plain_files, raw_tables, rows_of
-from alloykit.data.read_parallel import read_in_parallel
+from alloykit.data.read_in_pieces import read_in_pieces
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import RowCollector, Texts, joined_texts
 from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
@@ -57,7 +57,7 @@ def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
     roles = {"text": settings.text, "text_pair": settings.text_pair, "label": label}
     columns = {role: name for role, name in roles.items() if name is not None}
     skipped: list[str] = []
-    collector = read_in_parallel(plain_files(location, settings, skipped), settings, columns)
+    collector: RowCollector | None = read_in_pieces(plain_files(location, settings, skipped), settings, columns)
     if collector is None:
         collector, wanted = RowCollector(settings, columns), list(columns.values())
         skipped = []

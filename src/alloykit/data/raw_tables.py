@@ -17,10 +17,15 @@ from alloykit.names import nearest_name, quoted, short
 def rows_of(tables: Iterable[RawTable], columns: Mapping[str, str]) -> Iterator[tuple[RawTable, Sequence[Any]]]:
     """All rows, each with its table. columns: role → column. AlloyError for a table without one of the columns."""
     for table in tables:
-        for role, name in columns.items():
-            _check_column(table, role, name, set(columns.values()))
+        check_columns(table, columns)
         for row in table.rows:
             yield table, row
+
+
+def check_columns(table: RawTable, columns: Mapping[str, str]) -> None:
+    """AlloyError for a table without one of the columns. columns: role → column."""
+    for role, name in columns.items():
+        _check_column(table, role, name, set(columns.values()))
 
 
 def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None:

@@ -6,10 +6,10 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, Any, NamedTuple, TypeVar
 
 from pydantic import TypeAdapter
 
@@ -17,6 +17,7 @@ from alloykit.data.limits import MAX_ENTRIES, MAX_LINE, MAX_TEXT, cells_of, line
 from alloykit.errors import AlloyError
 from alloykit.names import short
 
+T = TypeVar("T")
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".parquet")
 
 
@@ -51,17 +52,18 @@ def read_file(path: Path, wanted: list[str], *, groups: range | None = None) -> 
             where, schema.names, parquet_rows(path, wanted, groups=groups), _class_names(schema, wanted, where)
         )
     if kind in (".csv", ".tsv"):
-        lines = _csv_lines(path, "\t" if kind == ".tsv" else ",")
-        header = [name.strip() for name in next(lines, [])]
-        return RawTable(where, header, select_columns((dict(zip(header, c, strict=True)) for c in lines), wanted))
+        rows = _opened(path, csv_cells, newline="")
+        header = header_of(rows)
+        return RawTable(where, header, csv_rows(rows, header, wanted))
     if kind in (".jsonl", ".ndjson", ".json"):
-        return RawTable(where, all_keys(_json_records(path), wanted), select_columns(_json_records(path), wanted))
+        columns = all_keys(_opened(path, json_records), wanted)
+        return RawTable(where, columns, select_columns(_opened(path, json_records), wanted))
     if kind == ".txt":
-        return RawTable(where, ["text"], _txt_rows(path))
+        return RawTable(where, ["text"], _opened(path, txt_rows))
     raise AlloyError(expected=f"a file that ends in {', '.join(FORMATS)} (or .gz after it)", got=where)
 
 
-def select_columns(records: Iterable[Mapping[str, Any]], wanted: list[str]) -> Iterator[Sequence[Any]]:
+def select_columns(records: Iterable[Mapping[str, Any]], wanted: Sequence[str]) -> Iterator[Sequence[Any]]:
     """The wanted values of each record, None where it has none."""
     return ([record.get(name) for name in wanted] for record in records)
 
@@ -82,23 +84,46 @@ def parquet_rows(
     """The cells of these columns, row after row; one row group is read after another. nested: lists, maps and structs are allowed. groups:
     only these row groups. AlloyError for a damaged file, and for
     cells over the limits."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    where, first = f"'{path}'", 0
-    with read_errors(path):
-        schema = pq.read_schema(path)
-    # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it.
-    strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
-    with read_errors(path), pq.ParquetFile(path, read_dictionary=strings) as file:
-        _refuse_large_cells(file.metadata, wanted, where)
-        for group in (
-            range(file.num_row_groups) if groups is None else groups
-        ):  # of several at once, Arrow keeps what it has read
-            for batch in file.iter_batches(batch_size=1000, columns=list(wanted), row_groups=[group]):
-                columns = (cells_of(batch.column(name), where, first, nested=nested) for name in wanted)
+    first = 0
+    with read_errors(path), closing(OpenParquet(path, wanted)) as file:
+        for group in range(file.groups) if groups is None else groups:
+            for batch in file.batches(group, 1000):
+                columns = (cells_of(batch.column(name), f"'{path}'", first, nested=nested) for name in wanted)
                 yield from zip(*columns, strict=True)
                 first += batch.num_rows
+
+
+class OpenParquet:
+    """Some columns of a Parquet file. AlloyError for a damaged file, and for cells over the limits."""
+
+    def __init__(self, path: Path, wanted: Sequence[str]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        self.path, self.wanted = path, list(wanted)
+        with read_errors(path):
+            schema = pq.read_schema(path)
+            # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it.
+            strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
+            self._file = pq.ParquetFile(path, read_dictionary=strings)
+            _refuse_large_cells(self._file.metadata, wanted, f"'{path}'")
+
+    @property
+    def groups(self) -> int:
+        """How many row groups there are."""
+        return int(self._file.num_row_groups)
+
+    def rows(self, group: int) -> int:
+        """How many rows a row group has."""
+        return int(self._file.metadata.row_group(group).num_rows)
+
+    def batches(self, group: int, size: int) -> Iterator[Any]:
+        """A row group as record batches of at most `size` rows. Of several groups at once, Arrow keeps what it has read."""
+        with read_errors(self.path):
+            yield from self._file.iter_batches(batch_size=size, columns=self.wanted, row_groups=[group])
+
+    def close(self) -> None:
+        self._file.close()
 
 
 def _refuse_large_cells(metadata: Any, wanted: Sequence[str], where: str) -> None:
@@ -135,13 +160,30 @@ def _class_names(schema: Any, wanted: list[str], where: str) -> dict[str, list[s
     return names
 
 
-def _csv_lines(path: Path, delimiter: str) -> Iterator[list[str]]:
+def header_of(rows: Iterator[list[str]]) -> list[str]:
+    """The columns of a CSV file, from its first row."""
+    return [name.strip() for name in next(rows, [])]
+
+
+def csv_rows(rows: Iterator[list[str]], header: Sequence[str], wanted: Sequence[str]) -> Iterator[Sequence[Any]]:
+    """The wanted cells of rows of a CSV file."""
+    return select_columns((dict(zip(header, cells, strict=True)) for cells in rows), wanted)
+
+
+def parquet_groups(path: Path) -> list[int]:
+    """How many rows each row group has. AlloyError."""
+    with closing(OpenParquet(path, [])) as file:
+        return [file.rows(group) for group in range(file.groups)]
+
+
+def csv_cells(file: IO[str], path: Path, width: int | None = None) -> Iterator[list[str]]:
+    """The cells of each row that is not empty. width: how many each has, by default those of the first one. AlloyError for what is no CSV."""
     # The module's own limit of 131,072 characters per cell is too small for documents.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_TEXT))
-    with read_errors(path), _open(path, newline="") as file:
+    delimiter = "\t" if format_of(path) == ".tsv" else ","
+    with read_errors(path):
         row = _RowOfLines(lines_of(file, f"'{path}'"), f"'{path}'")
         reader = csv.reader(row, delimiter=delimiter, strict=True)
-        width = None
         try:
             for cells in reader:
                 row.characters = 0
@@ -177,8 +219,9 @@ class _RowOfLines:
         return line
 
 
-def _json_records(path: Path) -> Iterator[dict[str, Any]]:
-    with read_errors(path), _open(path) as file:
+def json_records(file: IO[str], path: Path) -> Iterator[dict[str, Any]]:
+    """The object in each line that is not blank. AlloyError for a line without one."""
+    with read_errors(path):
         for number, line in enumerate(lines_of(file, f"'{path}'"), start=1):
             if not line.strip():
                 continue
@@ -194,9 +237,15 @@ def _json_records(path: Path) -> Iterator[dict[str, Any]]:
             yield record
 
 
-def _txt_rows(path: Path) -> Iterator[Sequence[Any]]:
-    with read_errors(path), _open(path) as file:
+def txt_rows(file: IO[str], path: Path) -> Iterator[Sequence[Any]]:
+    """Each line without its end. AlloyError for one over the limit."""
+    with read_errors(path):
         yield from ((line.removesuffix("\n"),) for line in lines_of(file, f"'{path}'", MAX_TEXT))
+
+
+def _opened(path: Path, read: Callable[[IO[str], Path], Iterator[T]], newline: str | None = None) -> Iterator[T]:
+    with read_errors(path), _open(path, newline) as file:
+        yield from read(file, path)
 
 
 def _open(path: Path, newline: str | None = None) -> IO[str]:

@@ -11,11 +11,11 @@ from functools import cached_property
 from numbers import Integral
 from typing import Any
 
-import numpy as np
-
-from alloykit.data.disk import DiskTable, DiskWriter
+from alloykit.data.disk import DiskWriter
+from alloykit.data.joined_table import JoinedTable
 from alloykit.data.limits import MAX_TEXT, too_long
 from alloykit.data.readers import RawTable
+from alloykit.data.text_table import TextTable
 from alloykit.data.texts_options import ColumnOptions
 from alloykit.errors import AlloyError
 from alloykit.names import quoted, shown
@@ -37,7 +37,7 @@ class Texts:
     dropped: reason -> number of rows. total: rows of the input that were read.
     """
 
-    table: DiskTable
+    table: TextTable
     dropped: dict[str, int]
     total: int
 
@@ -74,10 +74,7 @@ class Texts:
 
     @cached_property
     def _ids(self) -> RowFile:
-        found = RowFile("the ids of the texts")
-        for batch in self.table.batches(["id"], 10_000):
-            found.append(np.frombuffer(bytes.fromhex("".join(batch["id"])), dtype=np.uint8).reshape(-1, 16))
-        return found
+        return self.table.ids()
 
     def fingerprint(self) -> str:
         """sha256 (64 hex characters) over the ids, and labels if there are any, in order."""
@@ -99,23 +96,13 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
 
     It has pairs if one of them has, and labels if all of them have.
     """
-    import pyarrow as pa
-
     pair, labels = any(part.is_pair for part in parts), all(part.has_labels for part in parts)
-    names = ["id", "text", *(["text_pair"] if pair else []), *(["label"] if labels else [])]
-    writer = DiskWriter(pa.schema([(name, pa.string()) for name in names] + [("source_row", pa.int64())]))
-    dropped, total = dict[str, int](), 0
-    for part in parts:
-        for batch in part.table.batches():
-            nothing = [None] * len(batch["id"])
-            columns = [batch.get(name, nothing) for name in names]
-            rows = [total + row for row in batch["source_row"]]
-            for row in zip(*columns, rows, strict=True):
-                writer.add(row)
-        for reason, count in part.dropped.items():
-            dropped[reason] = dropped.get(reason, 0) + count
-        total += part.total
-    return Texts(writer.table(), dropped, total)
+    names = ["id", "text", *(["text_pair"] if pair else []), *(["label"] if labels else []), "source_row"]
+    dropped = dict[str, int]()
+    for reason, count in (item for part in parts for item in part.dropped.items()):
+        dropped[reason] = dropped.get(reason, 0) + count
+    totals = [part.total for part in parts]
+    return Texts(JoinedTable([part.table for part in parts], totals, names), dropped, sum(totals))
 
 
 def text_id(text: str, pair: str | None = None, salt: str = "") -> str:
@@ -137,7 +124,6 @@ class RowCollector:
         import pyarrow as pa
 
         self.options, self.columns = options, columns
-        self.label_names = [name.strip() for name in options.label_names or []]
         self.salt = _salt(options.salt_env)
         self.unusable: dict[str, tuple[int, list[int]]] = {}  # reason -> number of rows, and the first rows
         self.total = 0
@@ -154,13 +140,7 @@ class RowCollector:
         reason = row_problem(text, pair)
         if not reason and "label" in values:
             class_names = table.class_names.get(self.columns["label"], [])
-            where = f"row {self.total} of {table.where}"
-            separator = self.options.label_separator
-            label = (
-                _label(values["label"], self.label_names, class_names, where)
-                if separator is None
-                else _several_labels(values["label"], separator, where)
-            )
+            label = label_of(values["label"], self.options, class_names, f"row {self.total} of {table.where}")
             values["label"] = label
             reason = "missing label" if label is None else _cell_problem("label", label)
         if reason:
@@ -179,9 +159,13 @@ class RowCollector:
         dropped = sum(count for count, _ in self.unusable.values())
         return f"{dropped} of {self.total} rows, counted from 0: {'; '.join(parts)}"
 
+    def table(self) -> TextTable:
+        """The usable rows."""
+        return self.rows.table()
+
     def texts(self) -> Texts:
         """The table. AlloyError if no row is usable, and for unusable rows that the options refuse."""
-        table = self.rows.table()
+        table = self.table()
         if self.unusable and self.options.bad_rows == "refuse":
             hint = "Correct them, or set `bad_rows: drop`."
             raise AlloyError(expected="a usable text in every row", got=self.problems(), hint=hint)
@@ -207,6 +191,15 @@ def _cell_problem(role: str, value: object) -> str:
         return f"{role} is not valid Unicode"
     # U+0000 is valid Unicode, but comes from UTF-16 or binary data that was read as text.
     return f"{role} contains a NUL character" if "\0" in value else ""
+
+
+def label_of(value: Any, options: ColumnOptions, class_names: Sequence[str], where: str) -> str | None:
+    """The label in a cell, stripped; of a text with several labels, all of them with BETWEEN_LABELS between them. None if it is missing. AlloyError.
+
+    class_names: of a ClassLabel column. where: for messages."""
+    if options.label_separator is not None:
+        return _several_labels(value, options.label_separator, where)
+    return _label(value, [name.strip() for name in options.label_names or []], class_names, where)
 
 
 def _several_labels(value: Any, separator: str, where: str) -> str | None:

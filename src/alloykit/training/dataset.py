@@ -2,51 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 
 from alloykit.data import Texts
-from alloykit.models.long_texts import LongTexts, encode_long, in_training
+from alloykit.models.long_texts import LongTexts
 from alloykit.models.tokens import pad
 from alloykit.outputs import Source
 from alloykit.progress import bar
 from alloykit.stats.sampled_positions import sampled_positions
-from alloykit.temporary.row_file import RowFile
+from alloykit.temporary.copied import COPIED
 from alloykit.training.all_but import AllBut, Positions
-from alloykit.training.module import STUDENT_INPUTS
+from alloykit.training.stored_tokens import Encoder, StoredTokens, TokensInParts, TokenWriter
 
+TOKEN = 4  # bytes
+SAMPLE = 20_000  # texts, from which the number of all tokens is estimated
 MAX_HELD_OUT = 2_000  # the standard error is then much smaller than the differences between checks
 
 
-@dataclass(frozen=True)
-class TokenFile:
-    """Tokens of all texts, one after another. `starts`: n + 1 int64, counted in tokens.
-
-    `ids`: int32; `types`: uint8, None where the tokenizer does not tell first and second text apart.
-    """
-
-    ids: RowFile
-    types: RowFile | None
-    starts: RowFile
-
-    def read(self, text: int) -> dict[str, list[int]]:
-        """The token ids, attention mask and token types of one text."""
-        start, end = self.starts.between(text, text + 2).tolist()
-        found = {"input_ids": self.ids.between(start, end).tolist(), "attention_mask": [1] * (end - start)}
-        return found | ({} if self.types is None else {"token_type_ids": self.types.between(start, end).tolist()})
-
-
 class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
-    """Item i: token ids and `row`, the text's position in the table. `positions`: of the texts.
+    """Item i: token ids and `row`, the text's position in the table. `positions`: of the texts."""
 
-    The tokens are read from a temporary file.
-    """
-
-    def __init__(self, stored: TokenFile, positions: Positions | AllBut) -> None:
+    def __init__(self, stored: StoredTokens, positions: Positions | AllBut) -> None:
         self.stored, self.positions = stored, positions
 
     def __len__(self) -> int:
@@ -70,49 +50,39 @@ class Tokens(torch.utils.data.Dataset[dict[str, Any]]):
         """The items at these positions. `AllBut`: of all texts."""
         if isinstance(positions, AllBut):
             return Tokens(self.stored, positions)
-        return Tokens(self.stored, self.positions[np.asarray(positions, dtype=np.int64)])
+        rows = self.positions[np.asarray(positions, dtype=np.int64)]
+        return Tokens(self.stored.some(rows), rows)
 
 
 class TokenLengths:
-    """How many tokens each item has, read from the file: `lengths[items]`, [n] int64 for an array of n items."""
+    """How many tokens each item has: `lengths[items]`, [n] int64 for an array of n items. Ask for the items that are read next, all at once."""
 
     def __init__(self, tokens: Tokens) -> None:
-        self._starts, self._positions = tokens.stored.starts, tokens.positions
+        self._tokens = tokens
 
     def __len__(self) -> int:
-        return len(self._positions)
+        return len(self._tokens)
 
     def __getitem__(self, items: Positions) -> Positions:
-        at = self._positions[items]
-        found: Positions = self._starts.read(at + 1) - self._starts.read(at)
-        return found
+        return self._tokens.stored.lengths(self._tokens.positions[items])
 
 
 def tokenize(texts: Texts, tokenizer: Any, max_length: int, *more: Texts, long_texts: LongTexts = "head") -> Tokens:
-    """The student's tokens of every text, truncated; those of `more` tables follow. With `long_texts: mean` their beginning."""
-    ids, types = RowFile("the tokens"), None
-    n = sum(len(table) for table in (texts, *more))
-    starts, done = RowFile("the tokens"), 0
-    starts.append(np.zeros(1, np.int64))
+    """The student's tokens of every text, truncated; those of `more` tables follow. With `long_texts: mean` their beginning.
+
+    If a file of them would have more than `COPIED` bytes, they are made during training, for some texts after another."""
+    tables, encoder, writer, done = (texts, *more), Encoder(tokenizer, max_length, long_texts), TokenWriter(), 0
+    n = sum(len(table) for table in tables)
     with bar("tokens of the student", n if n > 50_000 else 0) as advance:
-        for table in (texts, *more):
+        for table in tables:
             for batch in table.table.batches(table.text_columns):
-                encoded = encode_long(
-                    tokenizer, batch["text"], batch.get("text_pair"), max_length, in_training(long_texts)
-                )
-                ids.append(_joined(encoded, "input_ids", np.int32))
-                if "token_type_ids" in encoded[0] and "token_type_ids" in STUDENT_INPUTS:
-                    types = types or RowFile("the tokens")
-                    types.append(_joined(encoded, "token_type_ids", np.uint8))
-                ends = done + np.cumsum([len(e["input_ids"]) for e in encoded], dtype=np.int64)
-                starts.append(ends)
-                done = int(ends[-1])
-                advance(len(encoded) if n > 50_000 else 0)
-    return Tokens(TokenFile(ids, types, starts), AllBut(n))
-
-
-def _joined(encoded: Sequence[Mapping[str, Sequence[int]]], name: str, dtype: type) -> Positions:
-    return np.concatenate([np.asarray(text[name], dtype) for text in encoded])
+                writer.add(encoder(batch))
+                done += len(batch["text"])
+                all_tokens = writer.tokens if done < SAMPLE else max(writer.tokens, writer.tokens * n // done)
+                if TOKEN * all_tokens > COPIED:
+                    return Tokens(TokensInParts(tables, encoder), AllBut(n))
+                advance(len(batch["text"]) if n > 50_000 else 0)
+    return Tokens(writer.file(), AllBut(n))
 
 
 class Collator:

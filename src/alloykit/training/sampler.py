@@ -13,8 +13,10 @@ from torch.utils.data import Sampler
 from alloykit.stats.sampled_positions import FEW
 
 WINDOW = 50  # batches whose texts are sorted together; the order is random beyond them
-BLOCK = 1024  # texts that lie one after another
-BLOCKS = 256  # blocks whose texts are shuffled together
+BLOCK = (
+    1 << 14
+)  # texts that lie one after another; a row group of Parquet that has many is read once for each of its blocks
+BLOCKS = 64  # blocks whose texts are shuffled together
 
 
 class LengthSampler(Sampler[int]):
@@ -25,7 +27,8 @@ class LengthSampler(Sampler[int]):
     epoch stays last.
 
     More than `FEW` texts are shuffled in parts: blocks of texts in random order, and the texts of `BLOCKS` blocks in random order. So memory
-    does not grow with the texts, and texts that are read together lie together in their files.
+    does not grow with the texts, and texts that are read together lie together in their files. `lengths` is asked for all positions of a part
+    before the first of them comes.
     """
 
     def __init__(self, lengths: Any, batch_size: int, seed: int) -> None:
@@ -42,19 +45,20 @@ class LengthSampler(Sampler[int]):
     def __iter__(self) -> Iterator[int]:
         generator = torch.Generator().manual_seed(self.seed * 1_000_003 + self.epoch)
         order = torch.empty(0, dtype=torch.int64)
-        for part in self._parts(generator):
+        for part in self.parts(generator):
             order = torch.cat([order, part])
             batches = len(order) // self.batch_size
-            for window in order[: batches * self.batch_size].split(self.batch_size * WINDOW):
-                lengths = torch.as_tensor(self.lengths[window.numpy()])
-                window.copy_(window[lengths.argsort(descending=True, stable=True)])
+            lengths = torch.as_tensor(self.lengths[order.numpy()])  # all at once: they may be read from the texts
+            end, step = batches * self.batch_size, self.batch_size * WINDOW
+            for window, its in zip(order[:end].split(step), lengths[:end].split(step), strict=True):
+                window.copy_(window[its.argsort(descending=True, stable=True)])
             for i in torch.randperm(batches, generator=generator):
                 yield from order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
             order = order[batches * self.batch_size :]
         yield from order.tolist()
 
-    def _parts(self, generator: torch.Generator) -> Iterator[Tensor]:
-        """All positions in random order."""
+    def parts(self, generator: torch.Generator | None = None) -> Iterator[Tensor]:
+        """All positions in random order, [·] int64 each."""
         n = len(self)
         if n <= FEW:
             yield torch.randperm(n, generator=generator)

@@ -16,17 +16,17 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.unit_rows import OpenUnits, UnitRows
-from alloykit.knowledge.store.units import CHUNK, logits_unit, passes_unit, pooled_unit
+from alloykit.knowledge.store.units import CHUNK, logits_unit, name_in_folder, passes_unit, pooled_unit
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.progress import bar
 from alloykit.temporary.buckets import BLOCK, Buckets
+from alloykit.temporary.copied import COPIED
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 from alloykit.temporary.rows_at import Array
 from alloykit.temporary.scattered import range_size, scattered
 
 OUTPUTS = "the teachers' outputs"  # what the temporary files hold, for messages
-COPIED = 1 << 33  # bytes that are copied at most; a copy is read faster, but a store may be larger than the free space
 BAR_FROM = 100  # shards; fewer are read in a moment
 
 
@@ -268,7 +268,7 @@ class StoredKnowledge:
             *(passes_unit(teacher, shard, start) for start in range(0, self.passes, CHUNK)),
             *(pooled_unit(teacher, shard, layer) for layer in self.layers[teacher]),
         ]
-        return [unit for unit in units if unit.rsplit("/", 1)[1] not in complete]
+        return [unit for unit in units if name_in_folder(unit) not in complete]
 
     def _missing(self, what: str) -> NoReturn:
         raise AlloyError(

@@ -84,20 +84,30 @@ class Storage:
 
     def names(self, folder: str) -> list[str]:
         """Names of the files in a folder, sorted; none if there is no such folder."""
+        return [name for name, is_folder in self._entries(folder) if not is_folder]
+
+    def names_below(self, folder: str) -> list[str]:
+        """Names of the files in the folders of a folder, such as "a/b.json", sorted."""
+        inside = [name for name, is_folder in self._entries(folder) if is_folder]
+        return [f"{place}/{name}" for place in inside for name in self.names(f"{folder}/{place}")]
+
+    def _entries(self, folder: str) -> list[tuple[str, bool]]:
+        """Names, and whether each is a folder."""
         where = self.path(folder)
 
-        def scan() -> list[str]:
+        def scan() -> list[tuple[str, bool]]:
             with suppress(FileNotFoundError), os.scandir(where) as entries:
-                return sorted(entry.name for entry in entries if entry.is_file())
+                return sorted((entry.name, entry.is_dir()) for entry in entries)
             return []
 
-        def look() -> list[str]:
+        def look() -> list[tuple[str, bool]]:
             self.fs.invalidate_cache(where)  # other processes write there too
             try:
                 found = self.fs.ls(where, detail=True)
             except FileNotFoundError:
                 return []
-            return sorted(str(entry["name"]).rsplit("/", 1)[-1] for entry in found if entry["type"] == "file")
+            entries = ((str(entry["name"]).rstrip("/").rsplit("/", 1)[-1], entry["type"]) for entry in found)
+            return sorted((name, kind == "directory") for name, kind in entries if kind in ("file", "directory"))
 
         return self._reached(folder, scan if self.is_local else look)
 
@@ -133,11 +143,12 @@ class Storage:
         self._reached(name, put)
 
     def remove_left_over(self, folder: str) -> None:
-        """Remove temporary files of processes that have ended, in a folder of a local disk."""
+        """Remove temporary files of processes that have ended, in a folder of a local disk and in its folders."""
         place = Path(self.path(folder))
         if self.is_local and place.is_dir():
             with file_errors(place):
-                remove_left_over(place, again=True)
+                for each in (place, *(entry for entry in place.iterdir() if entry.is_dir())):
+                    remove_left_over(each, again=True)
 
     def remove(self, name: str) -> None:
         """Remove a file. One that is not there is no error."""

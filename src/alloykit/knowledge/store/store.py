@@ -1,14 +1,16 @@
 """The store of the teachers' outputs: append-only shards of safetensors, each with a receipt, and records of what made them.
 
     manifest.json                              format, rows per shard, digest of the salt of the text ids
-    shards/00000-5f2c….safetensors             ids of the shard's rows, [R, 16] uint8; the name has their digest
+    shards/5/00000-5f2c….safetensors           ids of the shard's rows, [R, 16] uint8; the name has their digest
     index/….rows                               the ids of many shards, sorted; a cache (index_files.py)
     teachers/NAME/teacher.json, sampling.json  what the answers depend on: weights, tokenizer, lengths; dropout, seed
     teachers/NAME/fingerprint-….json              a model folder that was compared with this teacher (knowledge/sweep/teacher_fingerprint.py)
     teachers/NAME/probe.json                   what a teacher that cannot be hashed answered to 32 fixed texts (knowledge/sweep/probe.py)
-    teachers/NAME/SHARD.logits.safetensors     logits [R, C_i] float32; a row of NaN: the teacher has no answer to this text
-    teachers/NAME/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
-    teachers/NAME/SHARD.pooled-06.safetensors    pooled [R, d_i] float16: mean of the token states of layer 6
+    teachers/NAME/5/SHARD.logits.safetensors   logits [R, C_i] float32; a row of NaN: the teacher has no answer to this text
+    teachers/NAME/5/SHARD.passes-0004.safetensors  passes 4–7: probability_sum [R, C_i], passes [R], per_pass [4, R, C_i]
+    teachers/NAME/5/SHARD.pooled-06.safetensors  pooled [R, d_i] float16: mean of the token states of layer 6
+
+The folder of a shard's files is the first digit of its digest.
 
 A file counts only with its receipt (`.json` beside it: SHA-256, bytes), which is written last. New texts and new teachers
 add files and change none.
@@ -42,11 +44,11 @@ from alloykit.knowledge.store.index_files import read_segments, write_segment
 from alloykit.knowledge.store.records import RECORDS, Manifest, Receipt, TeacherRecord, parse_record
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.storage import Storage
-from alloykit.knowledge.store.units import parsed, wrong
+from alloykit.knowledge.store.units import ids_unit, parsed, wrong
 from alloykit.temporary.row_file import RowFile
 from alloykit.temporary.row_index import Ids, RowIndex, id_blocks
 
-FORMAT = 3
+FORMAT = 4
 SHARD_ROWS = 1024
 OTHER_TEACHER = "They were made with another model, tokenizer or setting. Use another output or `--cache` folder, or delete this one."
 _SHARD = re.compile(r"(\d{5,})-([0-9a-f]{12})")
@@ -57,14 +59,14 @@ class Store:
 
     def __init__(self, url: str | Path, *, salt: str = "", shard_rows: int = SHARD_ROWS) -> None:
         self.storage = Storage(url)
-        wanted = {"format": FORMAT, "salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
+        wanted = {"salt": hashlib.sha256(salt.encode()).hexdigest() if salt else None}
         self._begin()
         if self.storage.exists("manifest.json"):
-            manifest = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
+            manifest = self._manifest()
             self._compare("the store", {k: getattr(manifest, k) for k in wanted}, wanted)
             shard_rows = manifest.shard_rows
         else:
-            self._write_json("manifest.json", wanted | {"shard_rows": shard_rows})
+            self._write_json("manifest.json", wanted | {"format": FORMAT, "shard_rows": shard_rows})
         self.shard_rows = shard_rows
 
     @classmethod
@@ -73,15 +75,24 @@ class Store:
         store = cls.__new__(cls)
         store.storage = Storage(url)
         store._begin()
-        path = store.storage.path("manifest.json")
         if not store.storage.exists("manifest.json"):
             raise AlloyError(
                 expected=f"the store {url} on every machine that computes",
                 got="none on one of them",
                 hint="Name one that all see with `--cache`: a folder of a shared file system, or an fsspec path such as s3://….",
             )
-        store.shard_rows = parse_record(Manifest, store.storage.read("manifest.json"), path).shard_rows
+        store.shard_rows = store._manifest().shard_rows
         return store
+
+    def _manifest(self) -> Manifest:
+        found = parse_record(Manifest, self.storage.read("manifest.json"), self.storage.path("manifest.json"))
+        if found.format != FORMAT:
+            raise AlloyError(
+                expected=f"a store of format {FORMAT} in {self.storage.url}",
+                got=f"format {found.format}, of another version of alloykit",
+                hint="Use another output or `--cache` folder, or delete this one and run again.",
+            )
+        return found
 
     def _begin(self) -> None:
         self.probed = set[str]()  # teachers whose probe this process has compared
@@ -164,7 +175,7 @@ class Store:
         made = []
         for n, part in enumerate(id_blocks(ids, self.shard_rows)):
             name = f"{number + n:05d}-{_digest(part)}"
-            self.save(f"shards/{name}", {"ids": torch.from_numpy(part)})
+            self.save(ids_unit(name), {"ids": torch.from_numpy(part)})
             made.append(name)
             if name not in self._places:
                 self._keep_ids(name, part)
@@ -174,15 +185,15 @@ class Store:
         self._places[name] = self._id_file.append(ids), len(ids)
 
     def _shard_names(self, names: set[str]) -> list[str]:
-        found = [match for name in names if (match := _SHARD.fullmatch(name))]
+        found = [match for name in names if (match := _SHARD.fullmatch(name.rsplit("/", 1)[-1]))]
         return [match[0] for match in sorted(found, key=lambda m: (int(m[1]), m[2]))]
 
     def _ids(self, name: str) -> np.ndarray[Any, Any]:
-        tensors = self.load(f"shards/{name}")
+        tensors = self.load(ids_unit(name))
         ids = tensors.get("ids")
         whole = ids is not None and ids.dtype == torch.uint8 and ids.ndim == 2 and ids.shape[1] == 16
         if len(tensors) != 1 or ids is None or not whole or _digest(ids.numpy()) != name.split("-")[1]:
-            raise self._corrupt(f"shards/{name}", "the ids of the texts that it is named after", "something else")
+            raise self._corrupt(ids_unit(name), "the ids of the texts that it is named after", "something else")
         return ids.numpy()
 
     # Records
@@ -194,7 +205,7 @@ class Store:
         """
         name = f"teachers/{teacher}/{kind}.json"
         part = ".passes-" if kind == "sampling" else ".safetensors"
-        made = any(part in file for file in self.storage.names(f"teachers/{teacher}"))
+        made = any(part in file for file in self.storage.names_below(f"teachers/{teacher}"))
         before = self.identity(teacher, kind) if made else None
         if before is not None:
             self._compare(f"teacher '{teacher}'", before, identity)
@@ -238,8 +249,8 @@ class Store:
     # Files
 
     def units(self, folder: str) -> set[str]:
-        """Names, without the folder, of all units in it that count."""
-        names = set(self.storage.names(folder))
+        """Names of all units that count in the folders of a folder, without its name, such as "5/00000-5f2c….logits"."""
+        names = set(self.storage.names_below(folder))
         return {n.removesuffix(".json") for n in names if n.endswith(".json") and f"{n[:-5]}.safetensors" in names}
 
     def save(self, unit: str, tensors: Mapping[str, Tensor], **about: Any) -> None:

@@ -16,7 +16,7 @@ PER_PASS_CLASSES = 64  # with more classes only the sum of the passes is kept
 
 TensorSpec = tuple[torch.dtype, tuple[int, ...]]
 
-_NAME = re.compile(r"teachers/(?P<teacher>.+)/(?P<shard>[^/.]+)\.(?P<kind>logits|passes|pooled)(?:-\d+)?")
+_NAME = re.compile(r"teachers/(?P<teacher>.+)/[0-9a-f]/(?P<shard>[^/.]+)\.(?P<kind>logits|passes|pooled)(?:-\d+)?")
 
 
 @dataclass(frozen=True)
@@ -29,15 +29,29 @@ class Unit:
 
 
 def logits_unit(teacher: str, shard: str) -> str:
-    return f"teachers/{teacher}/{shard}.logits"
+    return f"teachers/{teacher}/{place_of(shard)}.logits"
 
 
 def passes_unit(teacher: str, shard: str, start: int) -> str:
-    return f"teachers/{teacher}/{shard}.passes-{start:04d}"
+    return f"teachers/{teacher}/{place_of(shard)}.passes-{start:04d}"
 
 
 def pooled_unit(teacher: str, shard: str, layer: int) -> str:
-    return f"teachers/{teacher}/{shard}.pooled-{layer:02d}"
+    return f"teachers/{teacher}/{place_of(shard)}.pooled-{layer:02d}"
+
+
+def ids_unit(shard: str) -> str:
+    return f"shards/{place_of(shard)}"
+
+
+def place_of(shard: str) -> str:
+    """Folder and name of a shard's files. There are sixteen folders, so that none has too many files."""
+    return f"{texts_of(shard)[0]}/{shard}"
+
+
+def name_in_folder(unit: str) -> str:
+    """A unit's name as `Store.units` has it."""
+    return "/".join(unit.rsplit("/", 2)[1:])
 
 
 def texts_of(shard: str) -> str:

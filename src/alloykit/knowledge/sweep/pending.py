@@ -11,7 +11,14 @@ import numpy as np
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
-from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit, passes_unit, pooled_unit
+from alloykit.knowledge.store.units import (
+    CHUNK,
+    PER_PASS_CLASSES,
+    logits_unit,
+    name_in_folder,
+    passes_unit,
+    pooled_unit,
+)
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.temporary.buckets import BLOCK
 from alloykit.temporary.row_file import RowFile
@@ -110,7 +117,7 @@ def _choose(
         mine = at[at >= 0]
         if _marked(covered, mine).all():
             continue
-        lacks = any(unit.rsplit("/", 1)[1] not in complete[n] for n in names for unit in units_of(n, shard, options))
+        lacks = any(name_in_folder(unit) not in complete[n] for n in names for unit in units_of(n, shard, options))
         if lacks and (at < 0).any():
             continue
         np.bitwise_or.at(covered, mine >> 3, (1 << (mine & 7)).astype(np.uint8))
@@ -137,7 +144,7 @@ def pending_of(store: Store, teacher: str, shards: Shards, options: SweepOptions
         PendingShard(
             shard,
             shards.rows(shard),
-            [u for u in units_of(teacher, shard, options) if u.rsplit("/", 1)[1] not in complete],
+            [u for u in units_of(teacher, shard, options) if name_in_folder(u) not in complete],
         )
         for shard in shards
     ]

@@ -1,7 +1,9 @@
-"""Several processes read large Parquet files: same texts, same ids, same order, same messages."""
+"""Several processes read large files: same texts, same ids, same order, same messages."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import re
 import signal
@@ -13,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from alloykit.data import TextsOptions, load_texts, read_parallel
+from alloykit.data import TextsOptions, load_texts, pieces, read_in_pieces
 from alloykit.errors import AlloyError, AlloyWarning
 
 
@@ -41,17 +43,36 @@ def options(folder: Path, **more: Any) -> TextsOptions:
 
 
 def parallel(monkeypatch: pytest.MonkeyPatch) -> list[subprocess.Popen[str]]:
-    """From now on two processes read pieces of ten rows. Returns those that were started."""
+    """From now on two processes read pieces of ten rows or 200 bytes. Returns those that were started."""
     started: list[subprocess.Popen[str]] = []
     real = subprocess.Popen
-    monkeypatch.setattr(read_parallel, "FROM", 20)
-    monkeypatch.setattr(read_parallel, "PIECE", 10)
+    monkeypatch.setattr(read_in_pieces, "FROM", 20)
+    monkeypatch.setattr(pieces, "ROWS", 10)
+    monkeypatch.setattr(pieces, "BYTES", 200)
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
-    monkeypatch.setattr(read_parallel.subprocess, "Popen", lambda *a, **k: (started.append(real(*a, **k)), started[-1])[1])  # fmt: skip
+    monkeypatch.setattr(read_in_pieces.subprocess, "Popen", lambda *a, **k: (started.append(real(*a, **k)), started[-1])[1])  # fmt: skip
     return started
 
 
-def test_the_table_is_that_of_one_process(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def rewritten(folder: Path, kind: str) -> None:
+    """The files of a folder as CSV with line breaks in its cells, or as JSON lines."""
+    for path in folder.glob("*.parquet"):
+        rows = pq.read_table(path).to_pylist()
+        with path.with_suffix(kind).open("w", encoding="utf-8", newline="") as file:
+            if kind == ".csv":
+                rows = [row | {"text": row["text"] and row["text"].replace(" ", '\n"')} for row in rows]
+                writer = csv.DictWriter(file, ["label", "text", "second"])
+                writer.writeheader()
+                writer.writerows(rows)
+            else:
+                file.writelines(json.dumps(row) + "\n" for row in rows)
+        path.unlink()
+
+
+@pytest.mark.parametrize("kind", [".parquet", ".csv", ".jsonl"])
+def test_the_table_is_that_of_one_process(folder: Path, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if kind != ".parquet":
+        rewritten(folder, kind)
     with pytest.warns(AlloyWarning) as warned:
         alone = load_texts(options(folder))
     started = parallel(monkeypatch)
@@ -77,7 +98,7 @@ def test_a_process_that_is_killed_is_not_needed(folder: Path, monkeypatch: pytes
     with pytest.warns(AlloyWarning):
         alone = load_texts(options(folder))
     started = parallel(monkeypatch)
-    real, asked = read_parallel._Reader.ask, list[Any]()
+    real, asked = read_in_pieces._Reader.ask, list[Any]()
 
     def ask(self: Any, request: Any) -> None:
         asked.append(request)
@@ -86,7 +107,7 @@ def test_a_process_that_is_killed_is_not_needed(folder: Path, monkeypatch: pytes
             started[1].wait()
         real(self, request)
 
-    monkeypatch.setattr(read_parallel._Reader, "ask", ask)
+    monkeypatch.setattr(read_in_pieces._Reader, "ask", ask)
     with pytest.warns(AlloyWarning):
         found = load_texts(options(folder))
     assert started[1].returncode == -signal.SIGKILL
@@ -97,4 +118,4 @@ def test_a_process_that_is_killed_is_not_needed(folder: Path, monkeypatch: pytes
 def test_how_many_processes(monkeypatch: pytest.MonkeyPatch, rows: int, threads: str, expected: int) -> None:
     monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {0, 1}, raising=False)
     monkeypatch.setenv("OMP_NUM_THREADS", threads)
-    assert read_parallel.processes_for(rows) == expected
+    assert read_in_pieces.processes_for(rows) == expected
