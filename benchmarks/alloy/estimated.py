@@ -16,7 +16,7 @@ from benchmarks.harness.summary import rows
 LEAST = 10  # labels with fewer texts are left out: their true accuracy is mostly chance
 WORDS = (
     "Accuracy of Alloy's targets on the pool, as the run estimates it without labels ([Eqs. 16, 17](../../docs/methods/alloy.md#how-accurate-is-it)), beside the plain estimate: the mean of the targets' "
-    "largest probability. Errors in points; by label: the mean over the labels that at least {least} texts of the pool get. The equations were chosen on the pools of seed 0, so the table has the "
+    "largest probability. Errors in points; by label: the mean over the labels that at least {least} texts of the pool get. Eq. 16 was chosen on the sets of the choice, with other teachers; its earlier form was chosen on pools of seed 0 of all sets, so the table has the "
     "other seeds only. Bold: the smaller error."
 )
 
