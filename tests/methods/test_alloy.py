@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
 from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
+from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
@@ -339,12 +341,13 @@ def test_two_views_of_the_states() -> None:
         part = states[:, columns]
         seen = View(StateSpace.fit(part, of_teachers, 128)(part), view.answers, view.energies)
         scores.append(LabelMixture.fit(seen, OWNERS).scores(seen, OWNERS))
-    found = views_agree(states, 3, 128, view, OWNERS, background=False)
+    texts = PoolView(view, torch.arange(80), [], states, 3)
+    found = views_agree(texts, 128, OWNERS, background=False)
     assert found is not None
     assert torch.equal(found, same_teacher(*scores, OWNERS))
     assert 0.3 < float(found.double().mean()) < 1
-    assert views_agree(states, 6, 128, view, OWNERS, background=False) is None
-    assert views_agree(states, 0, 128, view, OWNERS, background=False) is None
+    for of_teachers in (0, 6):
+        assert views_agree(replace(texts, of_teachers=of_teachers), 128, OWNERS, background=False) is None
 
 
 def test_the_confidence_of_an_answer() -> None:

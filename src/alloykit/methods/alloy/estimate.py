@@ -22,7 +22,8 @@ import torch
 from torch import Tensor
 
 from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_label, same_teacher
-from alloykit.methods.alloy.mixture import LabelMixture, View
+from alloykit.methods.alloy.mixture import LabelMixture
+from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
@@ -45,17 +46,17 @@ def estimate(
     return {"estimated_accuracy": whole, "estimated_by_label": torch.stack(each)}
 
 
-def views_agree(
-    states: Tensor, of_teachers: int, dimensions: int, view: View, owners: Tensor, *, background: bool
-) -> Tensor | None:
+def views_agree(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> Tensor | None:
     """Which texts two mixtures send to the same teacher, one by the teachers' states and one by the encoder's, [n] bool; None where one kind is missing.
-
-    states [n, d], of which the first `of_teachers` are the teachers'; view: answers and energies of the same texts. background: whether the mixtures have one."""
-    if of_teachers in (0, states.shape[1]):
+    dimensions: D of Eq. 1. background: whether the mixtures have one."""
+    if texts.of_teachers in (0, texts.states.shape[1]):
         return None
     scores = []
-    for part, own in ((states[:, :of_teachers], of_teachers), (states[:, of_teachers:], 0)):
-        seen = replace(view, z=StateSpace.fit(part, own, dimensions)(part))
+    for part, own in (
+        (texts.states[:, : texts.of_teachers], texts.of_teachers),
+        (texts.states[:, texts.of_teachers :], 0),
+    ):
+        seen = replace(texts.view, z=StateSpace.fit(part, own, dimensions)(part))
         scores.append(LabelMixture.fit(seen, owners, background=background).scores(seen, owners))
     return same_teacher(scores[0], scores[1], owners)
 

@@ -36,6 +36,7 @@ from alloykit.methods.alloy.mixture import (
     joined_views,
 )
 from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
+from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
@@ -46,7 +47,7 @@ from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.protocol import Context, EstimatedAccuracy, Method, Needs, State, Supervision, TextStates
 from alloykit.methods.report_sections import MethodReport
-from alloykit.outputs import Rows, Source, chunks, sample
+from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
 FLOOR = 1e-6
 MIN_PROBABILITY = 1e-12  # probability
@@ -82,39 +83,45 @@ class Alloy(Method):
         state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
-        sampled = sample(pool, max(MAX_TEXTS, least))
-        raw, outputs, of_teachers = [], [], 0
-        for rows in chunks(sampled):
-            part, of_teachers = raw_states(rows)
-            raw.append(part)
-            outputs.append(rows)
-        states = torch.cat(raw)
+        texts, seen = self._read(sample(pool, max(MAX_TEXTS, least)), state, context)
+        state["texts"] = torch.tensor(len(texts))
+        if len(texts) < least:
+            return state | {"outcome": torch.tensor(TOO_FEW)}
+        anchors = self._anchors(context, seen, state)
+        chosen = choose_mixture(texts.view, owners, anchors, background=self.options.background, least=least)
+        measures = self._measures(texts, chosen.mixture, anchors, space)
+        choice = {"remoteness": torch.tensor(chosen.remoteness), "kept": torch.tensor(chosen.kept)}
+        return state | choice | vars(seen) | chosen.mixture.state() | measures
+
+    def _read(self, pool: Sample, state: State, context: Context) -> tuple[PoolView, StateSpace]:
+        """The texts that some teacher has an answer to. Eq. 1 is fitted to all."""
+        batches = list(chunks(pool))
+        read = [raw_states(rows) for rows in batches]
+        states, of_teachers = torch.cat([raw for raw, _ in read]), read[0][1]
         seen = StateSpace.fit(states, of_teachers, self.options.dimensions)
-        parts = [self._view(rows, seen(s), state, context) for rows, s in zip(outputs, raw, strict=True)]
-        view, positions = joined_views(parts), sampled.positions
-        answered = [torch.cat([rows.teachers[i].probabilities() for rows in outputs]) for i in range(len(owners))]
-        if not bool((some := torch.cat([_some_answer(rows) for rows in outputs])).all()):
-            view, positions, answered = view.part(some), positions[some], [p[some] for p in answered]
-            states = states[some]
-            if len(view) < least:
-                return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(view))}
-        everything, anchors = view, self._anchors(context, seen, state)
-        chosen = choose_mixture(view, owners, anchors, background=self.options.background, least=least)
-        mixture, background = chosen.mixture, chosen.mixture.background is not None
-        halves, b = cross_fit(view, owners, background=background), mixture.background_share(view, owners)
-        state |= {
-            "texts": torch.tensor(len(view)),
-            "background_texts": b.mean(),
-            "remoteness": torch.tensor(chosen.remoteness),
-            "kept": torch.tensor(chosen.kept),
-        }
-        same = views_agree(states, of_teachers, self.options.dimensions, view, owners, background=background)
-        if background:  # all that follows is about the other texts
+        views = [self._view(rows, seen(s), state, context) for rows, (s, _) in zip(batches, read, strict=True)]
+        probabilities = [
+            torch.cat([rows.teachers[i].probabilities() for rows in batches]) for i in range(context.space.n_teachers)
+        ]
+        texts = PoolView(joined_views(views), pool.positions, probabilities, states, of_teachers)
+        some = torch.cat([_some_answer(rows) for rows in batches])
+        return texts if bool(some.all()) else texts.part(some), seen
+
+    def _measures(
+        self, texts: PoolView, mixture: LabelMixture, anchors: Anchors | None, space: LabelSpace
+    ) -> dict[str, Tensor]:
+        """All that is fitted after the mixture, and what the report says of it. With a background: of the texts outside of it."""
+        owners, background = space.has_label(), mixture.background is not None
+        everything, b = texts.view, mixture.background_share(texts.view, owners)
+        halves = cross_fit(everything, owners, background=background)
+        same = views_agree(texts, self.options.dimensions, owners, background=background)
+        if background:
             inside = b < 0.5
-            view, positions, halves = view.part(inside), positions[inside], halves.part(inside)
-            answered, same = [p[inside] for p in answered], None if same is None else same[inside]
+            texts, halves, same = texts.part(inside), halves.part(inside), None if same is None else same[inside]
+        view = texts.view
         plain = mixture.scores(view, owners)
         alpha = fit_inverse_temperature(plain, halves.scores, owners)
+        skill = label_skill(plain, halves.state_scores, view.answers, owners)
         scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
         if anchors is not None:
             few = FewLabels.fit(everything, anchors, owners, background=background)
@@ -122,10 +129,14 @@ class Alloy(Method):
             by_labels |= estimate_from_labels(torch.softmax(few.alpha * scores, -1))
             right = few.accuracy, energy_accuracy(anchors, owners)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
-        skill = label_skill(plain, halves.state_scores, view.answers, owners)
-        clear, same_half = clarity(answered, r, owners, view.answered), same_teacher(plain, halves.scores, owners)
-        state |= {
+        clear, same_half = (
+            clarity(texts.probabilities, r, owners, view.answered),
+            same_teacher(plain, halves.scores, owners),
+        )
+        confidence = confidence_of_answers(texts.probabilities, r, owners, clear, space)
+        measures = {
             "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
+            "background_texts": b.mean(),
             "inverse_temperature": alpha,
             "clarity": clear,
             "agreement": same_half.double().mean(),
@@ -133,10 +144,9 @@ class Alloy(Method):
             "separation": mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
-        state |= texts_that_moved(positions, initial_weights(view.energies, view.answered), r, owners)
-        sure = confidence_of_answers(answered, r, owners, clear, space)
-        state |= estimate(plain, same_half if same is None else same, halves, view.answers, sure, owners)
-        return state | vars(seen) | mixture.state() | by_labels
+        measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
+        measures |= estimate(plain, same_half if same is None else same, halves, view.answers, confidence, owners)
+        return measures | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
