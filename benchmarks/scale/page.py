@@ -68,9 +68,8 @@ def _reading(f: Figures) -> list[str]:
         *rows(
             ["format", "processes that read", "seconds", "CPU seconds, first process", "CPU seconds, each reader"], body
         ),
-        "",
         f"The texts of one epoch in the order of training, {uncopied['texts']:,} texts of a Parquet file that are not copied; CPU time of one process. A part of an epoch has 64 blocks of 16,384 texts. "
-        "Where there are many row groups, each is read at most once for each of its blocks and once more.",
+        "Each row group is read at most once for each of its blocks, and once more.",
         "",
         *rows(
             ["rows of a row group", "reads of each row group", "µs per text", "seconds to pass over a row group"], order
