@@ -65,7 +65,7 @@ def _reading(f: Figures) -> list[str]:
 def _workers(f: Figures) -> list[str]:
     body = [
         [key, found["seconds"], found["computing"], found["median_unit"], found["driver_seconds"],
-         f"{100 * found['driver_seconds'] / found['computing']:.1f} %"]
+         found["workers_seconds"], f"{100 * found['driver_seconds'] / found['workers_seconds']:.1f} %"]
         for key, found in f.items() if " × " in key and key != "1 × 1"
     ]  # fmt: skip
     titles = [
@@ -73,12 +73,13 @@ def _workers(f: Figures) -> list[str]:
         "seconds",
         "computing, all workers",
         "median unit, s",
-        "driver, s",
-        "driver / computing",
+        "driver, CPU s",
+        "workers, CPU s",
+        "driver / workers, CPU",
     ]
     return [
         f"{f['texts']:,} texts × {f['teachers']} teachers of one layer in shards of {f['shard']}, the better of two runs, on Ray; from the first unit's start to the last one's end. "
-        "The driver's time is that of its processor.",
+        "The last three columns are processor time, of the whole command and of all jobs.",
         "",
         *rows(titles, body),
     ]
