@@ -65,7 +65,7 @@ def _reading(f: Figures) -> list[str]:
 def _workers(f: Figures) -> list[str]:
     body = [
         [key, found["seconds"], found["computing"], found["median_unit"], found["driver_seconds"],
-         found["workers_seconds"], f"{100 * found['driver_seconds'] / found['workers_seconds']:.1f} %"]
+         f"{100 * found['driver_seconds'] / found['computing']:.1f} %"]
         for key, found in f.items() if " × " in key and key != "1 × 1"
     ]  # fmt: skip
     titles = [
@@ -73,13 +73,37 @@ def _workers(f: Figures) -> list[str]:
         "seconds",
         "computing, all workers",
         "median unit, s",
-        "driver, CPU s",
-        "workers, CPU s",
-        "driver / workers, CPU",
+        "driver, s",
+        "driver / computing",
     ]
     return [
         f"{f['texts']:,} texts × {f['teachers']} teachers of one layer in shards of {f['shard']}, the better of two runs, on Ray; from the first unit's start to the last one's end. "
-        "The last three columns are processor time, of the whole command and of all jobs.",
+        "The driver's time is that of its processor.",
+        "",
+        *rows(titles, body),
+    ]
+
+
+def _driver(f: Figures) -> list[str]:
+    body = [
+        [
+            f"{s['texts']:,}", s["units"], s["calls"], s["driver"], s["workers"],
+            f"{1000 * s['driver'] / s['units']:.1f}", f"{100 * s['driver'] / s['workers']:.1f} %",
+        ]
+        for s in f["sizes"]
+    ]  # fmt: skip
+    titles = [
+        "texts of a unit",
+        "units",
+        "calls of workers",
+        "driver, CPU s",
+        "workers, CPU s",
+        "driver per unit, ms",
+        "driver / workers",
+    ]
+    return [
+        f"Processor time of the whole command, and of all jobs of {f['workers']} workers, for teachers of one layer. A user's units have 1,024 texts or more. "
+        "Several short units share a call. The machine did other work meanwhile, which makes both sides slower.",
         "",
         *rows(titles, body),
     ]
@@ -248,6 +272,7 @@ PARTS = {
     "growth": ("Growth", _growth),
     "reading": ("Reading with two processes", _reading),
     "workers": ("One and two workers", _workers),
+    "driver": ("Overhead of the driver", _driver),
     "cluster": ("Faults of a cluster", _cluster),
     "training": ("Two training processes", _training),
     "folder": ("Folders of Parquet files", _folder),

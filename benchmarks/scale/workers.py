@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
 import shutil
 import time
@@ -61,10 +60,7 @@ def _once(infos: list[TeacherInfo], texts: Texts, folder: Path, workers: int, th
     options = EngineOptions(name="ray", workers=workers, cpus_per_worker=threads)
     if not ray.is_initialized():
         ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
-    cpu = folder.with_name("cpu")
-    shutil.rmtree(cpu, ignore_errors=True)
-    cpu.mkdir()
-    engine = SweepBy(TimedEngine(RayEngine(options), cpu))
+    engine = SweepBy(RayEngine(options))
     called, before = time.time(), resource.getrusage(resource.RUSAGE_SELF)
     sweep(infos, texts, Store(folder, shard_rows=SHARD), SweepOptions(max_length=32, engine=engine))
     after = resource.getrusage(resource.RUSAGE_SELF)
@@ -77,40 +73,10 @@ def _once(infos: list[TeacherInfo], texts: Texts, folder: Path, workers: int, th
         "seconds": round(max(path.stat().st_mtime for path in receipts) - begun, 2),
         "computing": round(sum(seconds.values()), 2),
         "median_unit": round(median(seconds.values()), 3),
-        "driver_seconds": round(driver, 3),
-        "workers_seconds": round(sum(float(path.read_text()) for path in cpu.iterdir()), 3),
+        "driver_seconds": round(driver, 2),
         "start_seconds": round(begun - called, 2),
         "units": units,
     }
-
-
-class TimedEngine:
-    """An engine whose workers note the processor time of their jobs, in a file for each process."""
-
-    def __init__(self, engine: RayEngine, folder: Path) -> None:
-        self.engine, self.folder = engine, folder
-
-    def run(self, jobs: Any, worker: Any, what: str, unit: str) -> Any:
-        return self.engine.run(jobs, Timed(worker, self.folder), what, unit)
-
-
-class Timed:
-    """Makes such a worker."""
-
-    def __init__(self, maker: Any, folder: Path) -> None:
-        self.maker, self.folder = maker, folder
-
-    def __call__(self) -> Any:
-        work, note, spent = self.maker(), self.folder / str(os.getpid()), [0.0]
-
-        def do(job: Any) -> Any:
-            begun = time.process_time()
-            found = work(job)
-            spent[0] += time.process_time() - begun
-            note.write_text(str(spent[0]))
-            return found
-
-        return do
 
 
 TABLE = Measurement("workers", "one worker with two threads against two workers with one", run, paper="scale")
