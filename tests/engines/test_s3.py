@@ -16,6 +16,7 @@ from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.jobs import Job, Worker
 from alloykit.engines.ray import RayEngine
 from alloykit.engines.sweep_jobs import SweepBy
+from alloykit.errors import AlloyError
 from alloykit.knowledge.store import storage
 from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.store import Store
@@ -58,6 +59,15 @@ def test_a_sweep_waits_for_a_server_that_is_stopped_and_started_again(
     assert content(s3, "outputs/alone") == arrays(tmp_path)
     logits = read(store, ["billing"], TEXTS).rows(range(60)).teachers[0].logits
     torch.testing.assert_close(logits, direct(models["billing"], TEXTS), rtol=1e-4, atol=1e-5)
+
+
+def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(url: str) -> None:
+        raise ImportError("Install s3fs to access S3")
+
+    monkeypatch.setattr("fsspec.core.url_to_fs", missing)
+    with pytest.raises(AlloyError, match=r"s3://outputs/a; got 'Install s3fs.*alloykit\[s3\]"):
+        Storage("s3://outputs/a")
 
 
 class StopsTheServer:
