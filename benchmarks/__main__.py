@@ -85,6 +85,7 @@ TABLES = {
         "growth": "time, memory and bytes of a sweep against the number of texts, up to 10,000,000",
         "reading": "reading and hashing texts with one process and with two; texts that are not copied",
         "workers": "one Ray worker with two threads against two with one",
+        "driver": "processor time of the driver beside that of its workers",
         "cluster": "faults of a Ray cluster: workers, nodes and drivers that go, a store out of reach",
         "training": "the student of two processes that Ray Train starts, beside that of one",
         "folder": "predict over folders of Parquet files with Ray Data: memory, and the same answers",

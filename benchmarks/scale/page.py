@@ -99,6 +99,31 @@ def _workers(f: Figures) -> list[str]:
     ]
 
 
+def _driver(f: Figures) -> list[str]:
+    body = [
+        [
+            f"{s['texts']:,}", s["units"], s["calls"], s["driver"], s["workers"],
+            f"{1000 * s['driver'] / s['units']:.1f}", f"{100 * s['driver'] / s['workers']:.1f} %",
+        ]
+        for s in f["sizes"]
+    ]  # fmt: skip
+    titles = [
+        "texts of a unit",
+        "units",
+        "calls of workers",
+        "driver, CPU s",
+        "workers, CPU s",
+        "driver per unit, ms",
+        "driver / workers",
+    ]
+    return [
+        f"Processor time of the whole command, and of all jobs of {f['workers']} workers, for teachers of one layer. A user's units have 1,024 texts or more. "
+        "Several short units share a call. The machine did other work meanwhile, which makes both sides slower.",
+        "",
+        *rows(titles, body),
+    ]
+
+
 def _storage(f: Figures) -> list[str]:
     return [
         f"`sweep` of {f['texts']:,} texts by two tiny teachers into a bucket of moto's S3 server on this machine. After {f['before']} of {f['files']} files, all connections "
@@ -124,7 +149,8 @@ def _cluster(f: Figures) -> list[str]:
         "driver": "the driver killed and started again",
         "slow": "a worker that needs 1 s more for each job",
         "sent": "workers that do not see the driver's store",
-        "store": "the store out of reach for a minute",
+        "grow": "two nodes come, then the first one goes",
+        "store": "the S3 server stopped for a minute",
     }
     keys = ("tried", "happened", "starts", "lost", "different", "again", "left_over", "seconds")
     body = [[told[row["fault"]], *(row[key] for key in keys)] for row in f["faults"]]
@@ -142,17 +168,37 @@ def _cluster(f: Figures) -> list[str]:
     return [
         f"`sweep` of {f['texts']:,} texts by {f['teachers']} tiny teachers, {f['units']} units, on a Ray cluster of {f['nodes']} nodes with a core and a worker each, on this machine. "
         "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process. "
-        "A process that dies while it writes may leave a temporary file; the next command that writes to the folder removes it. The store out of reach is a file system of this machine whose calls fail meanwhile.",
+        "A process that dies while it writes may leave a temporary file; the next command that writes to the folder removes it. In the last row the store is a bucket of moto's S3 server on this machine; the server is stopped and started again.",
         "",
         *rows(titles, body),
+        *_nodes_and_texts(f),
+    ]
+
+
+def _nodes_and_texts(f: Figures) -> list[str]:
+    tries = [one for row in f["faults"] if row["fault"] == "grow" for one in row["jobs_of_nodes"]]
+    texts = [[name, run["killed"], run["texts"], run["different"]] for name, run in f["generate"]["runs"].items()]
+    return [
+        "Nodes come and go: the sweep has no fixed number of `workers`, and begins with one node. Jobs that each node did, in the order in which the nodes came: "
+        + "; ".join(" + ".join(map(str, one)) for one in tries)
+        + f". The sweep has {f['units'] // 2} jobs; repeated ones count twice.",
+        "",
+        f"`generate` of {f['generate']['texts']} texts on the same cluster, beside one process:",
+        "",
+        *rows(["workers", "killed", "texts", "texts different"], texts),
     ]
 
 
 def _training(f: Figures) -> list[str]:
-    told = {"two": "two processes", "killed": "two processes, one of them killed after the first checkpoint"}
+    told = {
+        "two": "two processes",
+        "killed": "two processes, one of them killed after the first checkpoint",
+        "fsdp": "two processes with FSDP",
+        "fsdp_killed": "two processes with FSDP, one of them killed after the first checkpoint",
+    }
     body = [
         [
-            told[row["run"]], row["killed"], row["exit"], row["seconds"],
+            told[row["run"]], row["killed"], row["starts"], row["exit"], row["seconds"],
             *(f"{row[key]:.2g}" for key in ("weights", "probabilities")), f"{100 * row['labels']:.1f} %",
         ]
         for row in f["runs"]
@@ -160,6 +206,7 @@ def _training(f: Figures) -> list[str]:
     titles = [
         "training",
         "killed",
+        "starts of the command",
         "exit code",
         "seconds, whole run",
         "largest difference of a weight",
@@ -167,7 +214,7 @@ def _training(f: Figures) -> list[str]:
         "same label",
     ]
     return [
-        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`). "
+        f"`amalgamate` of two tiny teachers with {f['texts']:,} texts and {f['epochs']} epochs, without dropout, in float32. Ray Train starts the processes (`engine: {{trainers: 2}}`); torchrun starts those with FSDP. FSDP shards the student on CPUs here, for which the benchmark tells accelerate that there are GPUs. "
         "The student is compared with that of one process: its weights, and its answers to 400 other texts.",
         "",
         *rows(titles, body),
@@ -241,6 +288,7 @@ PARTS = {
     "growth": ("Growth", _growth),
     "reading": ("Reading", _reading),
     "workers": ("One and two workers", _workers),
+    "driver": ("Overhead of the driver", _driver),
     "cluster": ("Faults of a cluster", _cluster),
     "training": ("Two training processes", _training),
     "folder": ("Folders of Parquet files", _folder),

@@ -1,4 +1,4 @@
-"""The student of two processes that Ray Train starts, beside that of one process; once undisturbed, once with one of the two killed."""
+"""The student of two processes, beside that of one process; undisturbed, and with one of the two killed. Ray Train starts them, or torchrun with FSDP."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TEXTS, EPOCHS, LONGEST = 1280, 8, 420.0
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    from benchmarks.scale.cluster import Nodes
+    from benchmarks.scale.nodes import Nodes
 
     folder = work / "training"
     shutil.rmtree(folder, ignore_errors=True)
@@ -28,25 +28,29 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     _start(folder, "one", 0, "").wait(LONGEST)
     nodes = Nodes()
     try:
-        for name in ("two", "killed"):
-            begun, process = time.perf_counter(), _start(folder, name, 2, nodes.address)
-            killed = _kill_one(process, folder / name) if name == "killed" else 0
+        for name in ("two", "killed", "fsdp", "fsdp_killed"):
+            begun, process, starts = time.perf_counter(), _start(folder, name, 2, nodes.address), 1
+            killed = _kill_one(process, folder / name) if name.endswith("killed") else 0
             process.communicate(timeout=LONGEST)
+            if killed and process.returncode and name.startswith("fsdp"):  # torchrun does not start them again
+                process, starts = _start(folder, name, 2, nodes.address), 2
+                process.communicate(timeout=LONGEST)
             rows.append(
                 {
-                    "run": name, "killed": killed, "exit": process.returncode,
+                    "run": name, "killed": killed, "starts": starts, "exit": process.returncode,
                     "seconds": round(time.perf_counter() - begun, 1), **_differences(folder / "one", folder / name),
                 }
             )  # fmt: skip
             log_line(str(rows[-1]))
     finally:
-        nodes.cluster.shutdown()
+        nodes.shutdown()
     shutil.rmtree(folder)
     return {"texts": TEXTS, "epochs": EPOCHS, "runs": rows}
 
 
 def _start(folder: Path, name: str, trainers: int, address: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "benchmarks.scale.training", str(folder), name, str(trainers), address]
+    launcher = ["torch.distributed.run", "--nproc-per-node", str(trainers), "-m"] if name.startswith("fsdp") else []
+    command = [sys.executable, "-m", *launcher, "benchmarks.scale.training", str(folder), name, str(trainers), address]
     return subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
 
 
@@ -65,7 +69,9 @@ def _kill_one(process: subprocess.Popen[str], run: Path) -> int:
 def _trains(process: Path) -> bool:
     with suppress(OSError):
         line = (process / "cmdline").read_text()
-        return line.startswith("ray::") and "TrainWorker" in line
+        return ("ray::" in line and "TrainWorker" in line) or (
+            "benchmarks.scale.training" in line and "fsdp" in line and "distributed" not in line
+        )
     return False
 
 
@@ -90,6 +96,23 @@ def _differences(one: Path, other: Path) -> dict[str, Any]:
     }
 
 
+def _shard_on_cpus() -> None:
+    """Let accelerate and alloykit use FSDP on CPUs, which both do on GPUs only. FSDP itself works on both."""
+    from accelerate import state
+
+    from alloykit.stages import amalgamation
+
+    begin = state.PartialState.__init__
+
+    def begin_as_if_on_gpus(self: Any, *given: Any, **more: Any) -> None:
+        begin(self, *given, **more)
+        if self._shared_state.get("distributed_type") == state.DistributedType.MULTI_CPU:
+            self._shared_state["distributed_type"] = state.DistributedType.MULTI_GPU
+
+    state.PartialState.__init__ = begin_as_if_on_gpus
+    amalgamation.require_shardable = lambda *_: None
+
+
 def one(folder: Path, name: str, trainers: str, address: str) -> None:
     """A run, in a process of its own."""
     import torch
@@ -98,6 +121,8 @@ def one(folder: Path, name: str, trainers: str, address: str) -> None:
     from alloykit.testing import tiny
 
     torch.set_num_threads(1)
+    if sharded := name.startswith("fsdp"):
+        _shard_on_cpus()
     quiet = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
     for n, labels in enumerate((["a", "b"], ["c", "d", "e"])):
         if not (folder / f"teacher{n}").exists():
@@ -107,8 +132,11 @@ def one(folder: Path, name: str, trainers: str, address: str) -> None:
         (folder / "texts.txt").write_text("\n".join(tiny.texts(TEXTS)))
     alloykit.amalgamate(
         [folder / "teacher0", folder / "teacher1"], folder / "texts.txt", {"model": str(folder / "encoder")}, "vanilla_kd",
-        training={"epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last", "check_every": 40},
-        engine={"name": "ray", "address": address, "workers": 1, "trainers": int(trainers)} if address else None,
+        training={
+            "epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last", "check_every": 40,
+            "arguments": {"fsdp": True} if sharded else {},
+        },
+        engine={"name": "ray", "address": address, "workers": 1, "trainers": int(trainers)} if address and not sharded else None,
         output=folder / name,
     )  # fmt: skip
 

@@ -59,7 +59,7 @@ def _once(infos: list[TeacherInfo], texts: Texts, folder: Path, workers: int, th
     shutil.rmtree(folder, ignore_errors=True)
     options = EngineOptions(name="ray", workers=workers, cpus_per_worker=threads)
     if not ray.is_initialized():
-        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
+        ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level="error")
     engine = SweepBy(RayEngine(options))
     called, before = time.time(), resource.getrusage(resource.RUSAGE_SELF)
     sweep(infos, texts, Store(folder, shard_rows=SHARD), SweepOptions(max_length=32, engine=engine))

@@ -1,10 +1,7 @@
-"""A real Ray cluster on this machine, started once for all tests of this file."""
+"""A real Ray cluster on this machine."""
 
 from __future__ import annotations
 
-import os
-import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -22,30 +19,21 @@ from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.predict_files import predict_files
 from alloykit.knowledge.store.store import Store
+from alloykit.recipe.models import GenerateRecipe, parse
+from alloykit.stages.generated_texts import generate_recipe
 
-ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.usefixtures("cluster")
 TEXTS = tiny.texts(60)
 ONE, OPTIONS = EngineOptions(name="ray", workers=1), EngineOptions(name="ray", workers=2)
 
 
-@pytest.fixture(scope="module", autouse=True)
-def cluster() -> Iterator[None]:
-    paths = os.pathsep.join(p for p in sys.path if p)
-    ray.init(
-        address="local", num_cpus=4, include_dashboard=False, log_to_driver=False, logging_level="error", object_store_memory=100 * 2**20,
-        runtime_env={"env_vars": {"PYTHONPATH": paths, "HF_HUB_OFFLINE": "1"}},
-    )  # fmt: skip
-    yield
-    ray.shutdown()
-
-
-def test_workers_sweep_the_bits_of_one_process(models: dict[str, Path], tmp_path: Path) -> None:
+def test_a_worker_sweeps_the_bits_of_one_process(models: dict[str, Path], tmp_path: Path) -> None:
     infos = [info(models["billing"]), info(models["delivery"])]
     alone = swept(tmp_path / "alone", infos, TEXTS)
-    by_two = swept(tmp_path / "two", infos, TEXTS, engine=SweepBy(RayEngine(OPTIONS)))
+    by_ray = swept(tmp_path / "ray", infos, TEXTS, engine=SweepBy(RayEngine(ONE)))  # test_s3.py has two workers
     assert len(arrays(tmp_path / "alone")) == 4 + 2 * 4 * 2
-    assert arrays(tmp_path / "two") == arrays(tmp_path / "alone")
-    assert by_two.identity("billing", "sampling") == alone.identity("billing", "sampling")
+    assert arrays(tmp_path / "ray") == arrays(tmp_path / "alone")
+    assert by_ray.identity("billing", "sampling") == alone.identity("billing", "sampling")
 
 
 def test_another_worker_does_the_jobs_of_a_killed_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +67,20 @@ def test_ray_data_gives_the_answers_of_one_process(
     assert [table.num_rows for table in found] == [51, 0, 20]
     assert [table.equals(pq.read_table(path)) for table, path in zip(found, alone, strict=True)] == [True] * 3
     assert [table.schema.metadata == pq.read_schema(path).metadata for table, path in zip(found, alone, strict=True)]
+
+
+def test_a_worker_writes_the_texts_of_one_process(models: dict[str, Path], tmp_path: Path) -> None:
+    values = {
+        "teachers": [str(models["billing"]), str(models["delivery"])],
+        "generation": {"language_model": str(tiny.language_model(tmp_path / "lm")), "max_tokens": 4, "min_tokens": 2, "per_class": 3, "batch_size": 3, "candidates": 4, "top_k": 2},
+        "max_length": 32,
+    }  # fmt: skip
+    one, ray = (
+        generate_recipe(parse({**values, "output": str(tmp_path / name), "engine": engine}, GenerateRecipe))
+        for name, engine in (("one", "local"), ("ray", {"name": "ray", "workers": 1}))
+    )
+    assert pq.read_table(ray).equals(pq.read_table(one))
+    assert pq.read_table(ray).num_rows == 15
 
 
 def test_an_error_of_a_worker_is_that_of_the_command(tmp_path: Path) -> None:

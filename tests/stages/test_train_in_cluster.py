@@ -34,6 +34,7 @@ def test_what_is_refused_before_anything_runs(
     refused("set `name: ray` too", engine={"trainers": 2})
     refused("a method whose student 2 processes can train together", method="cfl")
     refused("2 processes can share equally", training={"batch_size": 5})
+    refused("several processes with a GPU each.*fsdp.*got 2 processes on CPUs", training={"arguments": {"fsdp": True}})
     with pytest.raises(AlloyError, match="texts in files"):
         alloykit.amalgamate(recipe["teachers"], tiny.texts(20), recipe["student"], output=tmp_path / "run", engine=TWO)
     monkeypatch.setenv("RANK", "0")

@@ -1,9 +1,9 @@
 """Run jobs on the workers of a Ray cluster.
 
 A worker keeps what one key needs in memory (a teacher). It gets jobs of that key as long as there are any, then jobs of the key with the most jobs
-per worker. Every worker has one running job and one waiting job. The jobs of a lost worker go back to the front of the queue. When the queue is
-empty, a free worker repeats a job that another one has not finished. The first result counts. Workers may come and go: another one starts in
-the place of a lost one, and more start when the cluster grows.
+per worker. Every worker has one running call and one waiting call. A call is one job, or several short ones, because a call costs the driver
+milliseconds. The jobs of a lost worker go back to the front of the queue. When the queue is empty, a free worker repeats a job that another one has
+not finished. The first result counts. Workers may come and go: another one starts in the place of a lost one, and more start when the cluster grows.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from alloykit.engines.jobs import Job, Worker
 from alloykit.errors import AlloyError
 from alloykit.progress import bar, log_line, set_quiet
 
-DEPTH = 2  # jobs of a worker: one runs, one waits
+DEPTH = 2  # calls of a worker: one runs, one waits
+TOGETHER = 0.25  # seconds of work in one call, if the jobs are shorter: what a lost worker costs at most, with one more job, is twice this
 LOST = 4  # an error, if so many workers ended at one job, or before any could start. Workers whose node has gone do not count
 SECONDS = 0.5  # between checks for interrupts
 STARTING = -1  # stands for a job of a worker that has none yet
@@ -105,7 +106,12 @@ class _Actor:
     node: str | None = None  # known when it has started
     started: bool = False
     key: str | None = None
-    jobs: list[int] = field(default_factory=list)
+    calls: list[list[int]] = field(default_factory=list)
+    seconds: float | None = None  # per job of its key, in the last call
+
+    @property
+    def jobs(self) -> list[int]:
+        return [n for call in self.calls for n in call]
 
 
 class _Work:
@@ -118,7 +124,10 @@ class _Work:
             self.queues.setdefault(job.key, deque()).append(n)
         self.done: set[int] = set()
         self.lost: dict[int, int] = {}
-        self.flying: dict[Any, tuple[_Actor, int | None]] = {}  # None: the worker starts
+        self.alone: set[int] = (
+            set()
+        )  # jobs of lost workers: each gets a call of its own, so that it is known which one ends workers
+        self.flying: dict[Any, tuple[_Actor, list[int]]] = {}  # no jobs: the worker starts
         self.worker = ray.put(worker)
         self.looked = time.monotonic()
         resources = {"num_cpus": options.cpus_per_worker, "num_gpus": options.gpus_per_worker}
@@ -144,7 +153,7 @@ class _Work:
 
     def _start(self) -> _Actor:
         actor = _Actor(self.kind.remote(self.worker, self.options.cpus_per_worker, os.getcwd()))
-        self.flying[actor.handle.started.remote()] = actor, None
+        self.flying[actor.handle.started.remote()] = actor, []
         return actor
 
     def results(self, look: Callable[[], None]) -> Iterator[tuple[int, Any]]:
@@ -165,36 +174,51 @@ class _Work:
                 )
 
     def _feed(self, actor: _Actor) -> None:
-        while actor.started and len(actor.jobs) < DEPTH:
-            n = self._next(actor)
-            if n is None:
+        while actor.started and len(actor.calls) < DEPTH:
+            call = self._next(actor)
+            if not call:
                 return
-            actor.jobs.append(n)
-            actor.key = self.jobs[n].key
-            self.flying[actor.handle.do.remote(self.jobs[n])] = actor, n
+            actor.calls.append(call)
+            self._set_key(actor, self.jobs[call[0]].key)
+            self.flying[actor.handle.do.remote([self.jobs[n] for n in call])] = actor, call
 
-    def _next(self, actor: _Actor) -> int | None:
-        """The next job of an actor; None if it has to wait or to end."""
+    def _set_key(self, actor: _Actor, key: str) -> None:
+        if actor.key != key:
+            actor.key, actor.seconds = key, None
+
+    def _next(self, actor: _Actor) -> list[int]:
+        """The jobs of an actor's next call; none if it has to wait or to end."""
         if actor.key is None or not self.queues.get(actor.key):
             left = [key for key, queue in self.queues.items() if queue]
             if not left:
                 return self._to_repeat(actor)
-            if actor.jobs:  # it changes its key when it is free, so that no job waits for a change
-                return None
+            if actor.calls:  # it changes its key when it is free, so that no job waits for a change
+                return []
             busy = [other.key for other in self.actors if other is not actor]
-            actor.key = max(left, key=lambda key: len(self.queues[key]) / (1 + busy.count(key)))
-        return self.queues[actor.key].popleft()
+            self._set_key(actor, max(left, key=lambda key: len(self.queues[key]) / (1 + busy.count(key))))
+        assert actor.key is not None
+        queue = self.queues[actor.key]
+        call = [queue.popleft()]
+        while queue and len(call) < self._together(actor, len(queue)) and not {call[0], queue[0]} & self.alone:
+            call.append(queue.popleft())
+        return call
 
-    def _to_repeat(self, actor: _Actor) -> int | None:
-        """A job that another worker has not finished and that no worker repeats yet; None if this worker has jobs."""
-        if actor.jobs:
-            return None
+    def _together(self, actor: _Actor, left: int) -> int:
+        """How many jobs a call should have. Few when few are left, so that all workers end at the same time."""
+        if not actor.seconds:
+            return 1
+        return min(int(TOGETHER / actor.seconds), left // (DEPTH * len(self.actors)))
+
+    def _to_repeat(self, actor: _Actor) -> list[int]:
+        """A job that another worker has not finished and that no worker repeats yet; none if this worker has jobs."""
+        if actor.calls:
+            return []
         at_work = [n for other in self.actors for n in other.jobs if n not in self.done]
         once = [n for n in at_work if at_work.count(n) == 1]
-        return once[-1] if once else None
+        return once[-1:]
 
     def _taken(self, ref: Any) -> Iterator[tuple[int, Any]]:
-        actor, n = self.flying.pop(ref)
+        actor, call = self.flying.pop(ref)
         try:
             result = self.ray.get(ref)
         except (self.ray.exceptions.RayActorError, self.ray.exceptions.ObjectLostError) as error:
@@ -202,14 +226,17 @@ class _Work:
             return
         except self.ray.exceptions.RayTaskError as error:
             raise _cause(error) from error
-        if n is None:
+        if not call:
             actor.started, actor.node = True, result
             self.lost.pop(STARTING, None)
             return
-        actor.jobs.remove(n)
-        if n not in self.done:
-            self.done.add(n)
-            yield n, result
+        actor.calls.remove(call)
+        seconds, results = result
+        actor.seconds = seconds / len(call)
+        for n, one in zip(call, results, strict=True):
+            if n not in self.done:
+                self.done.add(n)
+                yield n, one
 
     def _lose(self, actor: _Actor, error: Exception) -> None:
         """A worker has ended: its jobs go back, and another worker starts."""
@@ -218,6 +245,7 @@ class _Work:
         self.actors.remove(actor)
         self.flying = {ref: place for ref, place in self.flying.items() if place[0] is not actor}
         again = [n for n in actor.jobs if n not in self.done and all(n not in other.jobs for other in self.actors)]
+        self.alone.update(again)
         for n in reversed(again):
             self.queues[self.jobs[n].key].appendleft(n)
         if self._has_node(actor):
@@ -234,10 +262,10 @@ class _Work:
 
     def _count(self, actor: _Actor, error: Exception) -> None:
         """AlloyError if too many workers ended at one job, or before they had started."""
-        costly = actor.jobs[0] if actor.jobs else STARTING
+        costly = actor.calls[0][0] if actor.calls else STARTING
         self.lost[costly] = self.lost.get(costly, 0) + 1
         if self.lost[costly] >= LOST:
-            where = "at the same job" if actor.jobs else "before they had a job"
+            where = "at the same job" if actor.calls else "before they had a job"
             raise AlloyError(
                 expected="workers that stay until the end of a job",
                 got=f"{LOST} workers that ended {where}; the last one: '{str(error).splitlines()[0]}'",
@@ -274,8 +302,11 @@ class _RayWorker:
             sys.modules["torch"].set_num_threads(self.threads)
         return str(ray.get_runtime_context().get_node_id())
 
-    def do(self, job: Job) -> Any:
-        return self.work(job)
+    def do(self, jobs: list[Job]) -> tuple[float, list[Any]]:
+        """The seconds that the jobs took, and their results."""
+        begun = time.perf_counter()
+        results = [self.work(job) for job in jobs]
+        return time.perf_counter() - begun, results
 
 
 def _cause(error: Any) -> Exception:

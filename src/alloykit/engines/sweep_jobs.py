@@ -39,13 +39,13 @@ class SweepBy:
         jobs, by_name = [], {info.name: info for info in infos}
         for info in infos:
             pending = [shard for shard in pending_of(store, info.name, shards, options) if shard.units]
-            jobs += [Job(info.name, (info, _At(texts, shard, shards, store)), shard.reads) for shard in pending]
+            jobs += [Job(info.name, _At(texts, shard, shards, store), shard.reads) for shard in pending]
             if not pending and info.name not in store.probed and not has_fingerprint(store, info, options):
-                jobs.append(Job(info.name, (info, None), 0))  # it is only compared with the store's record
+                jobs.append(Job(info.name, None, 0))  # it is only compared with the store's record
         storage, missing = store.storage, dict[str, Unanswered]()
         place = storage.root if storage.is_local else storage.url  # whole, also if the url is relative
         theirs = replace(options, engine=None, device=self.device or options.device)
-        worker = _Maker(place, sighting_of(storage), store.shard_rows, theirs)
+        worker = _Maker(place, sighting_of(storage), store.shard_rows, theirs, by_name)
         for n, (found, sent) in self.engine.run(jobs, worker, "sweep", "reads"):
             missing.setdefault(jobs[n].key, Unanswered()).include(found)
             if sent is not None:
@@ -91,6 +91,7 @@ class _Maker:
     sighting: tuple[int, ...] | None
     shard_rows: int
     options: SweepOptions
+    infos: Mapping[str, TeacherInfo]
 
     def __call__(self) -> _SweepWorker:
         return _SweepWorker(self)
@@ -100,14 +101,14 @@ class _SweepWorker:
     """One teacher in memory at a time. Its results: the texts without an answer, and the units, if it does not see the store."""
 
     def __init__(self, made: _Maker) -> None:
-        self.options = made.options
+        self.options, self.infos = made.options, made.infos
         self.sends = made.sighting is not None and sighting_of(Storage(made.place)) != made.sighting
         self.store = private_store(made.shard_rows) if self.sends else Store.existing(made.place)
         self.name = ""
         self.opened: Answerer | None = None
 
     def __call__(self, job: Job) -> tuple[Unanswered, SentUnits | None]:
-        info, sent = job.payload
+        info, sent = self.infos[job.key], job.payload
         if self.name != info.name:
             self.opened = None  # its memory is needed
             self.opened, self.name = (

@@ -28,6 +28,7 @@ GIVES = {
     "sentencepiece": "models whose tokenizer is a SentencePiece file",
     "skops": "teachers in files that skops wrote",
     "service": "teachers that are services (`url:`)",
+    "s3": "outputs in S3: `--cache s3://…`",
     "ray": "`engine: ray`",
     "tracking": "`report_to: [tensorboard]`",
     "onnx": "`alloykit export --onnx` and `predict --onnx`",

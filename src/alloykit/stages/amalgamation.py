@@ -10,6 +10,7 @@ from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
 from alloykit.methods.requirements import require_several
+from alloykit.models.device import pick_device
 from alloykit.processes import joined, launched
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
@@ -28,6 +29,7 @@ from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_in_cluster import train_in_cluster
 from alloykit.stages.train_student import make_student
 from alloykit.stages.write_report import write_report
+from alloykit.training.sharded import require_shardable
 from alloykit.training.shares import share_of
 
 
@@ -75,6 +77,9 @@ def _require_several(recipe: Recipe, tables: Mapping[str, Texts]) -> None:
             got="texts in memory",
             hint="Write them to a file, or leave `trainers` out.",
         )
+    if recipe.training.arguments.get("fsdp"):
+        device = recipe.engine.device("cpu", recipe.device) if trainers else pick_device(recipe.device)
+        require_shardable(max(trainers, launch), device)
     require_several(create(recipe.method), max(trainers, launch))
     share_of(recipe.training, max(trainers, launch))
 

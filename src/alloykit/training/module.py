@@ -55,7 +55,7 @@ class TrainingModule(nn.Module):
         super().__init__()
         self.student, self.modules_of_method = student, modules
         self.method, self.context, self.phase = method, context, phase
-        self.config = student.config
+        self.config, self.compiled = student.config, compiled
         # Not with torch.compile, which would see a new forward function each time.
         self.lean = LeanLastLayer(student) if _needs_logits_only(method) and not compiled else nullcontext()
 

@@ -14,6 +14,7 @@ from transformers import TrainerCallback
 
 from alloykit import processes
 from alloykit.files import file_sha256, replace_atomic, write_json
+from alloykit.training.sharded import whole_state
 
 
 @dataclass(frozen=True)
@@ -78,8 +79,8 @@ class Selection(TrainerCallback):
         check = Check(state.global_step, metrics["eval_criterion"], metrics["eval_standard_error"])
         if math.isnan(check.mean) or any(c.step == check.step for c in self.checks):
             return
+        tensors = whole_state(model)
         if state.is_world_process_zero:
-            tensors = {k: v.contiguous() for k, v in model.state_dict().items()}
             replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
             check = replace(check, sha256=file_sha256(self._file(check)))
         self.checks.append(check)

@@ -32,6 +32,7 @@ from alloykit.training.more_arguments import arguments_named, more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
+from alloykit.training.sharded import copy_to_shard, whole_state
 from alloykit.training.shares import share_of
 from alloykit.training.tracker import Tracker
 from alloykit.training.training_options import TrainingOptions
@@ -149,8 +150,9 @@ class _PhaseRun:
         total, rule = schedule.total, wanted if self.checks is not None and len(self.checks) else "last"
         args = self._arguments(options, schedule, rule)
         selection = Selection(self.folder / "checks", rule, options.tolerance)
+        trained = copy_to_shard(self.model) if args.fsdp else self.model
         trainer = PhaseTrainer(
-            model=self.model,
+            model=trained,
             args=args,
             train_dataset=self.dataset,
             eval_dataset=self.checks,
@@ -161,7 +163,7 @@ class _PhaseRun:
         trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(unwanted)
-        self._run(trainer, selection, total)
+        done = self._run(trainer, selection, total)
         if rule != "last" and not any(c.step == total for c in selection.checks):
             trainer.evaluate()
         if rule != "last" and not selection.checks:
@@ -170,6 +172,8 @@ class _PhaseRun:
                 got="NaN at every check",
                 hint="Lower the learning rate.",
             )
+        if args.fsdp and rule == "last" and not done:
+            self.model.load_state_dict(whole_state(trained))
         chosen = selection.restore(self.model).step if rule != "last" else total
         before = result.steps  # the numbering of steps continues through the phases
         result.history += [  # without the Trainer's summary, whose mean loss leaves out the steps before a restart
@@ -193,7 +197,8 @@ class _PhaseRun:
             selection.resume(_step_of(resumed))
         return resumed
 
-    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> None:
+    def _run(self, trainer: PhaseTrainer, selection: Selection, total: int) -> bool:
+        """Train. True if a checkpoint had all steps already; its weights are in the model."""
         resumed = self._begin(selection)
         done = _step_of(resumed)
         if trainer.args.process_index and resumed is None:  # each process has dropout masks of its own
@@ -207,8 +212,9 @@ class _PhaseRun:
                 if resumed is not None and done >= total:  # the Trainer would make one step too many
                     safetensors.torch.load_model(self.model, resumed / "model.safetensors")
                     trainer.state = TrainerState.load_from_json(str(resumed / "trainer_state.json"))
-                else:
-                    trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
+                    return True
+                trainer.train(resume_from_checkpoint=str(resumed) if resumed else None)
+                return False
             except (OSError, SafetensorError) as error:
                 raise os_error(error, self.folder, what="checkpoints") from error
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 import fsspec
 
+from alloykit.errors import AlloyError
 from alloykit.files import check_writing, file_errors, remove_left_over, replace_atomic, write_atomic
 from alloykit.interrupts import raise_noted
 from alloykit.progress import log_line
@@ -39,11 +40,19 @@ FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 class Storage:
-    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`). AlloyError if a file cannot be read or written."""
+    """A folder: on a local disk, or anything that fsspec opens (`s3://…`, `memory://…`). AlloyError if a file cannot be read or written, or without
+    the package for its URL."""
 
     def __init__(self, url: str | Path) -> None:
         self.url = str(url)
-        self.fs, self.root = fsspec.core.url_to_fs(self.url)
+        try:
+            self.fs, self.root = fsspec.core.url_to_fs(self.url)
+        except ImportError as error:
+            raise AlloyError(
+                expected=f"the package that reaches {self.url}",
+                got=f"'{error}'",
+                hint="For s3://…: pip install 'alloykit[s3]'.",
+            ) from error
         self.is_local = (
             "file" in self.fs.protocol if not isinstance(self.fs.protocol, str) else self.fs.protocol == "file"
         )

@@ -1,0 +1,84 @@
+"""How many jobs a worker gets in one call. The cluster here does every call at once, and says how long it took."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from alloykit.engines import ray as engine
+from alloykit.engines.engine_options import EngineOptions
+from alloykit.engines.jobs import Job
+
+
+class Names:
+    """An object with these attributes."""
+
+    def __init__(self, **attributes: Any) -> None:
+        self.__dict__.update(attributes)
+
+
+class Lost(Exception):
+    """A worker has ended."""
+
+
+class Cluster:
+    """What `_Work` uses of Ray. A call takes `seconds` per job; a call with job `fatal` ends its worker, once."""
+
+    exceptions = Names(RayActorError=Lost, ObjectLostError=Lost, RayTaskError=KeyError)
+
+    def __init__(self, seconds: float, fatal: int | None = None) -> None:
+        self.seconds, self.fatal, self.calls = seconds, fatal, list[list[int]]()
+
+    def put(self, value: Any) -> Any:
+        return value
+
+    def remote(self, **resources: Any) -> Any:
+        start = Names(remote=lambda: Names(found="node"))
+        return lambda kind: Names(remote=lambda *_: Names(started=start, do=Names(remote=self._do)))
+
+    def _do(self, jobs: list[Job]) -> Names:
+        self.calls.append([job.payload for job in jobs])
+        if self.fatal in self.calls[-1]:
+            self.fatal = None
+            return Names(found=None)
+        return Names(found=(self.seconds * len(jobs), [-job.payload for job in jobs]))
+
+    def wait(self, refs: list[Names], **_: Any) -> tuple[list[Names], list[Names]]:
+        return refs[:1], refs[1:]
+
+    def get(self, ref: Names) -> Any:
+        if ref.found is None:
+            raise Lost("it was killed")
+        return ref.found
+
+    def nodes(self) -> list[Any]:
+        return []
+
+    def kill(self, handle: Any) -> None:
+        pass
+
+
+def calls(cluster: Cluster, jobs: int = 400) -> list[list[int]]:
+    """The calls that two workers got for so many jobs. Every job is done."""
+    work = engine._Work(cluster, EngineOptions(name="ray", workers=2), [Job("a", n) for n in range(jobs)], lambda: None)  # type: ignore[arg-type, return-value]
+    assert dict(work.results(lambda: None)) == {n: -n for n in range(jobs)}
+    return cluster.calls
+
+
+def test_a_call_has_as_many_short_jobs_as_fit_into_its_time() -> None:
+    found = calls(Cluster(0.01))
+    sizes = [len(call) for call in found]
+    assert sizes[:2] == [1, 1], "nothing is known yet"
+    assert max(sizes) == 25
+    assert sizes[-1] == 1, "so that both workers end at the same time"
+    assert len(sizes) < 60
+
+
+def test_long_jobs_have_a_call_each() -> None:
+    assert all(len(call) == 1 for call in calls(Cluster(1.0), 20))
+
+
+def test_after_a_loss_each_job_of_the_worker_has_a_call_of_its_own() -> None:
+    found = calls(Cluster(0.01, fatal=100))
+    lost = next(call for call in found if 100 in call)
+    assert len(lost) > 1
+    assert all([n] in found for n in lost)
