@@ -165,8 +165,10 @@ def check_weights(folder: Path, model: str) -> None:
     if not files:
         raise AlloyError(
             expected=f"weights in safetensors in '{model}'",
-            got="none",
-            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained.",
+            got="a GGUF file, which only the language model of `generation:` may be" if is_gguf(folder) else "none",
+            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained."
+            if not is_gguf(folder)
+            else "Load the model elsewhere and save it with save_pretrained.",
         )
     for file in files:
         try:

@@ -13,7 +13,8 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -21,7 +22,7 @@ import torch
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import set_dropout_rate
-from alloykit.models.folder import GGUF, check_weights, is_gguf, needs_code, staged, staged_gguf
+from alloykit.models.folder import GGUF, MAX_LAYERS, check_weights, is_gguf, needs_code, staged, staged_gguf
 from alloykit.models.heads import is_pooled, load_pooled_head
 from alloykit.models.location import ModelLocation, locate
 from alloykit.models.tokens import check_tokens, encode, pad, usable_length
@@ -151,10 +152,10 @@ def _config(location: ModelLocation) -> Any:
         # Chunks save memory, but fail for texts whose length is not a multiple of the chunk's.
         config.chunk_size_feed_forward = 0
     depth = getattr(config, "num_hidden_layers", None)
-    if depth is not None and (not isinstance(depth, int) or depth < 1):
+    if depth is not None and (not isinstance(depth, int) or not 1 <= depth <= MAX_LAYERS):
         raise AlloyError(
-            expected=f"a model with layers in '{location.model}'",
-            got=f"{depth!r} of them by its config.json",
+            expected=f"a model with 1 to {MAX_LAYERS:,} layers in '{location.model}'",
+            got=f"{depth!r} of them by its configuration",
             hint="Check the sizes in config.json.",
         )
     return config
@@ -241,7 +242,11 @@ def _from_pretrained(kind: Any, location: ModelLocation, **more: Any) -> Any:
         _require_gguf(location)
         files, trusted = staged_gguf(location.folder, location.model), False
         more |= {"gguf_file": f"model{GGUF}"}
-    with _loading_errors(location, copies), library_bars_off(), _quiet_transformers(), _no_questions(), files as folder:
+    quiet = (library_bars_off(), _no_gguf_bar(), _quiet_transformers(), _no_questions())
+    with _loading_errors(location, copies), ExitStack() as stack:
+        for context in quiet:
+            stack.enter_context(context)
+        folder = stack.enter_context(files)
         copies.append(str(folder))
         loaded = kind.from_pretrained(str(folder), trust_remote_code=trusted, local_files_only=not trusted, **more)
         _restore_names(loaded, str(folder), location)
@@ -284,6 +289,19 @@ def _quiet_transformers() -> Iterator[None]:
         yield
     finally:
         logger.setLevel(level)
+
+
+@contextmanager
+def _no_gguf_bar() -> Iterator[None]:
+    """transformers shows no progress bar while it reads a GGUF file. This bar does not follow transformers' own switch."""
+    from transformers import modeling_gguf_pytorch_utils as module
+
+    shown = module.tqdm
+    module.tqdm = partial(shown, disable=True)
+    try:
+        yield
+    finally:
+        module.tqdm = shown
 
 
 @contextmanager
