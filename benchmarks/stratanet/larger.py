@@ -19,7 +19,7 @@ from benchmarks.stratanet.written import written
 
 TEXTS = 400  # of all classes of all teachers together
 SMALL_MODEL = "small"  # the small language model, steered as in Table 3
-STRENGTH = {"teacher": 3.0, "both": 3.0}  # by `strength`
+STRENGTH = {"teacher": 10.0, "both": 3.0}  # by `strength`
 METHODS: Methods = {
     "teachers": {"name": "teachers"},
     "written": {"name": "written"},
@@ -53,11 +53,13 @@ def _setting(dataset: str, way: str, prompt: str) -> Setting:
 
 
 SETTINGS = tuple(_setting("ag_news", way, PROMPTS["ag_news"]) for way in ORDER)
-REAL = replace(split("ag_news", 2), name="ag_news-real", title="real texts", teachers_of="ag_news")
+REAL = replace(
+    SETTINGS[0], name="ag_news-real", title="real texts"
+)  # StrataNet with the statistics of the steered texts
 TABLE = Table(
     "stratanet", "larger", "A larger generator: SmolLM2-135M", (*SETTINGS, REAL),
     {"generated": tuple(METHODS), "shared": ("teachers", "owners", "alloy", "stratanet", "muka-soft", "vanilla_kd")}, METHODS,
     limited={"generated": [s.name for s in SETTINGS], "shared": [REAL.name]},
     only={f"ag_news-{way}": methods for way, methods in ORDER.items()}, seeds={s.name: (0,) for s in (*SETTINGS, REAL)},
-    analyses={"owners": owners, "written": written}, **SIZES | {"generation": {"texts": TEXTS}, "passes": K},
+    analyses={"owners": owners, "written": written}, **SIZES | {"generation": GENERATION | {"texts": TEXTS}, "passes": K},
 )  # fmt: skip

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from transformers import LogitsProcessorList, TopPLogitsWarper
+from transformers import TopPLogitsWarper
 
 from alloykit.generation import writer as module
 from alloykit.generation.generation_options import GenerationOptions
@@ -53,7 +53,7 @@ def _measured(teacher: HuggingFaceTeacher, options: dict[str, Any]) -> dict[str,
     is_sorted = options.pop(SORTED, False)
     writer, sampling = Writer(GenerationOptions.model_validate(options), device()), module.Sampling
     if is_sorted:
-        module.Sampling = lambda temperature, top_k, top_p: LogitsProcessorList([TopPLogitsWarper(top_p)])
+        module.Sampling = lambda temperature, top_k, top_p: TopPLogitsWarper(top_p)
     try:
         wall, begun = time.perf_counter(), time.process_time()
         writer.write(teacher, teacher.info.labels[0], TEXTS, seed=0)
