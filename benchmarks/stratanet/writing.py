@@ -20,7 +20,7 @@ from benchmarks.stratanet import table3
 from benchmarks.stratanet.fig5 import PROMPTS
 from benchmarks.stratanet.smollm2 import asked
 
-TEXTS = 32
+TEXTS = 16
 SORTED = "sorted"  # nucleus sampling that sorts the whole vocabulary, as transformers does
 PLAIN: dict[str, Any] = {"precision": "float32", "candidates_top_p": 1.0, SORTED: True}
 STEPS: dict[str, tuple[str, dict[str, Any]]] = {  # what differs from the setting of the tables
