@@ -64,6 +64,31 @@ def larger_section(table: Table, cells: Cells) -> list[str]:
     ]
 
 
+def samples() -> list[str]:
+    """The first texts of SmolLM2 by way of asking and class."""
+    found = measured("stratanet", "larger_samples")
+    if found is None:
+        return []
+    lines = [
+        "## Samples of SmolLM2's texts",
+        "",
+        f"The first of each class, as they came (AG News, seed 0; `{found['command']}`).",
+        "",
+    ]
+    for way, classes in found["figures"].items():
+        body = [[label, predicted, _one_line(text)] for label, texts in classes.items() for text, predicted in texts]
+        lines += [f"### {way}", "", *rows(["class", "the teacher's answer", "text"], body)]
+    return lines
+
+
+def _one_line(text: str) -> str:
+    """A text as a cell of a Markdown table."""
+    plain = " ".join(text.split())
+    for sign in ("\\", "|", "`", "<", "*", "_", "[", "$"):
+        plain = plain.replace(sign, " " if sign == "|" else f"\\{sign}")
+    return plain
+
+
 def _written(part: Part) -> list[str]:
     cell = part.cell(0, "written") if part.seeds("written") else None
     if cell is None:

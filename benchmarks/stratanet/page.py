@@ -89,6 +89,7 @@ def write() -> None:
         *section(fig5.TABLE, NOTES, figures.prompted),
         *section(table5.TABLE, NOTES, _table5),
         *_samples(),
+        *larger_page.samples(),
     ]
     write_atomic(RESULTS / "stratanet.md", "\n".join([*head, *how_to_read(lines), *lines]).rstrip() + "\n")
 
