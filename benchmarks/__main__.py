@@ -39,6 +39,10 @@ TABLES = {
         "table5": "Table 5, Fig. 3C: other architectures, smaller students, more teachers",
         "folders": "from model folders to a student, by the command line",
         "samples": "the first generated texts of each class",
+        "larger": "students of texts that SmolLM2-135M wrote, beside the small language model's",
+        "larger_samples": "the first texts of SmolLM2 for each class",
+        "writing": "CPU seconds for each text of SmolLM2",
+        "strength": "γ for SmolLM2, chosen on 5Abstracts' classes",
     },
     "distill": {
         "size": "size and speed of students and teachers",

@@ -16,6 +16,7 @@ from alloykit.methods.report_sections import MethodReport, Table
 from alloykit.methods.rl_kd.method import SELECTION
 from alloykit.outputs import chunks
 from alloykit.stages.amalgamation import run_recipe
+from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from benchmarks.harness.results import commit, letters
 from benchmarks.harness.stages import Stages
 
@@ -30,12 +31,12 @@ def run_cell(
 ) -> dict[str, Any]:
     """Run one cell. Finished shared stages are reused and kept. The run folder is removed.
 
-    `spec` is a recipe's `method:` block. It may also have `training`, `student` (a role) and, in place of `per_class`, `texts`. Or it names an
-    analysis.
+    `spec` is a recipe's `method:` block. It may also have `training`, `student` (a role), in place of `per_class` `texts`, and `statistics`: a pool whose
+    labelled texts take the place of the generated ones in the method's statistics. Or it names an analysis.
     """
     begun, spec = time.perf_counter(), stages.per_class(spec)
     analysis = ({TEACHERS: _teachers} | dict(analyses or {})).get(spec["name"])
-    method = {k: v for k, v in spec.items() if k not in ("training", "student", "few")}
+    method = {k: v for k, v in spec.items() if k not in ("training", "student", "few", "statistics")}
     knowledge = stages.ready(pool, dropout=analysis is not None or create(method).needs.passes > 0)
     swept = time.perf_counter()
     found = analysis(stages, pool) if analysis else _method(stages, pool, spec, knowledge)
@@ -47,8 +48,10 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     name = "-".join([pool, *_flat(spec)]).replace("/", "-")
     spec = dict(spec)
     training, student = spec.pop("training", {}), spec.pop("student", None)
-    few = spec.pop("few", None)
+    few, statistics = spec.pop("few", None), spec.pop("statistics", None)
     recipe = stages.recipe(pool, spec, stages.folder / "runs" / name, student, few, **training)
+    if statistics is not None:
+        shutil.copyfile(stages.pool(statistics), generated_folder(recipe) / TEXTS_FILE)
     run = run_recipe(recipe, cache=knowledge, report=False)
     answers = Answers.load(run.answers)
     way = STUDENT if run.has_student else ROUTING

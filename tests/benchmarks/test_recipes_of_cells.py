@@ -133,6 +133,7 @@ def recipes(table: Table, data: Path, work: Path) -> Iterator[tuple[Any, Stages,
             yield cell, at, None
             continue
         training, student, few = spec.pop("training", {}), spec.pop("student", None), spec.pop("few", None)
+        spec.pop("statistics", None)
         yield cell, at, at.recipe(cell.pool, spec, work / "run", student, few, **training)
 
 

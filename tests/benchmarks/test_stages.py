@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import datasets
@@ -73,6 +74,29 @@ def test_what_a_cell_needs(
     monkeypatch.setattr(cells, "_teachers", lambda *_: {})
     cells.run_cell(made[0], "shared", spec)
     assert [passes for _, passes in made[1]] == [16 if dropout else 0] * 2
+
+
+def test_other_statistics_take_the_place_of_the_generated_texts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "run" / "generated").mkdir(parents=True)
+    (tmp_path / "run" / "generated" / "texts.parquet").write_text("generated")
+    (tmp_path / "shared").write_text("labelled")
+    stages: Any = SimpleNamespace(
+        folder=tmp_path,
+        pool=lambda pool: tmp_path / pool,
+        recipe=lambda pool, spec, *more, **training: SimpleNamespace(output=str(tmp_path / "run"), spec=spec),
+    )
+
+    def run_recipe(recipe: Any, **more: Any) -> None:
+        assert recipe.spec == {"name": "stratanet"}
+        raise InterruptedError
+
+    monkeypatch.setattr(cells, "run_recipe", run_recipe)
+    for spec, wanted in (({}, "generated"), ({"statistics": "shared"}, "labelled")):
+        with pytest.raises(InterruptedError):
+            cells._method(stages, "generated", {"name": "stratanet"} | spec, None)
+        assert (tmp_path / "run" / "generated" / "texts.parquet").read_text() == wanted
 
 
 def test_generated_texts_are_shared_out_among_the_classes_of_all_teachers(tmp_path: Path) -> None:

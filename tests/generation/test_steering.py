@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import shutil
 from collections import Counter
 from itertools import combinations
 from pathlib import Path
@@ -11,10 +13,17 @@ from typing import Any
 import pytest
 import tiny
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import (
+    AutoModelForCausalLM,
+    AutoTokenizer,
+    TemperatureLogitsWarper,
+    TopKLogitsWarper,
+    TopPLogitsWarper,
+)
 
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions
+from alloykit.generation.sampling import Sampling
 from alloykit.generation.steering import Steering
 from alloykit.generation.writer import Writer, log_probabilities
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher, read_teacher_info
@@ -158,7 +167,8 @@ def test_a_prompt_is_followed_and_not_kept(folder: Path, teacher: HuggingFaceTea
     [
         ({"top_k": 12}, "top_k.*below candidates"),
         ({"min_tokens": 20}, "min_tokens.*max_tokens"),
-        ({"steer": "prompt"}, "prompt with"),
+        ({"steer": "prompt"}, "prompt needs a prompt with"),
+        ({"steer": "both"}, "both needs a prompt with"),
         ({"gamma": 1}, "Extra inputs"),
     ],
 )
@@ -187,21 +197,25 @@ def test_an_instruction_tuned_model_is_asked_as_it_was_taught_to_be(folder: Path
     assert len(asking.write(teacher, "refund", 2, seed=0)) == 2
 
 
+def drawn(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What each batch samples with, filled as batches are written."""
+    seen: list[dict[str, Any]] = []
+    monkeypatch.setattr("alloykit.generation.writer.Sampling", lambda **k: seen.append(k) or Sampling(**k))
+    return seen
+
+
 def test_each_batch_draws_one_of_several_settings(
     folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    writer, seen = Writer(options(folder, temperature=[0.5, 1.5], top_k=[3, 5], top_p=[0.8, 1.0]), "cpu"), []
-    real = writer.model.generate
-    monkeypatch.setattr(
-        writer.model,
-        "generate",
-        lambda *a, **k: seen.append((k["temperature"], k["top_k"], k["top_p"])) or real(*a, **k),
+    writer, seen = (
+        Writer(options(folder, temperature=[0.5, 1.5], top_k=[3, 5], top_p=[0.8, 1.0]), "cpu"),
+        drawn(monkeypatch),
     )
     for seed in [*range(12), 3]:
         writer.write(teacher, "refund", 1, seed)
-    assert {t for t, _, _ in seen} == {0.5, 1.5}
-    assert {k for _, k, _ in seen} == {3, 5}
-    assert {p for _, _, p in seen} == {0.8, 1.0}
+    assert {k["temperature"] for k in seen} == {0.5, 1.5}
+    assert {k["top_k"] for k in seen} == {3, 5}
+    assert {k["top_p"] for k in seen} == {0.8, 1.0}
     assert seen[3] == seen[-1], "the same for the same seed"
 
 
@@ -210,8 +224,8 @@ def test_settings_are_drawn_independently_of_each_other(
 ) -> None:
     """Every pair of values occurs, about equally often; were the draws one and the same, two values would only meet on a diagonal."""
     as_list = {"temperature": [0.6, 0.8, 1.2], "top_k": [3, 5, 7], "top_p": [0.8, 0.9, 1.0]}
-    writer, seen = Writer(options(folder, **as_list), "cpu"), []
-    monkeypatch.setattr(writer.model, "generate", lambda *a, **k: seen.append(k) or torch.full((1, 2), 7))
+    writer, seen = Writer(options(folder, **as_list), "cpu"), drawn(monkeypatch)
+    monkeypatch.setattr(writer.model, "generate", lambda *a, **k: torch.full((1, 2), 7))
     monkeypatch.setattr(writer, "perplexity", lambda texts: [1.0] * len(texts))
     for seed in range(450):
         writer.write(teacher, "refund", 1, seed)
@@ -219,3 +233,107 @@ def test_settings_are_drawn_independently_of_each_other(
         pairs = Counter((k[one], k[other]) for k in seen)
         assert len(pairs) == 9, f"{one} and {other} are drawn together"
         assert min(pairs.values()) > 25, "of 50 that are expected of each"
+
+
+@pytest.mark.parametrize("size", [40, 3000])
+@pytest.mark.parametrize(
+    ("temperature", "top_k", "top_p"), [(1.0, 0, 0.9), (0.7, 7, 0.6), (1.6, 0, 0.999), (1.0, 5, 1.0)]
+)
+def test_sampling_keeps_what_transformers_keeps(size: int, temperature: float, top_k: int, top_p: float) -> None:
+    ids = torch.zeros(6, 1, dtype=torch.long)
+    scores = 3 * torch.randn(6, size, generator=torch.Generator().manual_seed(size))
+    scores[0] = 0.0  # a flat distribution, whose nucleus is nearly everything
+    scores[1, 1:] = float("-inf")
+    wanted = TemperatureLogitsWarper(temperature)(ids, scores) if temperature != 1.0 else scores
+    wanted = TopKLogitsWarper(top_k)(ids, wanted) if top_k else wanted
+    wanted = TopPLogitsWarper(top_p)(ids, wanted) if top_p < 1 else wanted
+    found = Sampling(temperature, top_k, top_p)(ids, scores)
+    different = (found != wanted).sum(-1)
+    rounding = 0 if top_p < 0.99 else 2  # tokens at the edge of a nucleus of thousands
+    assert int(different[1:].max()) <= rounding
+    assert abs(int(found[0].isfinite().sum()) - int(wanted[0].isfinite().sum())) <= 2, "equal probabilities"
+
+
+def test_the_teacher_reads_only_the_nucleus(folder: Path) -> None:
+    words, read = AutoTokenizer.from_pretrained(folder / "lm"), []
+
+    def score(texts: Any) -> torch.Tensor:
+        read.append(len(texts))
+        return torch.zeros(len(texts), 1)
+
+    probabilities = torch.full((2, len(words)), 1e-9)
+    probabilities[0, 10:13] = torch.tensor([0.5, 0.3, 0.2])
+    probabilities[1, 20] = 1.0
+    steering = Steering(words, score, torch.tensor([0, 0]), candidates=5, strength=1.0, every=1, prompt=1, top_p=0.75)
+    found = steering(torch.full((2, 3), 7), probabilities.log())
+    assert read == [3]
+    assert found[0].isfinite().nonzero().flatten().tolist() == [10, 11]
+    assert found[1].isfinite().nonzero().flatten().tolist() == [20]
+
+
+def test_finished_texts_are_not_read(folder: Path) -> None:
+    words, read = AutoTokenizer.from_pretrained(folder / "lm"), []
+
+    def score(texts: Any) -> torch.Tensor:
+        read.append(len(texts))
+        return torch.zeros(len(texts), 1)
+
+    steering = Steering(words, score, torch.tensor([0, 0]), candidates=4, strength=1.0, every=1, prompt=1, stops=[3])
+    scores = torch.randn(2, len(words), generator=torch.Generator().manual_seed(0))
+    found = steering(torch.tensor([[2, 7, 3, 3], [3, 7, 8, 9]]), scores)
+    assert torch.equal(found[0], scores[0]), "its end is written"
+    assert int(found[1].isfinite().sum()) == 4, "the same token before the text ends nothing"
+    assert read == [4]
+    assert steering(torch.tensor([[2, 3], [2, 3]]), scores) is scores
+    assert read == [4]
+
+
+def test_bfloat16_steers_and_judges_in_float32(folder: Path, teacher: HuggingFaceTeacher) -> None:
+    writer = Writer(options(folder, precision="bfloat16", strength=4.0, candidates_top_p=0.95), "cpu")
+    texts = writer.write(teacher, "invoice", 6, seed=0)
+    assert writer.model.dtype == torch.bfloat16
+    p = log_probabilities(teacher, [t.text for t in texts]).exp()[:, 2]
+    assert [t.confidence for t in texts] == pytest.approx(p.tolist(), abs=1e-6)
+    assert texts == writer.write(teacher, "invoice", 6, seed=0)
+
+
+CHAT = "{% for m in messages %}<|im_start|>{{ m.content }}{% endfor %}"
+
+
+def chat_model(folder: Path, place: Path, **special: str) -> Path:
+    """The tiny language model as a chat model, with the tokens of ChatML at ids that the model has."""
+    shutil.copytree(folder / "lm", place)
+    words = json.loads((place / "tokenizer.json").read_text())
+    ids = {"<|endoftext|>": 30, "<|im_start|>": 31, "<|im_end|>": 32}
+    vocabulary = {token: i for token, i in words["model"]["vocab"].items() if i not in ids.values()} | ids
+    words["model"]["vocab"] = vocabulary
+    form = {"single_word": False, "lstrip": False, "rstrip": False, "normalized": False, "special": True}
+    words["added_tokens"] += [form | {"id": i, "content": token} for token, i in ids.items()]
+    (place / "tokenizer.json").write_text(json.dumps(words))
+    about = json.loads((place / "tokenizer_config.json").read_text())
+    (place / "tokenizer_config.json").write_text(json.dumps(about | special | {"chat_template": CHAT}))
+    return place
+
+
+def test_texts_of_a_chat_model_begin_as_documents_do(folder: Path, tmp_path: Path) -> None:
+    tokens = {"bos_token": "<|im_start|>", "eos_token": "<|im_end|>", "pad_token": "<|im_end|>"}
+    model = str(chat_model(folder, tmp_path / "chat", **tokens))
+    writer = Writer(options(folder, language_model=model), "cpu")
+    assert writer._prompt("refund") == [30], "its bos token would open a message"
+    assert 30 in writer.stops, "the same token ends a document"
+    assert Writer(options(folder, language_model=model, start_token="<|im_start|>"), "cpu")._prompt("refund") == [31]
+    with pytest.raises(AlloyError, match=r"start_token.*got: '<s>'|start_token`.*'<s>'"):
+        Writer(options(folder, language_model=model, start_token="<s>"), "cpu")
+
+
+def test_prompted_and_steered(folder: Path, teacher: HuggingFaceTeacher) -> None:
+    """The teacher steers the answer to a message, and does not read the message."""
+    control = []
+    for steer in ("prompt", "both"):
+        writer = Writer(options(folder, steer=steer, prompt="where is my {label}", strength=4.0), "cpu")
+        writer.tokenizer.chat_template = "{% for m in messages %}account {{ m.content }}{% endfor %}"
+        assert len(writer._prompt("refund")) == len(writer.tokenizer("account where is my refund").input_ids)
+        texts = [t for label in teacher.info.labels for t in writer.write(teacher, label, 16, seed=1)]
+        control.append(sum(t.predicted == t.label for t in texts) / len(texts))
+        assert (writer.reads > 0) is (steer == "both")
+    assert control[1] > control[0] + 0.2

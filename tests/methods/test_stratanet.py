@@ -141,6 +141,17 @@ def test_what_is_fitted_and_what_is_told_apart(groups: Any) -> None:
         )
 
 
+def test_a_background_of_the_own_classes_only() -> None:
+    space, drawn = LabelSpace.union(GROUPS), draw(200, 1)
+    rows = replace(drawn, labels=drawn.labels % space.size)
+    bare = Context(space, student=ModelShape(WIDTH, DEPTH), teachers=SHAPES, generated=Pool(rows))
+    mixed, own = (create("stratanet" if b == "mixed" else {"name": "stratanet", "background": b}).fit(Pool(rows), bare) for b in ("mixed", "own"))  # fmt: skip
+    assert torch.equal(own["0.1.means"], mixed["0.1.means"])
+    assert torch.allclose(own["0.1.mean"], own["0.1.means"].mean(0), atol=0.5), "the middle of its classes"
+    assert not torch.allclose(own["0.1.mean"], mixed["0.1.mean"], atol=0.5)
+    assert not torch.allclose(own["0.1.background"], mixed["0.1.background"])
+
+
 def test_a_teacher_all_of_whose_labels_are_shared_has_a_curve_too() -> None:
     """Nothing of its own would be left without them."""
     groups = (("a", "b"), ("b", "c"), ("c", "d", "e"))

@@ -28,7 +28,8 @@ class LanguageModel(ModelSpec):
     """Any causal language model of transformers."""
 
     model: PathText
-    """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt)."""
+    """A folder or a hub id (the paper: openai-community/gpt2, -medium, -large; microsoft/biogpt). A folder may hold one GGUF file in place of
+    config.json and safetensors (`pip install 'alloykit[gguf]'`)."""
 
 
 class GenerationOptions(Block):
@@ -38,10 +39,14 @@ class GenerationOptions(Block):
     """The causal language model that writes the texts."""
     per_class: int = Field(200, gt=0)
     """Texts for each class of each teacher (not given in the paper)."""
-    steer: Literal["teacher", "prompt", "none"] = "teacher"
-    """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); none: it is not steered."""
+    steer: Literal["teacher", "prompt", "both", "none"] = "teacher"
+    """teacher: weighted decoding, Eq. 1; prompt: the language model follows `prompt` (Appendix B.2); both: it follows `prompt`, and the teacher
+    steers its answer; none: it is not steered."""
     candidates: int = Field(200, gt=1)
     """m: how many of the language model's most probable tokens the teacher reads (the paper: 200)."""
+    candidates_top_p: Probability = 1.0
+    """The teacher reads only the fewest most probable tokens that have this probability together, at most `candidates` of them (ours). Below
+    1 it reads less, and the texts have a lower perplexity."""
     top_k: OneOrSeveral[NonNegative] = 40
     """k < m: after weighting, the token is sampled from the k best candidates (the paper does not give k). 0: from all. Or a list, of which
     every batch takes one value at random."""
@@ -58,7 +63,14 @@ class GenerationOptions(Block):
     temperature: OneOrSeveral[Positive] = 1.0
     """Of the distribution that is sampled from, after weighting; or a list, of which every batch takes one value at random (Appendix B.2 varies it)."""
     prompt: str = ""
-    """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6)."""
+    """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6). With `steer:
+    prompt` and `both`, a model that has a chat template gets it as a user's message."""
+    start_token: str | None = None
+    """The token before every text, if no chat template is used. null: the tokenizer's bos token, else its eos token; but `<|endoftext|>` of a chat model whose
+    bos token opens a message or is missing."""
+    precision: Literal["auto", "float32", "bfloat16"] = "float32"
+    """Of the language model, and of a teacher while it steers. auto: bfloat16 if the device multiplies it natively, else float32. The
+    teacher's confidence in a finished text is computed in float32."""
     batch_size: int = Field(16, gt=0)
     """Texts written at once; the teacher reads batch_size × candidates continuations together."""
     attempts: int = Field(4, gt=0)
@@ -68,18 +80,28 @@ class GenerationOptions(Block):
 
     @model_validator(mode="after")
     def _consistent(self) -> GenerationOptions:
-        if max(as_list(self.top_k), default=0) >= self.candidates and self.steer == "teacher":
+        if max(as_list(self.top_k), default=0) >= self.candidates and self.steered:
             raise ValueError(f"top_k ({self.top_k}) must be below candidates ({self.candidates})")
         for name in ("temperature", "top_p", "top_k"):
             if not as_list(getattr(self, name)):
                 raise ValueError(f"{name} must not be an empty list")
         if self.min_tokens > self.max_tokens:
             raise ValueError(f"min_tokens ({self.min_tokens}) must not be above max_tokens ({self.max_tokens})")
-        if self.steer == "prompt" and "{label}" not in self.prompt:
+        if self.prompted and "{label}" not in self.prompt:
             raise ValueError(
-                'steer: prompt needs a prompt with "{label}" in it, for instance "Generate a {label} news article:"'
+                f'steer: {self.steer} needs a prompt with "{{label}}" in it, for instance "Generate a {{label}} news article:"'
             )
         return self
+
+    @property
+    def steered(self) -> bool:
+        """Whether the teacher steers the language model."""
+        return self.steer in ("teacher", "both")
+
+    @property
+    def prompted(self) -> bool:
+        """Whether the language model follows `prompt`."""
+        return self.steer in ("prompt", "both")
 
 
 def as_list(value: Value | list[Value]) -> list[Value]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -15,12 +15,19 @@ from transformers import LogitsProcessor, LogitsProcessorList
 
 from alloykit.errors import AlloyError
 from alloykit.generation.generation_options import GenerationOptions, Value, as_list
+from alloykit.generation.sampling import Sampling
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
 from alloykit.models.loading import load_language_model
+from alloykit.precision import choose_precision
 from alloykit.teachers.protocol import Answerer
 
 TOKENS_PER_BATCH = 8192  # padded tokens that the teacher reads at once
+LOGITS_PER_BATCH = 2**26  # values that the language model returns at once for finished texts
+DOCUMENT, MESSAGE = (
+    "<|endoftext|>",
+    "<|im_start|>",
+)  # tokens of the ChatML format: between documents, and before a message
 SAMPLED_OPTIONS = (
     "temperature",
     "top_k",
@@ -51,18 +58,12 @@ class Writer:
         spec = options.language_model
         self.options, self.device, self.reads = options, device, 0
         self.model, self.tokenizer = load_language_model(spec)
-        self.model.to(device)
+        self.precision = choose_precision(options.precision, device)
+        self.model.to(device=device, dtype=getattr(torch, self.precision))
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
-        self.start = (
-            self.tokenizer.bos_token_id if self.tokenizer.bos_token_id is not None else self.tokenizer.eos_token_id
-        )
-        if self.start is None:
-            raise AlloyError(
-                expected=f"a language model whose tokenizer has a token to begin with, in '{spec.model}'",
-                got="neither a bos nor an eos token",
-                hint="Take another language model.",
-            )
+        self.start = self._start()
+        self.stops = self._stops()
         max_positions = getattr(self.model.config, "max_position_embeddings", None)
         longest = options.max_tokens + len(self._prompt("")) + 1
         if max_positions is not None and longest > max_positions:
@@ -80,12 +81,16 @@ class Writer:
         prompt = torch.tensor([self._prompt(label)] * n, device=self.device)
         processors = LogitsProcessorList([FiniteScores(options.language_model.model)])
         steering = None
-        if options.steer == "teacher":
+        if options.steered:
             steering = Steering(
-                self.tokenizer, lambda texts: log_probabilities(teacher, texts), classes,
+                self.tokenizer, lambda texts: self._steers(teacher, texts), classes,
                 candidates=options.candidates, strength=options.strength, every=options.every, prompt=prompt.shape[1],
+                top_p=options.candidates_top_p, stops=self.stops,
             )  # fmt: skip
             processors.append(steering)
+        processors.append(
+            Sampling(**{name: _sampled_value(name, getattr(options, name), seed) for name in SAMPLED_OPTIONS})
+        )
         with torch.random.fork_rng():
             torch.manual_seed(seed)
             ids = self.model.generate(
@@ -93,7 +98,10 @@ class Writer:
                 attention_mask=torch.ones_like(prompt),
                 logits_processor=processors,
                 do_sample=True,
-                **{name: _sampled_value(name, getattr(options, name), seed) for name in SAMPLED_OPTIONS},
+                temperature=1.0,
+                top_k=0,
+                top_p=1.0,
+                eos_token_id=self.stops or None,
                 min_new_tokens=options.min_tokens,
                 max_new_tokens=options.max_tokens,
                 pad_token_id=self.tokenizer.pad_token_id,
@@ -107,9 +115,47 @@ class Writer:
             for text, p, q in zip(texts, probabilities, perplexities, strict=True)
         ]
 
+    def _start(self) -> int:
+        """The id of the token before every text. AlloyError if there is none."""
+        words, model = self.tokenizer, self.options.language_model.model
+        if self.options.start_token is not None:
+            found = words.get_vocab().get(self.options.start_token)
+            if found is None:
+                raise AlloyError(
+                    expected=f"a token of '{model}' as `start_token`",
+                    got=ascii(self.options.start_token),
+                    hint="Leave the option out, or name a token of its tokenizer.",
+                )
+            return int(found)
+        if words.chat_template and words.bos_token in (None, MESSAGE) and DOCUMENT in words.get_vocab():
+            return int(words.get_vocab()[DOCUMENT])
+        found = words.bos_token_id if words.bos_token_id is not None else words.eos_token_id
+        if found is None:
+            raise AlloyError(
+                expected=f"a language model whose tokenizer has a token to begin with, in '{model}'",
+                got="neither a bos nor an eos token",
+                hint="Name one: `generation: {start_token: …}`, or take another language model.",
+            )
+        return int(found)
+
+    def _stops(self) -> list[int]:
+        """The ids of the tokens that end a text: the model's own, and the start token if it is not the bos token."""
+        own = self.model.generation_config.eos_token_id
+        found = list(own) if isinstance(own, list | tuple) else [] if own is None else [own]
+        more = [] if self.start == self.tokenizer.bos_token_id else [self.start]
+        return sorted({int(token) for token in (*found, *more)})
+
+    def _steers(self, teacher: Answerer, texts: Sequence[str]) -> Tensor:
+        """log p_i of continuations, in the generator's number format."""
+        fast: AbstractContextManager[Any] = nullcontext()
+        if self.precision == "bfloat16":
+            fast = torch.autocast(torch.device(self.device).type, torch.bfloat16)
+        with fast:
+            return log_probabilities(teacher, texts)
+
     def _prompt(self, label: str) -> list[int]:
         words = self.options.prompt.replace("{label}", label)
-        if self.options.steer == "prompt" and self.tokenizer.chat_template:
+        if self.options.prompted and self.tokenizer.chat_template:
             messages = [{"role": "user", "content": words}]  # the form of an instruction-tuned model's training data
             encoded = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)
             return list(encoded["input_ids"])
@@ -123,15 +169,16 @@ class Writer:
         ]
         # Not `forward_texts`: it pads on the tokenizer's side, and language models pad on the left, which shifts positions.
         perplexities = [math.inf] * len(texts)
-        for rows in token_batches([len(e) for e in encoded], TOKENS_PER_BATCH):
+        budget = max(1, min(TOKENS_PER_BATCH, LOGITS_PER_BATCH // len(self.tokenizer)))
+        for rows in token_batches([len(e) for e in encoded], budget):
             longest = max(len(encoded[i]) for i in rows)
             ids = torch.full((len(rows), longest), self.tokenizer.pad_token_id, device=self.device)
             mask = torch.zeros_like(ids)
             for n, i in enumerate(rows):
                 ids[n, : len(encoded[i])] = torch.tensor(encoded[i])
                 mask[n, : len(encoded[i])] = 1
-            logs = torch.log_softmax(self.model(ids, attention_mask=mask).logits[:, :-1].float(), -1)
-            each = logs.gather(-1, ids[:, 1:, None]).squeeze(-1) * mask[:, 1:]
+            logits = self.model(ids, attention_mask=mask).logits[:, :-1].float()
+            each = (logits.gather(-1, ids[:, 1:, None]).squeeze(-1) - logits.logsumexp(-1)) * mask[:, 1:]
             for n, i in enumerate(rows):
                 if len(encoded[i]) > 1:
                     with suppress(OverflowError):  # a perplexity beyond the floats stays infinite

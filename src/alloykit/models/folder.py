@@ -22,6 +22,7 @@ from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
+GGUF = ".gguf"
 WITH_NAMES = ("tokenizer_config.json", "special_tokens_map.json")  # written again when the model is saved
 INDEX = ".safetensors.index.json"
 MAX_JSON_BYTES = 64 * 2**20  # bytes of a configuration
@@ -38,8 +39,37 @@ GENERATION_KEYS = {"bos_token_id", "eos_token_id", "pad_token_id", "repetition_p
 
 
 def loadable_files(folder: Path) -> list[Path]:
-    """The files of a folder that loading may read, sorted by name."""
+    """The files of a folder that loading may read, sorted by name. Of a GGUF folder: its GGUF file."""
+    if is_gguf(folder):
+        return sorted(folder.glob(f"*{GGUF}"))
     return sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file())
+
+
+def is_gguf(folder: Path) -> bool:
+    """Whether a folder holds GGUF files in place of a config.json."""
+    return not (folder / "config.json").exists() and any(folder.glob(f"*{GGUF}"))
+
+
+@contextmanager
+def staged_gguf(folder: Path, model: str) -> Iterator[Path]:
+    """A temporary folder with a link to the only GGUF file of a folder, and nothing else of it. AlloyError for several files, and for a link to
+    another folder."""
+    files = loadable_files(folder)
+    if len(files) != 1 or not files[0].is_file():
+        raise AlloyError(
+            expected=f"one GGUF file in '{model}'",
+            got=", ".join(file.name for file in files),
+            hint="Move each file into a folder of its own. A file in several parts must be joined first.",
+        )
+    if not is_inside(files[0], folder):
+        raise AlloyError(
+            expected=f"a file {files[0].name} in '{model}'",
+            got="a link to a file outside that folder",
+            hint="Copy the file into the folder if you trust it.",
+        )
+    with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
+        (Path(name) / f"model{GGUF}").symlink_to(files[0].resolve())
+        yield Path(name)
 
 
 @contextmanager
@@ -135,8 +165,10 @@ def check_weights(folder: Path, model: str) -> None:
     if not files:
         raise AlloyError(
             expected=f"weights in safetensors in '{model}'",
-            got="none",
-            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained.",
+            got="a GGUF file, which only the language model of `generation:` may be" if is_gguf(folder) else "none",
+            hint="Other formats are pickled and could run code. Load the model elsewhere and save it with save_pretrained."
+            if not is_gguf(folder)
+            else "Load the model elsewhere and save it with save_pretrained.",
         )
     for file in files:
         try:

@@ -8,11 +8,13 @@ loaded from its own folder.
 from __future__ import annotations
 
 import copy
+import importlib.util
 import logging
 import math
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager, nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -20,7 +22,7 @@ import torch
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import set_dropout_rate
-from alloykit.models.folder import check_weights, needs_code, staged
+from alloykit.models.folder import GGUF, MAX_LAYERS, check_weights, is_gguf, needs_code, staged, staged_gguf
 from alloykit.models.heads import is_pooled, load_pooled_head
 from alloykit.models.location import ModelLocation, locate
 from alloykit.models.tokens import check_tokens, encode, pad, usable_length
@@ -83,9 +85,12 @@ def load_encoder(spec: ModelSpec, config: Any = None, *, head: bool = False) -> 
 
 
 def load_language_model(spec: ModelSpec) -> tuple[Any, Any]:
-    """A causal language model in float32 and its tokenizer. AlloyError."""
+    """A causal language model in float32 and its tokenizer, from safetensors or from a GGUF file. AlloyError."""
     location = locate(spec)
-    model = _model(location, _config(location), "CausalLM", whole="model")
+    if is_gguf(location.folder):
+        model = _gguf_model(location)
+    else:
+        model = _model(location, _config(location), "CausalLM", whole="model")
     model, tokenizer = _checked_pair(location, model, _tokenizer(location))
     with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng():
         ids = torch.tensor([tokenizer(TRIAL_TEXTS[0]).input_ids])
@@ -147,10 +152,10 @@ def _config(location: ModelLocation) -> Any:
         # Chunks save memory, but fail for texts whose length is not a multiple of the chunk's.
         config.chunk_size_feed_forward = 0
     depth = getattr(config, "num_hidden_layers", None)
-    if depth is not None and (not isinstance(depth, int) or depth < 1):
+    if depth is not None and (not isinstance(depth, int) or not 1 <= depth <= MAX_LAYERS):
         raise AlloyError(
-            expected=f"a model with layers in '{location.model}'",
-            got=f"{depth!r} of them by its config.json",
+            expected=f"a model with 1 to {MAX_LAYERS:,} layers in '{location.model}'",
+            got=f"{depth!r} of them by its configuration",
             hint="Check the sizes in config.json.",
         )
     return config
@@ -202,17 +207,60 @@ def _model(location: ModelLocation, config: Any, head: str, *, whole: str) -> An
     return model.eval()
 
 
-def _from_pretrained(kind: Any, location: ModelLocation, **more: Any) -> Any:
-    """The only call of `from_pretrained`."""
-    copies: list[str] = []
-    files = nullcontext(location.folder) if location.trusted else staged(location.folder, location.model)
-    with _loading_errors(location, copies), library_bars_off(), _quiet_transformers(), _no_questions(), files as folder:
-        copies.append(str(folder))
-        loaded = kind.from_pretrained(
-            str(folder), trust_remote_code=location.trusted, local_files_only=not location.trusted, **more
+def _gguf_model(location: ModelLocation) -> Any:
+    """A causal language model in float32 from a GGUF file, whose weights may be quantized there. AlloyError."""
+    _check_gguf_size(location, _config(location))
+    model, report = _from_pretrained(_auto_class("CausalLM"), location, dtype=torch.float32, output_loading_info=True)
+    model.config._name_or_path = location.model
+    absent = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
+    if absent:
+        raise AlloyError(
+            expected=f"weights for the whole of '{location.model}'",
+            got=f"none that fit for {', '.join(absent[:3])}",
+            hint="Copy the GGUF file again, or take the model's safetensors.",
         )
+    return model.eval()
+
+
+def _check_gguf_size(location: ModelLocation, config: Any) -> None:
+    """AlloyError for a GGUF file that describes a much larger model than its weights: it would fill the memory."""
+    from gguf import GGUFReader
+
+    with _loading_errors(location, []), staged_gguf(location.folder, location.model) as folder:
+        reader = GGUFReader(folder / f"model{GGUF}")
+        stored = sum(int(tensor.n_elements) for tensor in reader.tensors)
+        del reader  # it holds the file open
+    _compare_sizes("CausalLM", config, location, stored)
+
+
+def _from_pretrained(kind: Any, location: ModelLocation, **more: Any) -> Any:
+    """The only call of `from_pretrained`. No code that comes with a GGUF file is run."""
+    copies: list[str] = []
+    trusted = location.trusted
+    files = nullcontext(location.folder) if trusted else staged(location.folder, location.model)
+    if is_gguf(location.folder):
+        _require_gguf(location)
+        files, trusted = staged_gguf(location.folder, location.model), False
+        more |= {"gguf_file": f"model{GGUF}"}
+    quiet = (library_bars_off(), _no_gguf_bar(), _quiet_transformers(), _no_questions())
+    with _loading_errors(location, copies), ExitStack() as stack:
+        for context in quiet:
+            stack.enter_context(context)
+        folder = stack.enter_context(files)
+        copies.append(str(folder))
+        loaded = kind.from_pretrained(str(folder), trust_remote_code=trusted, local_files_only=not trusted, **more)
         _restore_names(loaded, str(folder), location)
     return loaded
+
+
+def _require_gguf(location: ModelLocation) -> None:
+    """AlloyError if the package that reads GGUF files is not installed."""
+    if importlib.util.find_spec("gguf") is None:
+        raise AlloyError(
+            expected=f"the package gguf, which reads '{location.model}'",
+            got="it is not installed",
+            hint="Run: pip install 'alloykit[gguf]'",
+        )
 
 
 def _restore_names(loaded: Any, copied: str, location: ModelLocation) -> None:
@@ -244,6 +292,19 @@ def _quiet_transformers() -> Iterator[None]:
 
 
 @contextmanager
+def _no_gguf_bar() -> Iterator[None]:
+    """transformers shows no progress bar while it reads a GGUF file. This bar does not follow transformers' own switch."""
+    from transformers import modeling_gguf_pytorch_utils as module
+
+    shown = module.tqdm
+    module.tqdm = partial(shown, disable=True)
+    try:
+        yield
+    finally:
+        module.tqdm = shown
+
+
+@contextmanager
 def _no_questions() -> Iterator[None]:
     """transformers asks no question on standard input: with a time limit of 0 it fails at once."""
     from transformers import dynamic_module_utils
@@ -264,6 +325,11 @@ def _check_size(head: str, config: Any, location: ModelLocation) -> None:
     for file in location.folder.glob("*.safetensors"):
         with safetensors.safe_open(file, framework="pt") as tensors:
             stored += sum(math.prod(tensors.get_slice(key).get_shape()) for key in tensors.keys())  # noqa: SIM118
+    _compare_sizes(head, config, location, stored)
+
+
+def _compare_sizes(head: str, config: Any, location: ModelLocation, stored: int) -> None:
+    """AlloyError if a configuration describes a much larger model than `stored` values."""
     model = _meta_model(head, config, location)
     needed = sum(tensor.numel() for tensor in (*model.parameters(), *model.buffers()))
     if needed > 2 * stored + SLACK:

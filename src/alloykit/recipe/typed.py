@@ -209,8 +209,9 @@ class GenerationDict(TypedDict, total=False):
 
     language_model: str | LanguageModelDict
     per_class: int
-    steer: Literal["teacher", "prompt", "none"]
+    steer: Literal["teacher", "prompt", "both", "none"]
     candidates: int
+    candidates_top_p: float
     top_k: int | list[int]
     top_p: float | list[float]
     strength: float
@@ -219,6 +220,8 @@ class GenerationDict(TypedDict, total=False):
     max_tokens: int
     temperature: float | list[float]
     prompt: str
+    start_token: str | None
+    precision: Literal["auto", "float32", "bfloat16"]
     batch_size: int
     attempts: int
     seed: int

@@ -32,10 +32,10 @@ def pooled_blocks(teacher: TeacherRows, depth: int) -> Tensor:
     return torch.stack([torch.stack([layers[layer - 1] for layer in group]).mean(0) for group in groups], 1)
 
 
-def fit_confidence(context: Context, *, relative: bool) -> State:
+def fit_confidence(context: Context, *, relative: bool, mixed: bool = True) -> State:
     """For every teacher i and block b: Gaussians, and the logistic curve that turns their distances into a confidence (ours).
 
-    "i.b.…": the Gaussians of one half of the texts of teacher i's labels. Their background also has as many texts of other labels.
+    "i.b.…": the Gaussians of one half of the texts of teacher i's labels. mixed: their background also has as many texts of other labels.
     "i.b.curve", [2]: slope and intercept. The curve separates the other half from as many further texts of other labels. Texts of labels that
     several teachers share are left out of this half, unless too few remain. AlloyError for too few texts.
     """
@@ -70,7 +70,7 @@ def fit_confidence(context: Context, *, relative: bool) -> State:
         classes, grounds = (torch.unique(y[part], return_inverse=True)[1] for part in (fitted, ground))
         is_own = torch.cat([torch.ones(len(held)), torch.zeros(len(away))]).bool()
         for b in range(depth):
-            gaussians = Gaussians.fit(z[fitted, b], classes, others=(z[ground, b], grounds))
+            gaussians = Gaussians.fit(z[fitted, b], classes, others=(z[ground, b], grounds) if mixed else None)
             both = z[torch.cat([held, away]), b]
             scores = gaussians.relative(both) if relative else gaussians.distance(both)
             found |= gaussians.state(f"{i}.{b}") | {f"{i}.{b}.curve": fit_logistic(scores, is_own)}

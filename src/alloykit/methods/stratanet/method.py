@@ -58,6 +58,8 @@ LIMIT = math.log((1 - CLIP) / CLIP)
 class StrataNetOptions(MethodOptions):
     confidence: Literal["rmd", "md", "msp"] = "rmd"
     """From relative Mahalanobis distances, from plain ones, or the maximum probability (Fig. 3A)."""
+    background: Literal["mixed", "own"] = "mixed"
+    """The texts of the background of `rmd`. mixed: of the teacher's labels, and as many of other labels (ours); own: of the teacher's labels only."""
     amalgam: Literal["st", "mul", "linear"] = "st"
     """st: Eqs. 5–6; mul: e = c W h (StrataNet_mul); linear: A = Σ_i c_i W_i h_i (StrataNet_noST; W_i = W for
     teachers of one width in the paper, ours where widths differ)."""
@@ -98,7 +100,8 @@ class StrataNet(Method):
         """Gaussians and logistic curves from the texts that were generated for each teacher, halves for each."""
         if self.options.confidence == "msp":
             return {}
-        return fit_confidence(context, relative=self.options.confidence == "rmd")
+        mixed = self.options.background == "mixed"
+        return fit_confidence(context, relative=self.options.confidence == "rmd", mixed=mixed)
 
     def modules(self, context: Context) -> nn.ModuleDict:
         student = context.student_shape
