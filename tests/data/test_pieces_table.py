@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from alloykit.data import TextsOptions, cursors, load_texts, piece_collector, pieces, read_in_pieces
+from alloykit.data import TextsOptions, cursors, disk, load_texts, piece_collector, pieces, read_in_pieces
 from alloykit.data.pieces_table import PiecesTable
 from alloykit.data.table import Texts
 from alloykit.errors import AlloyError, AlloyWarning
@@ -109,6 +109,21 @@ def test_held_rows_are_not_read_from_their_file_again(block: TextsOptions, in_pl
     for path in folder.iterdir():
         path.unlink()
     assert table.take([9, 8], ["text"]) == expected
+
+
+def test_pieces_with_long_texts_are_read_as_dictionaries(
+    tmp_path: Path, in_place: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A small file may refer to one long text in many rows. Where the texts are short, reading without dictionaries is quicker."""
+    for module, name, value in ((disk, "MAX_BLOCK", 100), (piece_collector, "CHUNK", 3)):
+        monkeypatch.setattr(module, name, value)
+    texts = [f"short {n}" for n in range(10)] + ["long " * 20] * 10 + ["short"] * 9 + [" "]
+    pq.write_table(pa.table({"text": texts}), tmp_path / "a.parquet", row_group_size=10)
+    asked: list[list[str]] = []
+    real = cursors.OpenParquet
+    monkeypatch.setattr(cursors, "OpenParquet", lambda *a, short: (asked.append(list(short)), real(*a, short=short))[1])
+    assert in_place(TextsOptions(path=str(tmp_path))).table["text"] == texts[:-1]
+    assert asked == [["text"], [], []]
 
 
 def test_a_file_that_has_changed_is_refused(block: TextsOptions, in_place: Any) -> None:

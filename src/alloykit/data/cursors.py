@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -64,9 +64,9 @@ class LinesCursor(Cursor):
 class ParquetCursor(Cursor):
     """Of a piece of Parquet. Row groups without rows that are asked for are not read."""
 
-    def __init__(self, piece: Piece, columns: Sequence[str]) -> None:
+    def __init__(self, piece: Piece, columns: Sequence[str], short: Collection[str]) -> None:
         super().__init__(piece, columns)
-        self._file = OpenParquet(Path(piece.path), self.columns)
+        self._file = OpenParquet(Path(piece.path), self.columns, short=short)
         sizes = [self._file.rows(group) for group in range(piece.start, piece.end)]
         self._starts = np.cumsum([0, *sizes])
         self._group, self._next = -1, 0
@@ -105,6 +105,8 @@ class ParquetCursor(Cursor):
             return list(zip(*(cells_of(picked.column(name), where, 0) for name in self.columns), strict=True))
 
 
-def cursor_for(piece: Piece, columns: Sequence[str]) -> Cursor:
-    """A cursor at the beginning of a piece. AlloyError where the file cannot be read."""
-    return (ParquetCursor if format_of(Path(piece.path)) == ".parquet" else LinesCursor)(piece, columns)
+def cursor_for(piece: Piece, columns: Sequence[str], short: Collection[str]) -> Cursor:
+    """A cursor at the beginning of a piece. short: columns of which any `CHUNK` rows fit into memory. AlloyError where the file cannot be read."""
+    if format_of(Path(piece.path)) == ".parquet":
+        return ParquetCursor(piece, columns, short)
+    return LinesCursor(piece, columns)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.data.cursors import CHUNK
 from alloykit.data.pieces import Piece
 from alloykit.data.pieces_table import PiecesTable, RowsInPieces, StateOfFile, state_of_file
 from alloykit.data.read_piece import PieceRows
@@ -28,18 +29,22 @@ class PieceCollector(RowCollector):
         self._pieces, self._starts, self._firsts = list(pieces), [0], list[int]()
         self._states: Mapping[str, StateOfFile] = {piece.path: state_of_file(Path(piece.path)) for piece in pieces}
         self._left_out, self._left_starts = RowFile("the texts"), [0]
+        self._short = list[bool]()
         self._ids: RowFile | None = None  # of rows that are not copied
 
     def add_piece(self, found: PieceRows) -> None:
         """Add the rows of the next piece. AlloyError where the disk is full."""
         import pyarrow as pa
 
-        usable, kept = 0, np.zeros(found.rows, bool)
+        sizes, kept = list[int](), np.zeros(found.rows, bool)
         with read_errors(Path(found.path)), pa.OSFile(found.path) as file:
             for batch in pa.ipc.open_stream(file):
                 kept[batch.column("source_row").to_numpy()] = True
-                usable += batch.num_rows
+                sizes.append(batch.num_rows)
                 self._add_batch(batch)
+        usable = sum(sizes)
+        # A batch has at most `MAX_BLOCK` characters and one more row. An unusable row may be long.
+        self._short.append(usable == found.rows and all(size >= CHUNK for size in sizes[:-1]))
         if usable < found.rows:
             self._left_out.append(np.flatnonzero(~kept))
         self._left_starts.append(len(self._left_out))
@@ -56,7 +61,7 @@ class PieceCollector(RowCollector):
         return PiecesTable(
             RowsInPieces(
                 pieces=self._pieces, starts=np.array(self._starts), firsts=np.array(self._firsts), left_out=self._left_out,
-                left_starts=np.array(self._left_starts), ids=self._ids, options=self.options, columns=self.columns,
+                left_starts=np.array(self._left_starts), short=np.array(self._short), ids=self._ids, options=self.options, columns=self.columns,
                 states=self._states,
             )
         )  # fmt: skip

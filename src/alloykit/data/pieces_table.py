@@ -41,7 +41,7 @@ class RowsInPieces:
 
     pieces: of all files, in order. starts: how many usable rows are before each piece, and in all, [pieces + 1]. firsts: how many rows of
     the input are before each piece, [pieces]. left_out: the unusable rows of each piece, counted in it, ascending; they begin at `left_starts`,
-    [pieces + 1]. ids: of the usable rows, [n, 16] uint8. columns: role → column. states: of each file when it was read first.
+    [pieces + 1]. short: whether any `CHUNK` rows of a piece have short texts, [pieces] bool. ids: of the usable rows, [n, 16] uint8. columns: role → column. states: of each file when it was read first.
     """
 
     pieces: Sequence[Piece]
@@ -49,6 +49,7 @@ class RowsInPieces:
     firsts: Array
     left_out: RowFile
     left_starts: Array
+    short: Array
     ids: RowFile
     options: ColumnOptions
     columns: Mapping[str, str]
@@ -142,7 +143,7 @@ class PieceReader:
         found: dict[str, list[Any]] = {name: [None] * len(at) for name in names}
         for n, mine, rows in self._by_piece(at):
             wanted, again = np.unique(rows, return_inverse=True)
-            cells = self._cursor(self.where.pieces[n], names).take(wanted)
+            cells = self._cursor(n, names).take(wanted)
             columns = {name: [cells[i][k] for i in again.tolist()] for k, name in enumerate(names)}
             if "label" in columns:
                 class_names = self._class_names(self.where.pieces[n].path)
@@ -171,8 +172,8 @@ class PieceReader:
                 rows = rows + np.searchsorted(left - np.arange(len(left)), rows, side="right")
             yield n, mine, rows
 
-    def _cursor(self, piece: Piece, names: Sequence[str]) -> Cursor:
-        columns = [self.where.columns[name] for name in names]
+    def _cursor(self, n: int, names: Sequence[str]) -> Cursor:
+        piece, columns = self.where.pieces[n], [self.where.columns[name] for name in names]
         key = (piece.path, str(piece.start), *columns)
         if key not in self._cursors:
             if state_of_file(path := Path(piece.path)) != self.where.states[piece.path]:
@@ -181,7 +182,8 @@ class PieceReader:
                     got="another size or time of change",
                     hint="Start the command again, and leave the file as it is while the command runs.",
                 )
-            self._cursors[key] = cursor_for(piece, columns)
+            texts = [self.where.columns[name] for name in names if name in ("text", "text_pair")]
+            self._cursors[key] = cursor_for(piece, columns, texts if self.where.short[n] else ())
             if len(self._cursors) > OPEN:
                 self._cursors.popitem(last=False)[1].close()
         self._cursors.move_to_end(key)

@@ -6,7 +6,7 @@ import csv
 import gzip
 import json
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
@@ -96,15 +96,18 @@ def parquet_rows(
 class OpenParquet:
     """Some columns of a Parquet file. AlloyError for a damaged file, and for cells over the limits."""
 
-    def __init__(self, path: Path, wanted: Sequence[str]) -> None:
+    def __init__(self, path: Path, wanted: Sequence[str], *, short: Collection[str] = ()) -> None:
+        """short: columns whose cells are known to be short."""
         import pyarrow as pa
         import pyarrow.parquet as pq
 
         self.path, self.wanted = path, list(wanted)
         with read_errors(path):
             schema = pq.read_schema(path)
-            # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it.
-            strings = [name for name in wanted if schema.field(name).type in (pa.string(), pa.large_string())]
+            # Read as dictionaries: a small file may refer to one long string in many rows, and each row would be a copy of it. This is slow where the
+            # strings differ.
+            kinds = pa.string(), pa.large_string()
+            strings = [name for name in wanted if name not in short and schema.field(name).type in kinds]
             self._file = pq.ParquetFile(path, read_dictionary=strings)
             _refuse_large_cells(self._file.metadata, wanted, f"'{path}'")
 
