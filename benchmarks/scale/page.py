@@ -168,7 +168,7 @@ def _cluster(f: Figures) -> list[str]:
     return [
         f"`sweep` of {f['texts']:,} texts by {f['teachers']} tiny teachers, {f['units']} units, on a Ray cluster of {f['nodes']} nodes with a core and a worker each, on this machine. "
         "Each fault happens after a random number of units. Afterwards all units are compared, byte by byte, with those of one process. "
-        "A process that dies while it writes may leave a temporary file; the next command that writes to the folder removes it. In the last row the store is a bucket of moto's S3 server on this machine; the server is stopped and started again.",
+        "A process that dies while it writes may leave a temporary file; on a local disk the next command that writes to the folder removes it. In the last row the store is a bucket of moto's S3 server on this machine; the server is stopped and started again.",
         "",
         *rows(titles, body),
         *_nodes_and_texts(f),

@@ -61,6 +61,20 @@ def test_a_sweep_waits_for_a_server_that_is_stopped_and_started_again(
     torch.testing.assert_close(logits, direct(models["billing"], TEXTS), rtol=1e-4, atol=1e-5)
 
 
+def test_two_processes_may_write_the_same_bytes_at_once(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = Storage("s3://outputs/race")
+    move = files.fs.mv
+
+    def after_another(*names: str) -> None:
+        move(*names)
+        move(*names)
+
+    monkeypatch.setattr(files.fs, "mv", after_another)
+    files.write("a.json", b"1")
+    assert files.read("a.json") == b"1"
+    assert files.names("") == ["a.json"]
+
+
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing(url: str) -> None:
         raise ImportError("Install s3fs to access S3")

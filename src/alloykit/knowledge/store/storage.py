@@ -131,7 +131,11 @@ class Storage:
         def put() -> None:
             self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
             self.fs.pipe_file(temporary, data)
-            self.fs.mv(temporary, self.path(name))
+            try:
+                self.fs.mv(temporary, self.path(name))
+            except FileNotFoundError:  # another process that writes the same bytes has moved it
+                self.fs.invalidate_cache(self.path(name))
+                self.fs.info(self.path(name))
 
         self._reached(name, put)
 
