@@ -71,9 +71,7 @@ def _reading(f: Figures) -> list[str]:
         f"The texts of one epoch in the order of training, {uncopied['texts']:,} texts of a Parquet file that are not copied; CPU time of one process. A part of an epoch has 64 blocks of 16,384 texts. "
         "Each row group is read at most once for each of its blocks, and once more.",
         "",
-        *rows(
-            ["rows of a row group", "reads of each row group", "µs per text", "seconds to pass over a row group"], order
-        ),
+        *rows(["rows of a row group", "reads of each row group", "µs per text"], order),
     ]
 
 

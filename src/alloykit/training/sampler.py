@@ -57,7 +57,7 @@ class LengthSampler(Sampler[int]):
             order = order[batches * self.batch_size :]
         yield from order.tolist()
 
-    def parts(self, generator: torch.Generator | None = None) -> Iterator[Tensor]:
+    def parts(self, generator: torch.Generator) -> Iterator[Tensor]:
         """All positions in random order, [·] int64 each."""
         n = len(self)
         if n <= FEW:
