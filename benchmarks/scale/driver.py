@@ -43,7 +43,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         rows.append(
             {
                 "texts": shard,
-                "units": len(list((folder / "store" / "teachers").glob("*/*.logits.json"))),
+                "units": len(list((folder / "store" / "teachers").glob("*/*/*.logits.json"))),
                 "calls": engine.calls,
                 "driver": round(_spent() - before, 3),
                 "workers": round(sum(float(path.read_text()) for path in folder.glob("*.seconds")), 3),

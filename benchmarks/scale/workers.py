@@ -43,8 +43,8 @@ def run(data: Path, work: Path) -> dict[str, Any]:
 
 def _writing(folder: Path) -> float:
     """The median time to save a unit of this sweep, with its receipt."""
-    store, name = Store.existing(folder), next((folder / "teachers").glob("*/*.logits.safetensors"))
-    unit = f"teachers/{name.parent.name}/{name.name.removesuffix('.safetensors')}"
+    store, name = Store.existing(folder), next((folder / "teachers").glob("*/*/*.logits.safetensors"))
+    unit = str(name.relative_to(folder)).removesuffix(".safetensors")
     tensors, times = store.load(unit), []
     for _ in range(20):
         begun = time.perf_counter()
@@ -65,10 +65,10 @@ def _once(infos: list[TeacherInfo], texts: Texts, folder: Path, workers: int, th
     sweep(infos, texts, Store(folder, shard_rows=SHARD), SweepOptions(max_length=32, engine=engine))
     after = resource.getrusage(resource.RUSAGE_SELF)
     driver = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    receipts = sorted((folder / "teachers").glob("*/*.logits.json"))
+    receipts = sorted((folder / "teachers").glob("*/*/*.logits.json"))
     seconds = {path: json.loads(path.read_text())["seconds"] for path in receipts}
     begun = min(path.stat().st_mtime - spent for path, spent in seconds.items())
-    units = {info.name: [s for path, s in seconds.items() if path.parent.name == info.name] for info in infos}
+    units = {info.name: [s for path, s in seconds.items() if path.parents[1].name == info.name] for info in infos}
     return {
         "seconds": round(max(path.stat().st_mtime for path in receipts) - begun, 2),
         "computing": round(sum(seconds.values()), 2),
