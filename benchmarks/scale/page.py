@@ -116,7 +116,7 @@ def _driver(f: Figures) -> list[str]:
     ]
     return [
         f"Processor time of the whole command, and of all jobs of {f['workers']} workers, for teachers of one layer. A user's units have 1,024 texts or more. "
-        "Several short units share a call. The machine did other work meanwhile, which makes both sides slower.",
+        "Several short units share a call.",
         "",
         *rows(titles, body),
     ]
