@@ -85,7 +85,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     if "background_center" in state:
         found.append(
             f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows: the student hardly learns from them. "
-            "If the teachers do know their labels, set `background: false` in the method's options"
+            "If the teachers do know their labels, set `background: false` in the method's options."
         )
     found += [
         f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
