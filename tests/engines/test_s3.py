@@ -27,9 +27,10 @@ DOWN = 0.5  # seconds that the server is stopped while workers write
 
 
 def content(s3: S3Server, place: str) -> dict[str, bytes]:
-    """Every safetensors file below a folder of the bucket, by its path."""
-    names = [name for name in s3.files.find(place) if name.endswith(".safetensors")]
-    return {name.removeprefix(f"{place}/"): s3.files.cat_file(name) for name in names}
+    """Every safetensors file below a folder of the bucket, by its path. No temporary file is left."""
+    names = s3.files.find(place)
+    assert not [name for name in names if ".tmp-" in name]
+    return {name.removeprefix(f"{place}/"): s3.files.cat_file(name) for name in names if name.endswith(".safetensors")}
 
 
 def test_a_sweep_waits_for_a_server_that_is_stopped_and_started_again(
@@ -56,13 +57,27 @@ def test_a_sweep_waits_for_a_server_that_is_stopped_and_started_again(
     assert len(waits) == 3
     swept(tmp_path, infos, TEXTS)
     assert content(s3, "outputs/alone") == arrays(tmp_path)
-    assert not [name for name in s3.files.find("outputs/alone") if ".tmp-" in name]
     logits = read(store, ["billing"], TEXTS).rows(range(60)).teachers[0].logits
     torch.testing.assert_close(logits, direct(models["billing"], TEXTS), rtol=1e-4, atol=1e-5)
 
 
-def test_two_processes_may_write_the_same_bytes_at_once(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    files = Storage("s3://outputs/race")
+def test_a_bucket_gets_each_file_in_one_piece(s3: S3Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So a process that is stopped leaves no part of a file, and none under another name."""
+    files, sent = Storage("s3://outputs/whole"), list[str]()
+    pipe, upload = files.fs.pipe_file, files.fs.put_file
+    monkeypatch.setattr(files.fs, "pipe_file", lambda path, data: (sent.append(path), pipe(path, data)))
+    monkeypatch.setattr(files.fs, "put_file", lambda file, path: (sent.append(path), upload(file, path)))
+    monkeypatch.setattr(files.fs, "mv", None)
+    files.write("a.json", b"1")
+    (tmp_path / "file").write_bytes(b"2")
+    files.put("b.json", tmp_path / "file")
+    assert sent == ["outputs/whole/a.json", "outputs/whole/b.json"]
+    assert (files.read("a.json"), files.read("b.json")) == (b"1", b"2")
+
+
+def test_two_processes_may_write_the_same_bytes_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where files are moved to their names."""
+    files = Storage("memory://race")
     move = files.fs.mv
 
     def after_another(*names: str) -> None:

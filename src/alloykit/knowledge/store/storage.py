@@ -36,6 +36,7 @@ LASTING = (
     AttributeError,
     MemoryError,
 )  # errors that do not go away; clients of remote file systems have dozens of types for the others
+OBJECT_STORES = {"s3", "gs", "gcs", "abfs", "az"}  # fsspec's names; a file is there only when all of it has arrived
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
@@ -53,9 +54,9 @@ class Storage:
                 got=f"'{error}'",
                 hint="For s3://…: pip install 'alloykit[s3]'.",
             ) from error
-        self.is_local = (
-            "file" in self.fs.protocol if not isinstance(self.fs.protocol, str) else self.fs.protocol == "file"
-        )
+        names = {self.fs.protocol} if isinstance(self.fs.protocol, str) else set(self.fs.protocol)
+        self.is_local = "file" in names
+        self._is_object_store = bool(names & OBJECT_STORES)
 
     def path(self, name: str) -> str:
         return f"{self.root.rstrip('/')}/{name}"
@@ -121,7 +122,7 @@ class Storage:
         return self._reached(folder, scan if self.is_local else look)
 
     def write(self, name: str, data: bytes) -> None:
-        """Write a file atomically: under another name, synced, then renamed."""
+        """Write a file atomically: under another name, then renamed. An object store shows a file only when it is complete."""
         if self.is_local:
             write_atomic(Path(self.path(name)), data)
             return
@@ -129,6 +130,9 @@ class Storage:
         temporary = self.path(f"{name}.tmp-{hashlib.sha256(data).hexdigest()[:8]}")
 
         def put() -> None:
+            if self._is_object_store:
+                self.fs.pipe_file(self.path(name), data)
+                return
             self.fs.makedirs(self.path(name).rsplit("/", 1)[0], exist_ok=True)
             self.fs.pipe_file(temporary, data)
             try:
@@ -149,6 +153,9 @@ class Storage:
         temporary = f"{target}.tmp-{uuid.uuid4().hex[:8]}"  # another machine may have this process id
 
         def put() -> None:
+            if self._is_object_store:
+                self.fs.put_file(str(file), target)
+                return
             self.fs.makedirs(target.rsplit("/", 1)[0], exist_ok=True)
             self.fs.put_file(str(file), temporary)
             self.fs.mv(temporary, target)

@@ -23,7 +23,7 @@ from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 
 MIN_MEASURE = 0.9
 RAREST = 4  # one in so many labels
-MIN_SHARE = 0.2  # of the mean share: labels that have a distance
+MIN_RELATIVE_SHARE = 0.2  # of the mean share: labels that have a distance
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def choose_mixture(
 def _remoteness(mixture: LabelMixture, counts: Tensor) -> float:
     """counts [C]: texts of the labels outside of the background."""
     assert mixture.background is not None
-    means = mixture.means[counts > MIN_SHARE * counts.mean()]
+    means = mixture.means[counts > MIN_RELATIVE_SHARE * counts.mean()]
     if len(means) < 2:
         return 0.0
     points = torch.linalg.solve_triangular(
