@@ -3,115 +3,22 @@
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from alloy_views import OVERLAPPING, OWNERS, by_loops, drawn, normal
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import accepted
-from alloykit.methods.alloy.background_choice import choose_mixture
-from alloykit.methods.alloy.cross_fit import CrossFitted, cross_fit, fit_inverse_temperature, label_skill, same_teacher
+from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
-from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
-from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
-from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
+from alloykit.methods.alloy.target import clarity, target
 from alloykit.methods.early_states import early_layers
 from alloykit.outputs import Rows, TeacherRows
-
-OVERLAPPING = LabelSpace.union([["a", "b", "c"], ["c", "d"]])
-OWNERS = OVERLAPPING.has_label()
-
-
-def drawn(n: int = 40, seed: int = 0) -> tuple[View, list[torch.Tensor]]:
-    """A view of n texts in four clusters, and both teachers' probabilities."""
-    g = torch.Generator().manual_seed(seed)
-    z = torch.randn(n, 3, generator=g).double() + 2 * torch.nn.functional.one_hot(torch.arange(n) % 4, 4)[:, :3]
-    p = [torch.softmax(2 * torch.randn(n, k, generator=g).double(), -1) for k in (3, 2)]
-    return View(z, log_answers(OVERLAPPING, p), torch.randn(n, 2, generator=g).double()), p
-
-
-def drawn_with_foreign() -> tuple[View, list[torch.Tensor]]:
-    """As `drawn`; a third of the texts lies elsewhere, and no teacher has a large energy there."""
-    view, p = drawn(45)
-    foreign = (torch.arange(45) % 3 == 0).double()[:, None]
-    return View(view.z - 3 * foreign, view.answers, view.energies - foreign), p
-
-
-def normal(z: np.ndarray, mean: np.ndarray, covariance: np.ndarray) -> float:
-    """Less (2π)^{D/2}, which every density has."""
-    apart = z - mean
-    return float(np.exp(-0.5 * apart @ np.linalg.inv(covariance) @ apart) / math.sqrt(np.linalg.det(covariance)))
-
-
-def by_loops(view: View, p: list[np.ndarray], *, background: bool = False) -> tuple[list[list[float]], list[float]]:
-    """r and b after the last iteration: Eqs. 3–6, 18 and 19."""
-    z, e = view.z.numpy(), view.energies.numpy()
-    n, d = z.shape
-    owners = {0: [0], 1: [0], 2: [0, 1], 3: [1]}
-
-    def answer(x: int, c: int) -> float:
-        name = OVERLAPPING.names[c]
-        said = [p[i][x, OVERLAPPING.teachers[i].index(name)] for i in owners[c]]
-        return math.prod(said) ** (1 / len(said))
-
-    def gaussian(i: int, weights: list[float]) -> tuple[float, float]:
-        mean = sum(w * e[x, i] for x, w in enumerate(weights)) / sum(weights)
-        return mean, sum(w * (e[x, i] - mean) ** 2 for x, w in enumerate(weights)) / sum(weights) + 0.01
-
-    def density(value: float, about: tuple[float, float]) -> float:
-        return math.exp(-0.5 * (value - about[0]) ** 2 / about[1]) / math.sqrt(about[1])
-
-    sd = (e - e.mean(1, keepdims=True)).std()
-    r = []
-    for x in range(n):
-        g = np.exp(e[x] / sd)
-        each = [answer(x, c) * sum(g[i] for i in owners[c]) for c in owners]
-        r.append([v / sum(each) for v in each])
-    largest = e.max(1)
-    middle = float(np.median(largest))
-    b = [0.9 / (1 + math.exp(-(middle - m) / 0.25)) if background else 0.0 for m in largest]
-    for _ in range(ITERATIONS):
-        w = [[r[x][c] * (1 - b[x]) for c in owners] for x in range(n)]
-        count = [sum(w[x][c] for x in range(n)) for c in owners]
-        mu = [sum(w[x][c] * z[x] for x in range(n)) / count[c] for c in owners]
-        within = sum(w[x][c] * np.outer(z[x] - mu[c], z[x] - mu[c]) for x in range(n) for c in owners) / sum(count)
-        sigma = 0.5 * within + 0.5 * np.trace(within) / d * np.eye(d)
-        if background:
-            mu0 = sum(b[x] * z[x] for x in range(n)) / sum(b)
-            within0 = sum(b[x] * np.outer(z[x] - mu0, z[x] - mu0) for x in range(n)) / sum(b)
-            sigma0, pi0 = 0.5 * within0 + 0.5 * np.trace(within0) / d * np.eye(d), sum(b) / n
-        by_states = []
-        for x in range(n):
-            each = [math.sqrt(count[c]) * normal(z[x], mu[c], sigma) * answer(x, c) for c in owners]
-            by_states.append([v / sum(each) for v in each])
-        known = [
-            [(1 - b[x]) * sum(by_states[x][c] for c in owners if i in owners[c]) for x in range(n)] for i in (0, 1)
-        ]
-        inside = [gaussian(i, known[i]) for i in (0, 1)]
-        outside = [gaussian(i, [1 - k for k in known[i]]) for i in (0, 1)]
-        for x in range(n):
-            ratio = [density(e[x, i], inside[i]) / density(e[x, i], outside[i]) for i in (0, 1)]
-            each = [by_states[x][c] * math.prod(ratio[i] for i in owners[c]) for c in owners]
-            r[x] = [v / sum(each) for v in each]
-            if background:
-                root = [math.sqrt(k) / sum(math.sqrt(j) for j in count) for k in count]
-                labels = sum(
-                    (1 - pi0)
-                    * root[c]
-                    * normal(z[x], mu[c], sigma)
-                    * answer(x, c)
-                    * math.prod(ratio[i] for i in owners[c])
-                    for c in owners
-                )
-                other = math.exp(-2) * pi0 * normal(z[x], mu0, sigma0)
-                b[x] = other / (other + labels)
-    return r, b
 
 
 def test_the_mixture() -> None:
@@ -128,51 +35,6 @@ def test_the_mixture() -> None:
     )
     assert len(fitted.history) == ITERATIONS + 1
     torch.testing.assert_close(fitted.log_prior, 0.5 * (wanted.mean(0)).log())
-
-
-def test_the_mixture_with_a_background() -> None:
-    """The parameters are those of the last r and b; what is saved gives the same b."""
-    view, p = drawn_with_foreign()
-    r, b = (torch.tensor(v, dtype=torch.float64) for v in by_loops(view, [q.numpy() for q in p], background=True))
-    assert 0.05 < float(b.mean()) < 0.95
-    fitted, weights = LabelMixture.fit(view, OWNERS, background=True), r * (1 - b)[:, None]
-    torch.testing.assert_close(fitted.means, weights.T @ view.z / weights.sum(0)[:, None])
-    assert fitted.background is not None
-    torch.testing.assert_close(fitted.background.center, b @ view.z / b.sum())
-    torch.testing.assert_close(fitted.history[-1], shares(weights, OWNERS) / (1 - b).mean())
-    again = LabelMixture.of(fitted.state(), view.z.device)
-    assert torch.equal(again.background_share(view, OWNERS), fitted.background_share(view, OWNERS))
-    assert LabelMixture.of(LabelMixture.fit(view, OWNERS).state(), view.z.device).background is None
-
-
-def test_whether_there_is_a_background() -> None:
-    """Eq. 20, by loops. An option decides in its place."""
-    view, _ = drawn_with_foreign()
-    plain, found = LabelMixture.fit(view, OWNERS), LabelMixture.fit(view, OWNERS, background=True)
-    outside = 1 - found.background_share(view, OWNERS)
-    counts = (torch.softmax(found.scores(view, OWNERS), -1) * outside[:, None]).sum(0)
-    before = torch.softmax(plain.scores(view, OWNERS), -1).sum(0)
-    kept = float(counts.min() / counts.sum()) / float(before.min() / before.sum())  # of four labels, the rarest one
-    inverse = np.linalg.inv((found.factor @ found.factor.T).numpy())
-    assert found.background is not None
-
-    def apart(one: torch.Tensor, other: torch.Tensor) -> float:
-        d = (one - other).numpy()
-        return math.sqrt(d @ inverse @ d)
-
-    near = [c for c in range(4) if counts[c] > 0.2 * counts.mean()]
-    assert len(near) > 1
-    nearest = sorted(min(apart(found.means[a], found.means[c]) for c in near if c != a) for a in near)
-    middle = (nearest[(len(near) - 1) // 2] + nearest[len(near) // 2]) / 2
-    far = min(apart(found.background.center, found.means[c]) for c in near) / middle
-    chosen = choose_mixture(view, OWNERS, None, background=None, least=2)
-    assert (chosen.remoteness, chosen.kept) == (pytest.approx(far), pytest.approx(kept))
-    assert (chosen.mixture.background is not None) == (far * kept >= 0.9)
-    assert choose_mixture(view, OWNERS, None, background=True, least=2).mixture.background is not None
-    assert choose_mixture(view, OWNERS, None, background=False, least=2).mixture.background is None
-    assert choose_mixture(view, OWNERS, None, background=True, least=46).mixture.background is None, (
-        "too few texts are left"
-    )
 
 
 def test_scores_are_the_logarithms_of_the_equations() -> None:
@@ -290,79 +152,6 @@ def test_the_skill_of_the_states() -> None:
     constant = torch.tensor([5.0, 0, 0, 0]).double().expand(80, 4)
     assert label_skill(constant, constant, constant, OWNERS) == 1, "one answer to everything: nothing to measure"
     assert [accepted(skill) for skill in (1.0, 0.34, 0.33, -0.2)] == [True, True, False, False]
-
-
-def test_the_estimated_accuracy() -> None:
-    """Eqs. 16 and 17, text by text."""
-    g = torch.Generator().manual_seed(3)
-    scores = 3 * torch.randn(90, 4, generator=g).double()
-    scores[:, 3] -= 100  # a label that no text gets
-    other, states, answers = (scores + 2 * torch.randn(90, 4, generator=g).double() for _ in range(3))
-
-    def teacher(row: list[float]) -> int:
-        each = [math.exp(v) for v in row]
-        return 0 if sum(each[:3]) >= each[2] + each[3] else 1
-
-    same, label = [], []
-    for x in range(90):
-        i = teacher(scores[x].tolist())
-        own = [0, 1, 2] if i == 0 else [2, 3]
-        same.append(i == teacher(other[x].tolist()))
-        label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
-    confidence = 0.5 + 0.5 * torch.rand(90, generator=g).double()
-    halves = CrossFitted(other, states)
-    found = estimate(scores, same_teacher(scores, other, OWNERS), halves, answers, confidence, OWNERS)
-    whole = sum(same) / 90 * (label_skill(scores, states, answers, OWNERS) + sum(confidence.tolist()) / 90) / 2
-    assert 0.1 < whole < 0.9
-    assert float(found["estimated_accuracy"]) == pytest.approx(whole)
-    for c in range(3):
-        at = [x for x in range(90) if int(scores[x].argmax()) == c]
-        share = sum(same[x] for x in at) * sum(label[x] for x in at) / len(at) ** 2
-        wanted = min(1.0, whole * share / (sum(same) * sum(label) / 90**2))
-        assert float(found["estimated_by_label"][c]) == pytest.approx(wanted)
-    read = estimate_of({**found, "labelled": torch.tensor(7)})
-    assert read is not None
-    assert read.by_label[3] is None, "no text has this label"
-    assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
-    assert estimate_of({}) is None
-    rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
-    by_labels = estimate_from_labels(rho)
-    assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
-    assert by_labels["estimated_by_label"][:2].tolist() == pytest.approx([0.8, 0.6])
-
-
-def test_two_views_of_the_states() -> None:
-    """One mixture sees the teachers' states only, the other the encoder's; None where there is one kind of states."""
-    view, _ = drawn(80)
-    g = torch.Generator().manual_seed(5)
-    states = torch.cat([view.z.float(), view.z.float() + 2 * torch.randn(80, 3, generator=g)], -1)
-    scores = []
-    for columns, of_teachers in ((slice(0, 3), 3), (slice(3, 6), 0)):
-        part = states[:, columns]
-        seen = View(StateSpace.fit(part, of_teachers, 128)(part), view.answers, view.energies)
-        scores.append(LabelMixture.fit(seen, OWNERS).scores(seen, OWNERS))
-    texts = PoolView(view, torch.arange(80), [], states, 3)
-    found = views_agree(texts, 128, OWNERS, background=False)
-    assert found is not None
-    assert torch.equal(found, same_teacher(*scores, OWNERS))
-    assert 0.3 < float(found.double().mean()) < 1
-    for of_teachers in (0, 6):
-        assert views_agree(replace(texts, of_teachers=of_teachers), 128, OWNERS, background=False) is None
-
-
-def test_the_confidence_of_an_answer() -> None:
-    """The brackets of Eq. 12 for the most likely teacher."""
-    _, p = drawn()
-    g = torch.Generator().manual_seed(2)
-    r, clear = torch.softmax(3 * torch.randn(40, 4, generator=g).double(), -1), torch.tensor([0.7, 0.2]).double()
-    found = confidence_of_answers(p, r, OWNERS, clear, OVERLAPPING)
-    for x in (0, 7, 31):
-        known = [sum(float(r[x, c]) for c in own) for own in ((0, 1, 2), (2, 3))]
-        i = known.index(max(known))
-        own = ((0, 1, 2), (2, 3))[i]
-        b = float(clear[i])
-        each = [b * float(p[i][x, k]) + (1 - b) * float(r[x, c]) / known[i] for k, c in enumerate(own)]
-        assert float(found[x]) == pytest.approx(max(each))
 
 
 def test_teacher_weights() -> None:

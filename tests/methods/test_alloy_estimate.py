@@ -1,0 +1,90 @@
+"""Alloy's estimated accuracy (docs/methods/alloy.md, Eqs. 16, 17), text by text."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import pytest
+import torch
+from alloy_views import OVERLAPPING, OWNERS, drawn
+
+from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_teacher
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
+from alloykit.methods.alloy.mixture import LabelMixture, View
+from alloykit.methods.alloy.pool_view import PoolView
+from alloykit.methods.alloy.states import StateSpace
+from alloykit.methods.alloy.target import confidence_of_answers
+
+
+def test_the_estimated_accuracy() -> None:
+    """Eqs. 16 and 17, text by text."""
+    g = torch.Generator().manual_seed(3)
+    scores = 3 * torch.randn(90, 4, generator=g).double()
+    scores[:, 3] -= 100  # a label that no text gets
+    other, states, answers = (scores + 2 * torch.randn(90, 4, generator=g).double() for _ in range(3))
+
+    def teacher(row: list[float]) -> int:
+        each = [math.exp(v) for v in row]
+        return 0 if sum(each[:3]) >= each[2] + each[3] else 1
+
+    same, label = [], []
+    for x in range(90):
+        i = teacher(scores[x].tolist())
+        own = [0, 1, 2] if i == 0 else [2, 3]
+        same.append(i == teacher(other[x].tolist()))
+        label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
+    confidence = 0.5 + 0.5 * torch.rand(90, generator=g).double()
+    halves = CrossFitted(other, states)
+    found = estimate(scores, same_teacher(scores, other, OWNERS), halves, answers, confidence, OWNERS)
+    whole = sum(same) / 90 * (label_skill(scores, states, answers, OWNERS) + sum(confidence.tolist()) / 90) / 2
+    assert 0.1 < whole < 0.9
+    assert float(found["estimated_accuracy"]) == pytest.approx(whole)
+    for c in range(3):
+        at = [x for x in range(90) if int(scores[x].argmax()) == c]
+        share = sum(same[x] for x in at) * sum(label[x] for x in at) / len(at) ** 2
+        wanted = min(1.0, whole * share / (sum(same) * sum(label) / 90**2))
+        assert float(found["estimated_by_label"][c]) == pytest.approx(wanted)
+    read = estimate_of({**found, "labelled": torch.tensor(7)})
+    assert read is not None
+    assert read.by_label[3] is None, "no text has this label"
+    assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
+    assert estimate_of({}) is None
+    rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
+    by_labels = estimate_from_labels(rho)
+    assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
+    assert by_labels["estimated_by_label"][:2].tolist() == pytest.approx([0.8, 0.6])
+
+
+def test_two_views_of_the_states() -> None:
+    """One mixture sees the teachers' states only, the other the encoder's; None where there is one kind of states."""
+    view, _ = drawn(80)
+    g = torch.Generator().manual_seed(5)
+    states = torch.cat([view.z.float(), view.z.float() + 2 * torch.randn(80, 3, generator=g)], -1)
+    scores = []
+    for columns, of_teachers in ((slice(0, 3), 3), (slice(3, 6), 0)):
+        part = states[:, columns]
+        seen = View(StateSpace.fit(part, of_teachers, 128)(part), view.answers, view.energies)
+        scores.append(LabelMixture.fit(seen, OWNERS).scores(seen, OWNERS))
+    texts = PoolView(view, torch.arange(80), [], states, 3)
+    found = views_agree(texts, 128, OWNERS, background=False)
+    assert found is not None
+    assert torch.equal(found, same_teacher(*scores, OWNERS))
+    assert 0.3 < float(found.double().mean()) < 1
+    for of_teachers in (0, 6):
+        assert views_agree(replace(texts, of_teachers=of_teachers), 128, OWNERS, background=False) is None
+
+
+def test_the_confidence_of_an_answer() -> None:
+    """The brackets of Eq. 12 for the most likely teacher."""
+    _, p = drawn()
+    g = torch.Generator().manual_seed(2)
+    r, clear = torch.softmax(3 * torch.randn(40, 4, generator=g).double(), -1), torch.tensor([0.7, 0.2]).double()
+    found = confidence_of_answers(p, r, OWNERS, clear, OVERLAPPING)
+    for x in (0, 7, 31):
+        known = [sum(float(r[x, c]) for c in own) for own in ((0, 1, 2), (2, 3))]
+        i = known.index(max(known))
+        own = ((0, 1, 2), (2, 3))[i]
+        b = float(clear[i])
+        each = [b * float(p[i][x, k]) + (1 - b) * float(r[x, c]) / known[i] for k, c in enumerate(own)]
+        assert float(found[x]) == pytest.approx(max(each))
