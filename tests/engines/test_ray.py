@@ -19,8 +19,6 @@ from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.predict_files import predict_files
 from alloykit.knowledge.store.store import Store
-from alloykit.recipe.models import GenerateRecipe, parse
-from alloykit.stages.generated_texts import generate_recipe
 
 pytestmark = pytest.mark.usefixtures("cluster")
 TEXTS = tiny.texts(60)
@@ -67,20 +65,6 @@ def test_ray_data_gives_the_answers_of_one_process(
     assert [table.num_rows for table in found] == [51, 0, 20]
     assert [table.equals(pq.read_table(path)) for table, path in zip(found, alone, strict=True)] == [True] * 3
     assert [table.schema.metadata == pq.read_schema(path).metadata for table, path in zip(found, alone, strict=True)]
-
-
-def test_a_worker_writes_the_texts_of_one_process(models: dict[str, Path], tmp_path: Path) -> None:
-    values = {
-        "teachers": [str(models["billing"]), str(models["delivery"])],
-        "generation": {"language_model": str(tiny.language_model(tmp_path / "lm")), "max_tokens": 4, "min_tokens": 2, "per_class": 3, "batch_size": 3, "candidates": 4, "top_k": 2},
-        "max_length": 32,
-    }  # fmt: skip
-    one, ray = (
-        generate_recipe(parse({**values, "output": str(tmp_path / name), "engine": engine}, GenerateRecipe))
-        for name, engine in (("one", "local"), ("ray", {"name": "ray", "workers": 1}))
-    )
-    assert pq.read_table(ray).equals(pq.read_table(one))
-    assert pq.read_table(ray).num_rows == 15
 
 
 def test_an_error_of_a_worker_is_that_of_the_command(tmp_path: Path) -> None:
