@@ -144,11 +144,7 @@ def _compared(pool: Seen) -> dict[str, Any]:
         found[way] = _balanced(_targets(chosen.mixture, view, probabilities, pool.space), pool)
         if background is None:
             b = chosen.mixture.background_share(view, owners)
-            found |= {
-                "used": chosen.mixture.background is not None,
-                "remoteness": chosen.remoteness,
-                "kept": chosen.kept,
-            }
+            found |= {"used": chosen.mixture.background is not None, "gain": chosen.gain}
             for part, these in {"foreign": pool.labels < 0, "own": pool.labels >= 0}.items():
                 found[f"background_of_{part}"] = float(b[these].mean()) if bool(these.any()) else None
     return found

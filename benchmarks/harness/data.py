@@ -63,6 +63,11 @@ class Files:
         foreign = round(share * len(rows))
         return self._mixed(pool, rows[: len(rows) - foreign], foreign)
 
+    @property
+    def unseen(self) -> int:
+        """How many texts the pool "disjoint" has; 0 if the teachers learn from all texts."""
+        return len(self._orders("disjoint")[1])
+
     def skewed(self, pool: str, labels: Container[str], ratio: int) -> Path:
         """As many texts as in other pools, or fewer if one side has too few. It has `ratio` times as many texts of these labels as of the others."""
         size = len(self._orders(pool)[0])

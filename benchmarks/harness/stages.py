@@ -99,9 +99,8 @@ class Stages:
         """All texts that teachers and students of this seed may read."""
         found = [text for files in self.files.values() for text in files.known_texts()]
         for files in self.files.values():
-            size = len(read(files.pool("disjoint")))
             for share in (FOREIGN_SHARE, *UNSEEN_FOREIGN.values()):
-                found += files.foreign(round(share * size))["text"]
+                found += files.foreign(round(share * files.unseen))["text"]
         return found
 
     def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:

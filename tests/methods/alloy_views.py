@@ -66,13 +66,14 @@ def by_loops(view: View, p: list[np.ndarray], *, background: bool = False) -> tu
     for _ in range(ITERATIONS):
         w = [[r[x][c] * (1 - b[x]) for c in owners] for x in range(n)]
         count = [sum(w[x][c] for x in range(n)) for c in owners]
-        mu = [sum(w[x][c] * z[x] for x in range(n)) / count[c] for c in owners]
+        clear = [[w[x][c] ** 2 for c in owners] for x in range(n)]
+        mu = [sum(clear[x][c] * z[x] for x in range(n)) / sum(clear[x][c] for x in range(n)) for c in owners]
         within = sum(w[x][c] * np.outer(z[x] - mu[c], z[x] - mu[c]) for x in range(n) for c in owners) / sum(count)
-        sigma = 0.5 * within + 0.5 * np.trace(within) / d * np.eye(d)
+        sigma = 0.25 * within + 0.75 * np.trace(within) / d * np.eye(d)
         if background:
             mu0 = sum(b[x] * z[x] for x in range(n)) / sum(b)
             within0 = sum(b[x] * np.outer(z[x] - mu0, z[x] - mu0) for x in range(n)) / sum(b)
-            sigma0, pi0 = 0.5 * within0 + 0.5 * np.trace(within0) / d * np.eye(d), sum(b) / n
+            sigma0, pi0 = 0.25 * within0 + 0.75 * np.trace(within0) / d * np.eye(d), sum(b) / n
         by_states = []
         for x in range(n):
             each = [math.sqrt(count[c]) * normal(z[x], mu[c], sigma) * answer(x, c) for c in owners]

@@ -34,8 +34,8 @@ def test_an_anchor_is_three_texts_with_a_known_label() -> None:
     fitted = LabelMixture.fit(view, OWNERS, Anchors(seen, labels))
     r = torch.softmax(fitted.scores(view, OWNERS), -1)
     for c in range(4):
-        mass = sum(float(r[x, c]) for x in range(40)) + ANCHOR * sum(int(label) == c for label in labels)
-        total = sum(float(r[x, c]) * view.z[x] for x in range(40)) + sum(
+        mass = sum(float(r[x, c]) ** 2 for x in range(40)) + ANCHOR * sum(int(label) == c for label in labels)
+        total = sum(float(r[x, c]) ** 2 * view.z[x] for x in range(40)) + sum(
             ANCHOR * seen.z[x] for x in range(8) if int(labels[x]) == c
         )
         # The means are those of the responsibilities one step earlier, which has converged here.

@@ -3,7 +3,7 @@
     b(x) = 0.9 σ((median − max_i E_i(x)) / 0.25)          median: of max_i E_i over the pool          at the start               (18)
     b(x) ∝ e⁻² π_0 N(z; μ_0, Σ_0)                         against (1 − π_0) times the labels of Eq. 6                            (19)
 
-μ_0 and Σ_0 are the background's mean and covariance, each text counting b; Σ_0 is shrunk by half towards a multiple of the identity, as Σ is.
+μ_0 and Σ_0 are the background's mean and covariance, each text counting b; Σ_0 is shrunk by three quarters towards a multiple of the identity, as Σ is.
 π_0 = mean_x b(x). The labels are fitted with the weights r_c (1 − b). Eq. 6 gives log N(z; μ_c, Σ) up to what is equal for all labels, so both sides
 are compared in full here.
 """
@@ -54,10 +54,19 @@ class Background:
     def state(self) -> dict[str, Tensor]:
         return {f"background_{name}": value for name, value in vars(self).items()}
 
+    @property
+    def share(self) -> Tensor:
+        """π_0, []."""
+        return torch.sigmoid(self.log_share - LOG_ODDS)
+
     def scores(self, z: Tensor) -> Tensor:
         """log(e⁻² π_0 / (1 − π_0) N(z; μ_0, Σ_0)), without (2π)^(−D/2). [B]"""
+        return self.log_share + self.log_density(z)
+
+    def log_density(self, z: Tensor) -> Tensor:
+        """log N(z; μ_0, Σ_0), without (2π)^(−D/2). [B]"""
         white = torch.linalg.solve_triangular(self.spread, (z - self.center).T, upper=False)
-        found: Tensor = self.log_share - 0.5 * white.square().sum(0) - self.spread.diagonal().log().sum()
+        found: Tensor = -0.5 * white.square().sum(0) - self.spread.diagonal().log().sum()
         return found
 
 

@@ -90,8 +90,8 @@ class Alloy(Method):
         anchors = self._anchors(context, seen, state)
         chosen = choose_mixture(texts.view, owners, anchors, background=self.options.background, least=least)
         measures = self._measures(texts, chosen.mixture, anchors, space)
-        choice = {"remoteness": torch.tensor(chosen.remoteness), "kept": torch.tensor(chosen.kept)}
-        return state | choice | vars(seen) | chosen.mixture.state() | measures
+        gain = {"background_gain": torch.tensor(chosen.gain)}
+        return state | gain | vars(seen) | chosen.mixture.state() | measures
 
     def _read(self, pool: Sample, state: State, context: Context) -> tuple[PoolView, StateSpace]:
         """The texts that some teacher has an answer to. Eq. 1 is fitted to all."""

@@ -5,8 +5,10 @@
     r_c ∝ r^S_c exp(Σ_{i knows c} ℓ_i)                                                        and by energies (Eq. 5)             (6)
     a_c(x) = ∏_{i knows c} p_i(c | x)^{1 / teachers that know c}          π̃_c ∝ √(mean_x r_c)
 
-μ and Σ are the means of the labels and their common covariance under r; Σ is shrunk by half towards a multiple of the identity. ℓ is fitted
-to k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
+    μ_c = Σ_x r_c(x)² z(x) / Σ_x r_c(x)²
+
+Σ is the common covariance of the labels around their μ under r, shrunk by three quarters towards a multiple of the identity. ℓ is fitted to
+k^S_i = Σ_{c ∈ Y_i} r^S_c. Twelve iterations of Eqs. 4–6. sd: of the energies' differences to their mean over the teachers, over the pool.
 
 Of a text that some teachers have no answer to, only the others count in Eqs. 3–6, and the labels that none of them knows have r_c = 0.
 A labelled text (an anchor) has r = 1 for its label in every iteration, and counts as three texts.
@@ -16,6 +18,7 @@ r_c (1 − b), and r stays a distribution over the labels.
 
 A teacher's answer a_c says which of its own labels a text has, if it has one of them. Whether it has one of them is decided by the states (texts with
 the same label have similar states) and by the energies. Without the square root, the labels of a teacher with few texts would lose their texts.
+With r in place of r², the many doubtful texts of a large label would move the mean of a rare one.
 """
 
 from __future__ import annotations
@@ -32,7 +35,7 @@ from alloykit.methods.alloy.routing import knows_label, shares
 
 ITERATIONS = 12
 ANCHOR = 3.0  # a labelled text counts as so many texts
-SHRINKAGE = 0.5
+SHRINKAGE = 0.75
 MIN_SHARE = 1e-6  # of a label
 NO_SPREAD = 1e-9
 
@@ -110,7 +113,7 @@ class LabelMixture:
             known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
         counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
         for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), ANCHOR * known]))
+            means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), known]), counts)
             other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
             by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
             weights = torch.cat([by_states * outside.unsqueeze(-1), known])
@@ -121,7 +124,7 @@ class LabelMixture:
             r = torch.softmax(fitted.scores(view, owners), -1)
             outside = 1 - fitted.background_share(view, owners)
             history.append(_shares_outside(r, outside, owners, view.answered))
-        means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), ANCHOR * known]))
+        means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), known]), counts)
         other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
         return cls(means, factor, log_prior, energies, torch.stack(history), other)
 
@@ -140,10 +143,22 @@ class LabelMixture:
         """b of Eq. 19, [B]; 0 for a mixture without a background."""
         if self.background is None:
             return torch.zeros_like(view.z[:, 0])
-        white = torch.linalg.solve_triangular(self.factor, view.z.T, upper=False)
-        of_all = -0.5 * white.square().sum(0) - self.factor.diagonal().log().sum() - self.log_prior.logsumexp(-1)
-        labels = self.scores(view, owners).logsumexp(-1) + of_all
+        labels = self.scores(view, owners).logsumexp(-1) + self._same_for_all_labels(view)
         return torch.sigmoid(self.background.scores(view.z) - labels)
+
+    def log_density(self, view: View) -> Tensor:
+        """log of the density of the states alone, without (2π)^(−D/2): Σ_c π̃_c N(z; μ_c, Σ) with π̃ normalised; with a background, (1 − π_0) times this
+        plus π_0 N(z; μ_0, Σ_0). [B]"""
+        labels = (self.state_scores(view) - view.answers).logsumexp(-1) + self._same_for_all_labels(view)
+        if self.background is None:
+            return labels
+        share = self.background.share
+        return torch.logaddexp((1 - share).log() + labels, share.log() + self.background.log_density(view.z))
+
+    def _same_for_all_labels(self, view: View) -> Tensor:
+        """What `state_scores` leaves out. [B]"""
+        white = torch.linalg.solve_triangular(self.factor, view.z.T, upper=False)
+        return -0.5 * white.square().sum(0) - self.factor.diagonal().log().sum() - self.log_prior.logsumexp(-1)
 
     def state(self) -> dict[str, Tensor]:
         arrays = {name: value for name, value in vars(self).items() if name not in ("energies", "background")}
@@ -180,11 +195,14 @@ def _shares_outside(r: Tensor, outside: Tensor, owners: Tensor, answered: Tensor
     return weighted / outside.mean().clamp(min=MIN_SHARE)
 
 
-def _maximised(z: Tensor, r: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-    """μ [C, D], the factor of Σ [D, D], and log π̃ [C]."""
-    count, d = r.sum(0), z.shape[1]
-    means = (r.T @ z) / count.clamp(min=MIN_SHARE).unsqueeze(-1)
-    within = (z.T @ (z * r.sum(1, keepdim=True)) - (means * count.unsqueeze(-1)).T @ means) / count.sum()
+def _maximised(z: Tensor, r: Tensor, counts: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """μ [C, D], the factor of Σ [D, D], and log π̃ [C]. r [n, C]; counts [n]: how often each text counts."""
+    weighted, clear = r * counts.unsqueeze(-1), r.square() * counts.unsqueeze(-1)
+    count, d = weighted.sum(0), z.shape[1]
+    means = (clear.T @ z) / clear.sum(0).clamp(min=MIN_SHARE).unsqueeze(-1)
+    across = (weighted.T @ z).T @ means
+    within = z.T @ (z * weighted.sum(1, keepdim=True)) - across - across.T + (means * count.unsqueeze(-1)).T @ means
+    within = within / count.sum()
     size = within.diagonal().mean().clamp(min=NO_SPREAD)
     covariance = (1 - SHRINKAGE) * (within + within.T) / 2 + SHRINKAGE * size * torch.eye(d, dtype=z.dtype)
     factor: Tensor = torch.linalg.cholesky(covariance)

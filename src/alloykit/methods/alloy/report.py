@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
+from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.protocol import Context, State
@@ -53,8 +54,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "texts": texts,
         "used": used,
         "background": float(state["background_texts"]) if "background_center" in state else None,
-        "remoteness": float(state["remoteness"]),
-        "kept": float(state["kept"]),
+        "background_gain": float(state["background_gain"]),
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
         "changed": float(state["moved"]),
         "agreement": float(state["agreement"]),
@@ -121,7 +121,7 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
 
 
 def _background_sentence(found: Mapping[str, Any]) -> str:
-    measures = f"remoteness {found['remoteness']:.2f}, share of the rarest labels that is kept {found['kept']:.2f}"
+    measures = f"gain {found['background_gain']:.1f}, used from {MIN_GAIN}"
     if found["background"] is None:
         return f"It has no background: nothing shows that many texts have a label that no teacher knows ({measures})."
     return (
