@@ -36,8 +36,12 @@ def test_the_estimated_accuracy() -> None:
         label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
     confidence = 0.5 + 0.5 * torch.rand(90, generator=g).double()
     halves = CrossFitted(other, states)
-    found = estimate(scores, same_teacher(scores, other, OWNERS), halves, answers, confidence, OWNERS)
-    whole = sum(same) / 90 * (label_skill(scores, states, answers, OWNERS) + sum(confidence.tolist()) / 90) / 2
+    both = same_teacher(scores, other, OWNERS)
+    by_halves = estimate(scores, both, halves, answers, confidence, OWNERS, views=False)
+    found = estimate(scores, both, halves, answers, confidence, OWNERS, views=True)
+    share = sum(same) / 90
+    assert float(found["estimated_accuracy"] / by_halves["estimated_accuracy"]) == pytest.approx(share**-0.25)
+    whole = share**0.75 * (label_skill(scores, states, answers, OWNERS) + sum(confidence.tolist()) / 90) / 2
     assert 0.1 < whole < 0.9
     assert float(found["estimated_accuracy"]) == pytest.approx(whole)
     for c in range(3):

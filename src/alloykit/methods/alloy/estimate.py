@@ -1,11 +1,12 @@
 """How accurate the routed answers are, estimated without labels (ours: Alloy, Eqs. 16, 17).
 
-    Â = views · (skill + confidence) / 2                                                                                        (16)
+    Â = routed · (skill + confidence) / 2          routed = views^{3/4}                                                          (16)
     Â_c = min(1, Â · g_c h_c / (g h))                                                                                           (17)
 
 A routed answer is right if the right teacher gives it, and this teacher is right. views is the share of texts that two mixtures send to the same teacher:
-one sees only the teachers' own states, the other only the neutral encoder's. Where there is one kind of states, two mixtures that are fitted to the two
-halves of the pool take their place. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
+one sees only the teachers' own states, the other only the neutral encoder's. If each alone were right on a share q and their errors were independent, both would
+be right on q²; if they were wrong about the same texts, on q. So q is between views^{1/2} and views; we take the middle exponent. Where there is one kind of
+states, routed is the share that two mixtures, fitted to the two halves of the pool, send to the same teacher. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
 confidence is the mean probability of the answer of i*(x) in Eq. 12. With few texts the skill is too low, and the confidence is nearly always too high.
 None is a guarantee: both views can be wrong about the same texts. g and h are the shares of texts with the same teacher, and with the same label, before chance
 is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
@@ -27,17 +28,27 @@ from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
+VIEWS = 0.75  # exponent of the share of texts that both views send to the same teacher
+
 
 def estimate(
-    scores: Tensor, same: Tensor, halves: CrossFitted, answers: Tensor, confidence: Tensor, owners: Tensor
+    scores: Tensor,
+    same: Tensor,
+    halves: CrossFitted,
+    answers: Tensor,
+    confidence: Tensor,
+    owners: Tensor,
+    *,
+    views: bool,
 ) -> dict[str, Tensor]:
     """Â, [] and Â_c, [C], float64; nan for a label that no text gets. scores, answers (log a): [n, C]; owners: [N, C].
 
-    same: which texts both views send to the same teacher, [n] bool; confidence: [n]."""
+    same: which texts both mixtures send to the same teacher, [n] bool; views: whether these are the two views, and not two halves; confidence: [n]."""
     teacher = same.double()
     label = same_label(scores, halves.state_scores, answers, owners).double()
     skill = max(label_skill(scores, halves.state_scores, answers, owners), 0.0)
-    whole = teacher.mean() * (skill + confidence.mean()) / 2
+    routed = teacher.mean() ** (VIEWS if views else 1.0)
+    whole = routed * (skill + confidence.mean()) / 2
     chosen, each = scores.argmax(-1), []
     for c in range(scores.shape[1]):
         of_label = chosen == c

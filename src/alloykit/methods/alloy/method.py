@@ -145,7 +145,8 @@ class Alloy(Method):
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
-        measures |= estimate(plain, same_half if same is None else same, halves, view.answers, confidence, owners)
+        both, views = (same_half, False) if same is None else (same, True)
+        measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views)
         return measures | by_labels
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
