@@ -158,7 +158,8 @@ class LabelMixture:
     def _same_for_all_labels(self, view: View) -> Tensor:
         """What `state_scores` leaves out. [B]"""
         white = torch.linalg.solve_triangular(self.factor, view.z.T, upper=False)
-        return -0.5 * white.square().sum(0) - self.factor.diagonal().log().sum() - self.log_prior.logsumexp(-1)
+        found: Tensor = -0.5 * white.square().sum(0) - self.factor.diagonal().log().sum() - self.log_prior.logsumexp(-1)
+        return found
 
     def state(self) -> dict[str, Tensor]:
         arrays = {name: value for name, value in vars(self).items() if name not in ("energies", "background")}
