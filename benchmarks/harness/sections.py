@@ -78,7 +78,8 @@ def ran(found: Mapping[str, Any]) -> list[str]:
 def command(table: Table) -> str:
     """The command that fills a table."""
     name = table.name.removesuffix(PAPER)
-    return f"python -m benchmarks {table.paper} {name}" + ("" if name == table.name else " --profile paper")
+    whole = "" if name == table.name else " --profile paper"
+    return f"python -m benchmarks {table.paper} {table.part_of or name}{whole}"
 
 
 def made(table: Table, cells: Cells) -> list[str]:

@@ -60,6 +60,7 @@ class Table:
     generation: Mapping[str, Any] = field(default_factory=dict)  # the `generation:` block behind pools without data
     analyses: Mapping[str, Analysis] = field(default_factory=dict)
     profile: Profile = SMALL
+    part_of: str | None = None  # the command's name of a table that is one of several; None: its own name
     stated: Mapping[str, Any] | None = (
         None  # this table's fields as the paper states them, with `profile`; None: it is the table of no paper
     )

@@ -31,6 +31,7 @@ def _table(texts: int, seeds: tuple[int, ...]) -> Table:
         (split("ag_news", 2, "english-trimmed"),),
         {"shared": tuple(METHODS)},
         METHODS,
+        part_of="curve",
         texts=texts,
         precision="bfloat16",
         profile=replace(SMALL, name="curve", seeds=seeds),
