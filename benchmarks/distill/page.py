@@ -10,7 +10,7 @@ import numpy as np
 
 from alloykit.files import write_atomic
 from benchmarks.distill import measurements, mtbert, mtbert_page, rlkd4
-from benchmarks.distill.methods import FOUR, TITLES
+from benchmarks.distill.methods import FOUR, SHARED, TITLES
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS, numbers
 from benchmarks.harness.sections import Cells, how_to_read, note, section
@@ -72,6 +72,10 @@ def _setting() -> list[str]:
         "of each. TinyBERT has as many epochs again for its first stage. RL-KD's students learn for one epoch without and two with the policy, as long "
         "as the others; with the rewards of Eq. 7 the policy's steps come in addition. Every seed draws its own texts and trains its own teachers and students; "
         "± is the standard deviation over seeds: five in RL-KD's tables, three in MT-BERT's.",
+        "",
+        f"All methods of RL-KD's tables have α = {SHARED['alpha']:g} and T = {SHARED['temperature']:g}. RL-KD's authors choose among α = 0.2, 0.5, 0.7 and T = 5, 10, 20 on labelled "
+        "texts; nothing was chosen here. RL-KD's reward is that of its row. alloykit's own defaults are `reward: improvement` and T = 1 "
+        "([beside the paper's](../../docs/methods/rl-kd.md#our-defaults-beside-the-papers-settings)).",
         "",
         "Teachers: MiniLM of six layers, of four and of three evenly spaced ones, and the RoBERTa with byte-level BPE of 3 × 192 that was "
         "[trained here](encoders.md). Students: MiniLM of three or two evenly spaced layers. MiniLM has seen NLI (SNLI, MultiNLI) and Quora's "
