@@ -119,6 +119,7 @@ class TextExplainer:
             max_length=options.max_length,
             tokens_per_batch=options.tokens_per_batch,
             device=options.device,
+            precision=self.prepared.encoder_precision,
         )
 
     def _table(self, text: str, pair: str | None) -> Texts:

@@ -112,5 +112,6 @@ def with_text_states(prepared: Prepared, source: Source, texts: Texts, folder: P
         max_length=options.max_length,
         tokens_per_batch=options.tokens_per_batch,
         device=options.device,
+        precision=prepared.encoder_precision,
     )
     return WithTextStates(source, states)

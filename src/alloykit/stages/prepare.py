@@ -25,7 +25,7 @@ from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
 from alloykit.models.long_texts import in_training
-from alloykit.precision import choose_precision
+from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
@@ -121,6 +121,11 @@ class Prepared:
         wanted = self.recipe.inference
         precision = "float32" if wanted.int8 else choose_precision(wanted.precision, self.teachers_device)
         return ComputeFormat(precision, wanted.int8, wanted.compile)
+
+    @property
+    def encoder_precision(self) -> Precision:
+        """The number format of an encoder that is not a teacher. This process reads the texts with it, so its own device decides."""
+        return choose_precision(self.recipe.inference.precision, self.device)
 
     def labels(self, texts: Texts) -> Tensor:
         """The true labels of some texts, after the recipe's aliases: positions in the union, [n] int64. With multi-label teachers, which labels each text

@@ -14,11 +14,13 @@ from alloykit.blocks import ModelSpec
 from alloykit.data import Texts
 from alloykit.knowledge.store.cached_rows import CachedRows, cached_rows
 from alloykit.losses.hidden import masked_mean
+from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.location import model_identity
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
+from alloykit.precision import Precision
 from alloykit.progress import bar
 
 Pooling = Literal["cls", "mean"]
@@ -48,22 +50,25 @@ def text_states(
     max_length: int,
     tokens_per_batch: int,
     device: str,
+    precision: Precision = "float32",
 ) -> CachedRows:
     """[n, d] float16 in the file `path`, which is used again if it was computed before for the same texts. AlloyError for a model that cannot be loaded.
 
-    pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens."""
+    pooling: the state at [CLS] (RL-KD's R(x)), or the mean over a text's tokens. precision: what the encoder computes in."""
     made_of = {
         "encoder": model_identity(encoder.model, encoder.revision),
         "pooling": pooling,
         "texts": texts.fingerprint(),
         "max_length": max_length,
         "tokens_per_batch": tokens_per_batch,
+        "precision": precision,
     }
 
     def compute() -> Iterator[Tensor]:
         loaded = TextEncoder(
-            encoder, pooling=pooling, max_length=max_length, tokens_per_batch=tokens_per_batch, device=device
-        )
+            encoder, pooling=pooling, max_length=max_length, tokens_per_batch=tokens_per_batch, device=device,
+            precision=precision,
+        )  # fmt: skip
         yield from loaded.states(texts)
 
     config, _ = load_config(encoder)
@@ -74,11 +79,12 @@ class TextEncoder:
     """A loaded encoder that gives one state of each text. AlloyError for a model that cannot be loaded."""
 
     def __init__(
-        self, spec: ModelSpec, *, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str
-    ) -> None:
+        self, spec: ModelSpec, *, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str,
+        precision: Precision = "float32",
+    ) -> None:  # fmt: skip
         self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
-        self.encoder, self.tokenizer = load_encoder(spec)
-        self.encoder.to(device)
+        encoder, self.tokenizer = load_encoder(spec)
+        self.encoder = in_compute_format(encoder, ComputeFormat(precision)).to(device)
         self.length = usable_length(self.encoder, self.tokenizer, max_length)
 
     def states(self, texts: Texts) -> Iterator[Tensor]:
@@ -100,4 +106,4 @@ def _pooled(states: Tensor, mask: Tensor, pooling: Pooling) -> Tensor:
     """[B, L, d], [B, L] → [B, d]"""
     if pooling == "cls":
         return states[:, 0]
-    return masked_mean(states, mask)
+    return masked_mean(states.float(), mask)
