@@ -97,7 +97,7 @@ class InferenceOptions(Block):
     tokens_per_batch: int | None = Field(None, gt=0)
     """Tokens of a teacher's batch, padding included. Default: 4,096 on a CPU, 65,536 on a GPU. If memory runs out, batches become smaller."""
     precision: Literal["auto", "float32", "bfloat16"] = "auto"
-    """The number format of the teachers. auto: bfloat16 on a GPU and on CPUs with native bfloat16, otherwise float32."""
+    """The number format of the teachers, and of another encoder that reads the texts. auto: bfloat16 on a GPU and on CPUs with native bfloat16, otherwise float32."""
     int8: bool = False
     """Compute the teachers' linear layers in 8 bits. This is twice as fast as float32 on a CPU. The label differed on up to 1.5 % of our test texts."""
     compile: bool = False
