@@ -78,7 +78,7 @@ def _head() -> list[str]:
         f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in {PROFILE.precision}.",
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
-        f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts. in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
+        f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
         f"user could choose it. Rivals of students: {', '.join(TITLES[m] for m in STUDENTS if m not in ('teachers', 'alloy', 'oracle'))}; of varied teachers (deals, overlapping, barely trained) and in pools other than {MAIN} "
         f"{' and '.join(TITLES[m] for m in CORE if m not in ('teachers', 'alloy', 'oracle'))}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "

@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.precision import Precision
+from benchmarks import models
 
 TRAINED = "trained:"  # encoders made by `python -m benchmarks encoders NAME`
+FETCHED = "fetched:"  # models that `benchmarks.models` downloads
 TRIMMED = "trimmed:minilm"  # bundled:minilm without the word pieces that the texts of a setting and seed do not have (`Stages.encoder`)
 
 
@@ -53,6 +55,10 @@ class Profile:
         """A role's `model:` block, or its `student:` block."""
         named = (self.students.get(role) if student else None) or self.encoders[role]
         block = {key: value for key, value in named.items() if key != "learning_rate"}
+        if block["model"].startswith(FETCHED):
+            folder = work / "models" / block["model"].removeprefix(FETCHED)
+            models.fetch(folder.name, folder)
+            return block | {"model": str(folder)}
         if not block["model"].startswith(TRAINED):
             return block
         name = block["model"].removeprefix(TRAINED)
@@ -82,6 +88,7 @@ SMALL = Profile(
         "english-small": {"model": "bundled:minilm", "layers": 2, "keep": "even"},
         "english-large": {"model": "bundled:minilm"},
         "english-bpe": {"model": "trained:bpe", "learning_rate": 1e-3},
+        "mpnet": {"model": f"{FETCHED}mpnet", "learning_rate": 5e-5},  # set before its only run: a rate that is usual for its size
         "chinese": {"model": "trained:chinese", "learning_rate": 1e-3},
         "chinese-other": {"model": "trained:chinese", "layers": 2, "learning_rate": 1e-3},
         "multilingual": {"model": "trained:multilingual", "learning_rate": 1e-3},

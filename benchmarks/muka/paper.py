@@ -21,6 +21,7 @@ PROFILE = Profile(
         "english": {"model": "google-bert/bert-base-uncased"},
         "english-large": {"model": "google-bert/bert-large-uncased"},
         "english-bpe": {"model": "FacebookAI/roberta-base"},
+        "mpnet": {"model": "microsoft/mpnet-base"},  # ours: not in the paper
         "chinese": {"model": "hfl/chinese-bert-wwm-ext"},
         "chinese-other": {"model": "hfl/chinese-roberta-wwm-ext-large"},
         "multilingual": {"model": "google-bert/bert-base-multilingual-cased"},
