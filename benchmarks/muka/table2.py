@@ -29,5 +29,7 @@ TABLE = Table(
     SETTINGS,
     {"shared": tuple(METHODS)},
     METHODS,
+    texts=1000,
+    test=500,
     stated=stated(METHODS),
 )
