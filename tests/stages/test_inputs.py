@@ -7,20 +7,26 @@ import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 import tiny
+import torch
 import toy
 import yaml
 
+from alloykit.blocks import ModelSpec
 from alloykit.commands.evaluate import evaluate
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
+from alloykit.knowledge.online.encoder_states import TextEncoder
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.protocol import Needs, TextStates
+from alloykit.outputs import Rows, Source
 from alloykit.recipe.models import Recipe, parse
 from alloykit.run_folder.run_folder import RunFolder, record_inputs
+from alloykit.stages import knowledge
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
@@ -198,6 +204,19 @@ class AskingForStates(Muka):
     @property
     def needs(self) -> Needs:
         return replace(super().needs, text_states=TextStates(self.encoder))
+
+
+@pytest.mark.parametrize("precision", ["float32", "bfloat16"])
+def test_an_encoder_that_is_no_teacher_reads_in_the_runs_precision(precision: str, folder: Path) -> None:
+    values = yaml.safe_load((folder / "recipe.yaml").read_text()) | {"inference": {"precision": precision}}
+    prepared = prepare(parse(values, Recipe))
+    asking = replace(prepared, method=AskingForStates(prepared.method.options, str(folder / "encoder")))
+    source = cast(Source, SimpleNamespace(rows=lambda indices: Rows(())))
+    found = knowledge.with_text_states(asking, source, prepared.texts, folder, "some").rows(range(4)).text_states
+    spec = ModelSpec(model=str(folder / "encoder"))
+    encoder = TextEncoder(spec, pooling="cls", max_length=16, tokens_per_batch=4096, device="cpu", precision=precision)  # type: ignore[arg-type]
+    assert found is not None
+    assert torch.equal(found, torch.cat(list(encoder.states(prepared.texts)))[:4])
 
 
 def test_passes_drawn_in_another_way(folder: Path) -> None:
