@@ -88,10 +88,7 @@ SMALL = Profile(
         "english-small": {"model": "bundled:minilm", "layers": 2, "keep": "even"},
         "english-large": {"model": "bundled:minilm"},
         "english-bpe": {"model": "trained:bpe", "learning_rate": 1e-3},
-        "mpnet": {
-            "model": f"{FETCHED}mpnet",
-            "learning_rate": 5e-5,
-        },  # set before its only run: a rate that is usual for its size
+        "mpnet": {"model": f"{FETCHED}mpnet", "learning_rate": 5e-5},  # a usual rate for its size, not tuned
         "chinese": {"model": "trained:chinese", "learning_rate": 1e-3},
         "chinese-other": {"model": "trained:chinese", "layers": 2, "learning_rate": 1e-3},
         "multilingual": {"model": "trained:multilingual", "learning_rate": 1e-3},

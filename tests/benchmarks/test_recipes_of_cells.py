@@ -14,6 +14,7 @@ from alloykit.methods import registry
 from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
 from alloykit.stages.recipe_texts import TEXTS_FILE
+from benchmarks import models
 from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module
@@ -111,6 +112,7 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
     monkeypatch.setattr(stages, "teach_recipe", teach)
     monkeypatch.setattr(stages, "teach_together_recipe", together)
     monkeypatch.setattr(stages, "write_texts", texts)
+    monkeypatch.setattr(models, "fetch", lambda model, folder: folder.mkdir(parents=True, exist_ok=True))
     monkeypatch.setattr(stages, "trimmed", lambda texts, folder, tokens: folder)
     monkeypatch.setattr(stages.Stages, "_vocabulary", lambda self: ["a", "b"])
     for name in ("bpe", "chinese", "multilingual"):

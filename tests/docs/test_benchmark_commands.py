@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
@@ -17,9 +18,8 @@ def unknown(text: str) -> list[str]:
     """The commands with a group or a table that does not exist."""
     found = []
     for paper, rest in COMMAND.findall(text):
-        named = re.match(r"(?: [a-z]\w*[\w-]*)*", rest)
-        assert named is not None
-        if paper not in TABLES or set(named[0].split()[:1]) - set(TABLES[paper]):
+        named = takewhile(lambda word: not word.startswith("-"), rest.split())
+        if paper not in TABLES or set(named) - set(TABLES[paper]):
             found.append(f"{paper}{rest}")
     return found
 

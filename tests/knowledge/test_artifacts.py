@@ -39,16 +39,11 @@ def test_states_of_another_encoder_are_computed_anew(models: dict[str, Path], tm
 
 
 def test_states_are_computed_in_the_wanted_precision(models: dict[str, Path], tmp_path: Path) -> None:
-    texts, path, spec = (
-        load_texts(tiny.texts(6)),
-        tmp_path / "states.safetensors",
-        ModelSpec(model=str(models["encoder"])),
-    )
+    texts, path, every = load_texts(tiny.texts(6)), tmp_path / "states.safetensors", torch.arange(6)
+    spec = ModelSpec(model=str(models["encoder"]))
     how: dict[str, Any] = {"max_length": 16, "tokens_per_batch": 256, "device": "cpu", "pooling": "mean"}
-    full = text_states(spec, texts, path, **how)[torch.arange(6)].float()
-    short = text_states(spec, texts, path, **how, precision="bfloat16")[
-        torch.arange(6)
-    ].float()  # and not those of the file
+    full = text_states(spec, texts, path, **how)[every].float()
+    short = text_states(spec, texts, path, **how, precision="bfloat16")[every].float()  # not those of the file
     difference = (full - short).abs().max() / full.abs().max()
     assert 1e-4 < difference < 2**-5
 

@@ -66,9 +66,13 @@ def text_states(
 
     def compute() -> Iterator[Tensor]:
         loaded = TextEncoder(
-            encoder, pooling=pooling, max_length=max_length, tokens_per_batch=tokens_per_batch, device=device,
+            encoder,
+            pooling=pooling,
+            max_length=max_length,
+            tokens_per_batch=tokens_per_batch,
+            device=device,
             precision=precision,
-        )  # fmt: skip
+        )
         yield from loaded.states(texts)
 
     config, _ = load_config(encoder)
@@ -79,9 +83,15 @@ class TextEncoder:
     """A loaded encoder that gives one state of each text. AlloyError for a model that cannot be loaded."""
 
     def __init__(
-        self, spec: ModelSpec, *, pooling: Pooling, max_length: int, tokens_per_batch: int, device: str,
+        self,
+        spec: ModelSpec,
+        *,
+        pooling: Pooling,
+        max_length: int,
+        tokens_per_batch: int,
+        device: str,
         precision: Precision = "float32",
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
         encoder, self.tokenizer = load_encoder(spec)
         self.encoder = in_compute_format(encoder, ComputeFormat(precision)).to(device)
