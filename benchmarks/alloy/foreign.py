@@ -15,9 +15,9 @@ from transformers import AutoTokenizer
 
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy.background_choice import choose_mixture
+from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.method import log_answers
-from alloykit.methods.alloy.mixture import LabelMixture, View
+from alloykit.methods.alloy.mixture import View
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.outputs import chunks
@@ -140,20 +140,20 @@ def _compared(pool: Seen) -> dict[str, Any]:
     view = View(z, log_answers(pool.space, probabilities), energies)
     found: dict[str, Any] = {"oracle": _balanced(_padded(pool, probabilities, asked), pool), "rivals": of_rivals}
     for way, background in WAYS.items():
-        chosen = choose_mixture(view, owners, None, background=background, least=100)
-        found[way] = _balanced(_targets(chosen.mixture, view, probabilities, pool.space), pool)
+        chosen = ChosenMixture.fit(view, owners, None, background=background, least=100)
+        found[way] = _balanced(_targets(chosen, view, probabilities, pool.space), pool)
         if background is None:
-            b = chosen.mixture.background_share(view, owners)
-            found |= {"used": chosen.mixture.background is not None, "gain": chosen.gain}
+            b = chosen.background_share(view, owners)
+            found |= {"used": chosen.has_background, "gain": chosen.gain}
             for part, these in {"foreign": pool.labels < 0, "own": pool.labels >= 0}.items():
                 found[f"background_of_{part}"] = float(b[these].mean()) if bool(these.any()) else None
     return found
 
 
-def _targets(mixture: LabelMixture, view: View, probabilities: list[Tensor], space: LabelSpace) -> Tensor:
+def _targets(chosen: ChosenMixture, view: View, probabilities: list[Tensor], space: LabelSpace) -> Tensor:
     owners = space.has_label()
-    r = torch.softmax(mixture.scores(view, owners), -1)
-    outside = 1 - mixture.background_share(view, owners)
+    r = torch.softmax(chosen.scores(view, owners), -1)
+    outside = 1 - chosen.background_share(view, owners)
     clear = clarity(probabilities, r * outside[:, None], owners)
     return target(space, probabilities, r, clear)
 

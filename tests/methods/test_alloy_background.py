@@ -1,4 +1,4 @@
-"""Alloy's background (docs/methods/alloy.md, Eqs. 18–20), against plain float64 loops."""
+"""Alloy's background (docs/methods/alloy.md, Eqs. 18–21), against plain float64 loops."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import pytest
 import torch
 from alloy_views import OWNERS, by_loops, drawn_with_foreign, normal
 
-from alloykit.methods.alloy.background_choice import MIN_GAIN, choose_mixture
+from alloykit.methods.alloy.background_choice import MIN_GAIN, ChosenMixture
 from alloykit.methods.alloy.mixture import LabelMixture
 from alloykit.methods.alloy.routing import shares
 
@@ -47,11 +47,38 @@ def test_whether_there_is_a_background() -> None:
     for x in range(len(view)):
         with_one = (1 - share) * density(found, x) + share * normal(view.z[x].numpy(), center, spread)
         gain += (math.log(with_one) - math.log(density(plain, x))) / len(view)
-    chosen = choose_mixture(view, OWNERS, None, background=None, least=2)
+    chosen = ChosenMixture.fit(view, OWNERS, None, background=None, least=2)
     assert chosen.gain == pytest.approx(gain)
     assert (chosen.mixture.background is not None) == (gain >= MIN_GAIN)
-    assert choose_mixture(view, OWNERS, None, background=True, least=2).mixture.background is not None
-    assert choose_mixture(view, OWNERS, None, background=False, least=2).mixture.background is None
-    assert choose_mixture(view, OWNERS, None, background=True, least=46).mixture.background is None, (
+    assert ChosenMixture.fit(view, OWNERS, None, background=True, least=2).mixture.background is not None
+    assert ChosenMixture.fit(view, OWNERS, None, background=False, least=2).mixture.background is None
+    assert ChosenMixture.fit(view, OWNERS, None, background=True, least=46).mixture.background is None, (
         "too few texts are left"
+    )
+
+
+def test_texts_of_the_background_get_the_labels_of_the_mixture_without_one() -> None:
+    """Eq. 21, by loops. What is saved gives the same scores."""
+    view, _ = drawn_with_foreign()
+    chosen = ChosenMixture.fit(view, OWNERS, None, background=True, least=2)
+    without, found = LabelMixture.fit(view, OWNERS), LabelMixture.fit(view, OWNERS, background=True)
+    b = found.background_share(view, OWNERS)
+    r = torch.softmax(chosen.scores(view, OWNERS), -1)
+    inside = outside = 0
+    for x in range(len(view)):
+        one, other = (torch.softmax(m.scores(view, OWNERS)[x], -1) for m in (found, without))
+        for c in range(4):
+            expected = float((1 - b[x]) * one[c] + b[x] * other[c])
+            assert float(r[x, c]) == pytest.approx(expected, abs=1e-12)
+        inside, outside = inside + int(b[x] > 0.9), outside + int(b[x] < 0.1)
+    assert inside
+    assert outside
+    again = ChosenMixture.of(chosen.state(), view.z.device)
+    assert torch.equal(again.scores(view, OWNERS), chosen.scores(view, OWNERS))
+    assert again.has_background
+    assert again.gain == chosen.gain
+    alone = ChosenMixture.fit(view, OWNERS, None, background=False, least=2)
+    assert not alone.has_background
+    assert torch.equal(
+        ChosenMixture.of(alone.state(), view.z.device).scores(view, OWNERS), without.scores(view, OWNERS)
     )

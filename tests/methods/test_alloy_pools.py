@@ -28,17 +28,29 @@ def test_skewed_pools(counts: tuple[int, ...]) -> None:
 
 
 @pytest.mark.parametrize("foreign", [200, 400, 800])
-def test_foreign_texts_are_found_and_not_learned(foreign: int) -> None:
+def test_foreign_texts_are_found_and_count_a_quarter(foreign: int) -> None:
     pool = Pool((100, 100, 100, 100), foreign=foreign)
     owner, v, notes = routed("alloy", pool)
     assert right(owner, pool) > 0.95
     assert float(v[pool.known].mean()) > 0.9
-    assert float(v[~pool.known].mean()) < 0.05
+    without = routed({"name": "alloy", "background": False}, pool)
+    assert without[2]["background"] is None
+    assert 0.05 < float(v[~pool.known].mean()) < 0.3
     assert notes["background"] == pytest.approx(foreign / len(pool), abs=0.05)
     assert "seem to have a label that no teacher knows" in notes["warnings"][0]
-    without = routed({"name": "alloy", "background": False}, pool)
-    assert float(without[1][~pool.known].mean()) > 0.3
-    assert without[2]["background"] is None
+
+
+def test_a_label_that_is_taken_for_foreign_is_learned_all_the_same() -> None:
+    """The teachers are less sure of label a than of any text they do not know, so a background has its texts. They go to the same teacher as
+    without a background, and count a quarter. The warning names the label."""
+    pool = Pool((200, 100, 100, 100))
+    for teacher in pool.everything.teachers:
+        teacher.logits[pool.labels == 0] *= 0.2
+    owner, v, notes = routed({"name": "alloy", "background": True}, pool)
+    assert notes["background"] == pytest.approx(200 / 500, abs=0.05)
+    assert right(owner, pool) > 0.95
+    assert 0.1 < float(v[pool.labels == 0].mean()) < 0.3
+    assert "of them would have the label 'a'" in notes["warnings"][0]
 
 
 @pytest.mark.parametrize("counts", [(100, 100, 100, 100), (250, 250, 50, 50), (400, 100, 40, 20)])

@@ -7,7 +7,7 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
-    v(x) = (1 − b(x)) margin(x) + 1e-6          L = mean_x v(x) KL(T(x) ‖ S(x))                                                 (21)
+    v(x) = (1 − ¾ b(x)) margin(x) + 1e-6        L = mean_x v(x) KL(T(x) ‖ S(x))                                                 (22)
 
 If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
 teaches a text alone, and the run warns.
@@ -23,13 +23,12 @@ from torch import Tensor
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
-from alloykit.methods.alloy.background_choice import choose_mixture
+from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
     Anchors,
-    LabelMixture,
     View,
     initial_responsibilities,
     initial_weights,
@@ -50,6 +49,7 @@ from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
 FLOOR = 1e-6
+LESS = 0.75  # how much less a text of the background counts
 MIN_PROBABILITY = 1e-12  # probability
 
 
@@ -88,10 +88,8 @@ class Alloy(Method):
         if len(texts) < least:
             return state | {"outcome": torch.tensor(TOO_FEW)}
         anchors = self._anchors(context, seen, state)
-        chosen = choose_mixture(texts.view, owners, anchors, background=self.options.background, least=least)
-        measures = self._measures(texts, chosen.mixture, anchors, space)
-        gain = {"background_gain": torch.tensor(chosen.gain)}
-        return state | gain | vars(seen) | chosen.mixture.state() | measures
+        chosen = ChosenMixture.fit(texts.view, owners, anchors, background=self.options.background, least=least)
+        return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, space)
 
     def _read(self, pool: Sample, state: State, context: Context) -> tuple[PoolView, StateSpace]:
         """The texts that some teacher has an answer to. Eq. 1 is fitted to all."""
@@ -108,18 +106,24 @@ class Alloy(Method):
         return texts if bool(some.all()) else texts.part(some), seen
 
     def _measures(
-        self, texts: PoolView, mixture: LabelMixture, anchors: Anchors | None, space: LabelSpace
+        self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, space: LabelSpace
     ) -> dict[str, Tensor]:
         """All that is fitted after the mixture, and what the report says of it. With a background: of the texts outside of it."""
-        owners, background = space.has_label(), mixture.background is not None
-        everything, b = texts.view, mixture.background_share(texts.view, owners)
+        owners, background = space.has_label(), chosen.has_background
+        everything, b = texts.view, chosen.background_share(texts.view, owners)
         halves = cross_fit(everything, owners, background=background)
         same = views_agree(texts, self.options.dimensions, owners, background=background)
-        if background:
+        labels_outside = dict[str, Tensor]()
+        if chosen.without is not None:
             inside = b < 0.5
+            labels_outside = {
+                "background_labels": chosen.without.scores(everything, owners)[~inside]
+                .argmax(-1)
+                .bincount(minlength=owners.shape[1])
+            }
             texts, halves, same = texts.part(inside), halves.part(inside), None if same is None else same[inside]
         view = texts.view
-        plain = mixture.scores(view, owners)
+        plain = chosen.scores(view, owners)
         alpha = fit_inverse_temperature(plain, halves.scores, owners)
         skill = label_skill(plain, halves.state_scores, view.answers, owners)
         scores, by_labels, right = plain, dict[str, Tensor](), (0.0, 0.0)
@@ -141,26 +145,27 @@ class Alloy(Method):
             "clarity": clear,
             "agreement": same_half.double().mean(),
             "skill": torch.tensor(skill, dtype=torch.float64),
-            "separation": mixture.energies.separation(),
+            "separation": chosen.mixture.energies.separation(),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
         both, views = (same_half, False) if same is None else (same, True)
         measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views)
-        return measures | by_labels
+        return measures | by_labels | labels_outside
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
             return self.by_energy.supervise(rows, context)
         view, owners = self._seen(rows, context), context.space.has_label().to(rows.teachers[0].logits.device)
-        mixture, device = LabelMixture.of(context.state, view.z.device), view.z.device
-        scores = mixture.scores(view, owners)
+        device = view.z.device
+        chosen = ChosenMixture.of(context.state, device)
+        scores = chosen.scores(view, owners)
         if (few := FewLabels.of(context.state, device)) is not None:
             scores = few.scores(scores, view)
         r = torch.softmax(context.state["inverse_temperature"].to(device) * scores, -1)
         clear = context.state["clarity"].to(device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
-        v = (1 - mixture.background_share(view, owners)) * routing_margin(r, owners) + FLOOR
+        v = (1 - LESS * chosen.background_share(view, owners)) * routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:

@@ -83,9 +83,10 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     first, last = state["texts_by_label"].tolist()
     found = []
     if "background_center" in state:
+        share, label = _most(state["background_labels"])
         found.append(
-            f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows: the student hardly learns from them. "
-            "If the teachers do know their labels, set `background: false` in the method's options."
+            f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows, so they count less for the student. "
+            f"{100 * share:.0f} % of them would have the label '{labels[label]}'. If this is right, set `background: false` in the method's options."
         )
     found += [
         f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
@@ -98,6 +99,11 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
         if first[c] >= HAD and last[c] < LEFT
     ]
     return found
+
+
+def _most(texts: Tensor) -> tuple[float, int]:
+    """The label with the most texts, and its share. texts: [C], of each label."""
+    return float(texts.max() / texts.sum().clamp(min=1)), int(texts.argmax())
 
 
 def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor) -> dict[str, Tensor]:
