@@ -36,7 +36,8 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     for name, ways in SETTINGS.items():
         setting = next(s for s in settings() if s.name == name)
         stages = Stages(data, work.parent, setting, replace(STUDENTS.sized, precision=PRECISION), 0, passes=0)
-        stages.recipe("disjoint", WAYS["Alloy"], stages.folder / "cost")  # its teachers and texts are not a part of the time
+        # Teachers are trained and texts are written now: they are not a part of the time.
+        stages.recipe("disjoint", WAYS["Alloy"], stages.folder / "cost")
         times: dict[str, list[float]] = {way: [] for way in ways}
         parts: dict[str, list[float]] = {way: [] for way in ways}
         for _ in range(ROUNDS):  # in turns: other work on the machine affects all alike
