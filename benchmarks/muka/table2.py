@@ -29,7 +29,5 @@ TABLE = Table(
     SETTINGS,
     {"shared": tuple(METHODS)},
     METHODS,
-    texts=1000,
-    test=500,
     stated=stated(METHODS),
 )
