@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from benchmarks.harness.results import numbers
 from benchmarks.harness.sections import Cells
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import difference
+from benchmarks.harness.table import Table
 
 NO_GAP = 0.01  # where oracle routing gains less than a point, a share of it says nothing
 
@@ -105,9 +107,9 @@ def _rivals_of(setting: str, pool: str) -> list[str]:
     return [name for name in RIVAL_STUDENTS if name in kept and name in students.TABLE.grid[pool]]
 
 
-def target_cases(cells: Cells, pool: str) -> list[Case]:
-    names = [name for name, spec in RIVALS.items() if name != "muka-soft" or PASSES[pool]]
-    return _cases(cells, pool, in_order(targets.TABLE.settings), names, target_outcomes)
+def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[Case]:
+    names = [name for name in RIVALS if name != "muka-soft" or PASSES[pool]]
+    return _cases(cells, pool, in_order(table.settings), names, partial(target_outcomes, table=table))
 
 
 def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
@@ -123,10 +125,12 @@ def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[st
     return found
 
 
-def target_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
+def target_outcomes(
+    cells: Cells, setting: str, pool: str, table: Table = targets.TABLE
+) -> dict[int, dict[str, Outcome]]:
     """Of the seeds that have the true labels; the supervised gate is among the methods, and Alloy's variants."""
     found: dict[int, dict[str, Outcome]] = {}
-    for seed in targets.TABLE.seeds_of(setting, pool):
+    for seed in table.seeds_of(setting, pool):
         done = _done(cells, setting, pool, seed)
         if "rivals" in done:
             about = done.pop("rivals")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, few, overview, students, targets
+from benchmarks.alloy import details, few, overview, six_layers, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
@@ -35,13 +35,14 @@ WORDS = {
 
 
 def write() -> None:
-    taught, read, labelled = (cells_of(module.TABLE) for module in (students, targets, few))
+    taught, read, labelled, deeper = (cells_of(module.TABLE) for module in (students, targets, few, six_layers))
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     found = [
         *_short(of_students, of_targets),
         *_students(taught, of_students),
         *_targets(read, of_targets),
+        *_six_layers(deeper),
         *foreign_section(),
         *few_labels(labelled),
         *_suggest(),
@@ -55,6 +56,7 @@ def write() -> None:
         "",
         *not_run(students.TABLE, taught),
         *not_run(targets.TABLE, read),
+        *not_run(six_layers.TABLE, deeper),
         *not_run(few.TABLE, labelled),
     ]
     lines = [*_head(), *short, *how_to_read(found), *rest, *missing]
@@ -136,6 +138,15 @@ def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
     lines += ["### Teachers", "", *_teachers(cells)]
     told = "Targets of Alloy with other options, in the cases above that have both. Means over sets of the accuracy on test texts."
     return [*lines, "## Variants of Alloy", "", told, "", *details.ablations(cases, tuple(ABLATIONS))]
+
+
+def _six_layers(cells: Cells) -> list[str]:
+    lines = ["## Teachers of six layers", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    found = target_cases(cells, six_layers.POOL, six_layers.TABLE)
+    told = f"Targets of teachers that keep all six layers of MiniLM, in {six_layers.TABLE.precision}; all else is as in the pool {six_layers.POOL} above."
+    return [*lines, told, "", *made(six_layers.TABLE, cells), *overview.by_setting(found), *details.differences(found)]
 
 
 def _teachers(cells: Cells) -> list[str]:

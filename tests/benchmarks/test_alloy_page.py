@@ -158,6 +158,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         students.TABLE.name: student_cells("ag_news", "disjoint", 0, students_right),
         targets.TABLE.name: {},
         "few": {},
+        "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
     }
     for pool in ("disjoint", "foreign50"):
         known = {m: n for m, n in rivals.items() if m != "muka-soft" or pool == "disjoint"}
@@ -176,6 +177,8 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     assert "| Google Snippets | 90, 80 |" in text
     assert "- failed: ag_news/disjoint/0/alloy: it broke" in text
     assert "- seed 1, natural: all" in text
+    deeper = text[text.index("## Teachers of six layers") :]
+    assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
     order = [
         "## In short",
         "## How to read",
@@ -185,7 +188,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "## Not run yet",
     ]
     assert sorted(order, key=text.index) == order
-    cells["students"], cells["targets"] = {}, {}
+    cells["students"], cells["targets"], cells["six_layers"] = {}, {}, {}
     page.write()
     assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")
 
