@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from alloykit.files import write_atomic
-from benchmarks.distill import measurements, mtbert, mtbert_page, rlkd4
+from benchmarks.distill import larger, larger_page, measurements, mtbert, mtbert_page, rlkd4
 from benchmarks.distill.methods import FOUR, SHARED, TITLES
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS, numbers
@@ -55,6 +55,7 @@ def write() -> None:
         *_setting(),
         *measurements.sizes(),
         *measurements.policy(NOTES),
+        *section(larger.TABLE, NOTES, larger_page.body),
         *section(rlkd4.TABLE, NOTES, _rlkd),
         *section(mtbert.TABLE, NOTES, mtbert_page.body),
     ]

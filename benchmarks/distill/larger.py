@@ -1,0 +1,49 @@
+"""RL-KD, MT-BERT and the strategies with 3,000 texts in place of 500, and no weak teacher: what was too small to tell, told again."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.distill.methods import RL, STRATEGIES, Methods
+from benchmarks.harness.profiles import TASKS
+from benchmarks.harness.settings import one_task
+from benchmarks.harness.table import Table
+
+THREE = ("minilm6", "minilm4", "minilm3")
+DATA = ("sst2", "qnli_10k", "mnli_10k", "mrpc")
+SMALL_STUDENT: Methods = {
+    "supervised": {"name": "supervised"},
+    "u_ensemble": STRATEGIES["u_ensemble"],
+    "best_single": STRATEGIES["best_single"],
+    "mt_bert": {"name": "mt_bert"},
+    "rl_kd-reward3": RL["rl_kd-reward3"],
+    "rl_kd-improvement": RL["rl_kd-improvement"],
+}
+DEEP = "minilm6"  # a student as deep as the best teacher
+DEEP_STUDENT: Methods = {
+    f"{name}-six": SMALL_STUDENT[name] | {"student": DEEP} for name in ("supervised", "u_ensemble", "mt_bert")
+}
+METHODS: Methods = {
+    "teachers": {"name": "teachers"},
+    "routing-u_ensemble": {"name": "routing", "of": STRATEGIES["u_ensemble"]},
+    **SMALL_STUDENT,
+    **DEEP_STUDENT,
+}
+TABLE = Table(
+    "distill",
+    "larger",
+    "With 3,000 texts",
+    tuple(one_task(name, THREE, student="student2") for name in DATA),
+    {"shared": tuple(METHODS)},
+    METHODS,
+    passes=0,
+    seed_by_seed=True,
+    profile=replace(
+        TASKS,
+        name="tasks-3000",
+        texts=3000,
+        test=1000,
+        validation=400,
+        student=TASKS.student | {"check_every": 47},  # twice an epoch
+    ),
+)
