@@ -1,0 +1,34 @@
+"""Students with 3,000 texts stand beside those with 500, and each minus fine-tuning of the same number of layers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks.distill import larger, larger_page, rlkd4
+from benchmarks.harness.results import letters
+
+
+def cells(setting: str, **right: int) -> dict[str, Any]:
+    """Students that are right on as many of 400 texts as told."""
+    teachers = {f"teacher{i}": {"accuracy": 0.5 + i / 10} for i in (1, 2, 3, 4)}
+    found: dict[str, Any] = {"teachers": {"teachers": teachers, "labels": letters([0] * 400)}}
+    for method, n in right.items():
+        found[method.replace("__", "-")] = {"answers": letters([0] * n + [1] * (400 - n)), "accuracy": n / 400}
+    return {f"{setting}/shared/0/{method}": {"status": "done"} | cell for method, cell in found.items()}
+
+
+def test_large_stands_beside_small_and_against_fine_tuning(monkeypatch: pytest.MonkeyPatch) -> None:
+    students = {"supervised": 300, "u_ensemble": 340, "supervised__six": 360, "mt_bert__six": 320}
+    now = cells("sst2", **students) | cells("mrpc", supervised=280)
+    before = {rlkd4.TABLE.name: cells("sst2", supervised=260)}
+    monkeypatch.setattr(larger_page, "cells_of", lambda table: before[table.name])
+    lines = "\n".join(larger_page.body(larger.TABLE, now))
+    assert "| teacher minilm4 | 70.0 (1 seed) | not run | not run | 70.0 (1 seed) |" in lines
+    assert (
+        "| FT | 75.0 (1 seed) [65.0 (1 seed)] | not run [not run] | not run [not run] | 70.0 (1 seed) [not run] |"
+        in lines
+    )
+    assert "| two layers | U-Ensemble | **+10.0 (" in lines
+    assert "| six layers | MT-BERT | **−10.0 (" in lines
