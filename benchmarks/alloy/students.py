@@ -17,7 +17,7 @@ TABLE = Table(
     passes=PASSES,
     limited={pool: few() for pool in POOLS if pool != "disjoint"},
     only=dict.fromkeys(varied(SETTINGS), CORE),
-    seeds={s.name: range(1) for s in SETTINGS} | {f"{name}/disjoint": range(5) for name in CLOSE},
+    seeds={s.name: range(1) for s in SETTINGS} | {f"{name}/{pool}": range(5) for name, pool in CLOSE},
     precision=PRECISION,
     seed_by_seed=True,
     profile=PROFILE,
