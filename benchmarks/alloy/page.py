@@ -201,7 +201,7 @@ def _cost() -> list[str]:
             body.append([s["title"], way, seconds, f"{100 * s['share_of_training'][way]:.0f} %", told])
     return [
         *lines,
-        "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs, in CPU seconds. Medians of "
+        "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs, in CPU seconds, with float32. Medians of "
         f"{found['figures']['rounds']} rounds; every round runs every method. Last column: Alloy's time divided by this method's time (in brackets: the middle half of the rounds).",
         "",
         *rows(["", "", "CPU seconds", "of which training", "Alloy / this method"], body),
