@@ -85,6 +85,7 @@ TABLES = {
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
         "default_method": "the default method and MUKA against MUKA written by hand, in CPU seconds",
+        "busy": "training while other programs are busy, with two ways in which threads wait",
         "textbrewer": "TextBrewer's multi-teacher distiller against `distill`",
     },
     "scale": {

@@ -27,17 +27,17 @@ CLOSE = (
 
 def settings() -> tuple[Setting, ...]:
     """All sets by topic, then all with their first deal, and so on: what is finished first is of all sets."""
-    found = [_by_topic(name, n) for name, counts in TEACHERS.items() for n in counts]
+    found = [by_topic(name, n) for name, counts in TEACHERS.items() for n in counts]
     for deal in (1, 2, 3):
         found += [
             _dealt(name, n, deal) for name, counts in TEACHERS.items() for n in counts if deal <= DEALS.get(name, 3)
         ]
     for name, n in OVERLAPPING:
-        at = _by_topic(name, n)
+        at = by_topic(name, n)
         about = {"name": f"{at.name}-overlap", "title": f"{at.title}, overlapping"}
         found.append(overlapping(name, n, _encoder(name), **about))
     for name in BARELY:
-        at = _by_topic(name, 2)
+        at = by_topic(name, 2)
         found.append(replace(at, name=f"{name}-barely", title=f"{at.title}, barely trained", barely=True))
     return tuple(found)
 
@@ -45,13 +45,13 @@ def settings() -> tuple[Setting, ...]:
 def varied(every: Sequence[Setting]) -> list[str]:
     """Those whose teachers are not simply cut by topic: dealt, overlapping or barely trained."""
     return [
-        s.name for s in every if s.name not in {_by_topic(n, c).name for n, counts in TEACHERS.items() for c in counts}
+        s.name for s in every if s.name not in {by_topic(n, c).name for n, counts in TEACHERS.items() for c in counts}
     ]
 
 
 def few() -> list[str]:
     """One setting by topic of every set."""
-    return [_by_topic(name, counts[0]).name for name, counts in TEACHERS.items()]
+    return [by_topic(name, counts[0]).name for name, counts in TEACHERS.items()]
 
 
 def in_order(every: Sequence[Setting]) -> list[Setting]:
@@ -64,13 +64,13 @@ def by_set(setting: Setting) -> str:
     return setting.datasets[0]
 
 
-def _by_topic(name: str, n: int) -> Setting:
-    plain = split(name, n, _encoder(name))
+def by_topic(name: str, n: int, encoder: str | None = None) -> Setting:
+    plain = split(name, n, encoder or _encoder(name))
     return replace(plain, name=f"{name}-{n}", title=f"{plain.title}, {n} teachers") if n > 2 else plain
 
 
 def _dealt(name: str, n: int, deal: int) -> Setting:
-    at = _by_topic(name, n)
+    at = by_topic(name, n)
     return dealt(name, n, deal, _encoder(name), name=f"{at.name}-deal{deal}", title=f"{at.title}, deal {deal}")
 
 

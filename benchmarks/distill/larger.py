@@ -1,4 +1,4 @@
-"""RL-KD, MT-BERT and the strategies with 3,000 texts in place of 500, and no weak teacher: what was too small to tell, told again."""
+"""RL-KD, MT-BERT and simple strategies with 3,000 texts in place of 500, and without a weak teacher."""
 
 from __future__ import annotations
 

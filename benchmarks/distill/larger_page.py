@@ -25,7 +25,7 @@ def body(table: Table, cells: Cells) -> list[str]:
         "Teachers, and their ensemble without a student:",
         "",
         *rows(["accuracy, %", *titles], [*_teachers(parts), _row("U-Ensemble", f"routing-{ENSEMBLE}", parts)]),
-        "Students of two layers, with 3,000 texts [with 500, from RL-KD's tables below; their U-Ensemble and Best-Single-Ensemble also have RoBERTa as a teacher]:",
+        "Students of two layers. In brackets: with 500 texts, from RL-KD's tables below, where RoBERTa is a teacher too.",
         "",
         *rows(["accuracy, %", *titles], [_beside(name, parts, smaller) for name in larger.SMALL_STUDENT]),
         "Students of six layers:",
@@ -53,8 +53,8 @@ def _row(title: str, method: str, parts: dict[str, Part]) -> list[str]:
 
 def _beside(method: str, parts: dict[str, Part], smaller: dict[str, Part]) -> list[str]:
     found = _row(NAMES[method], method, parts)
-    before = [spread(part.values(method, "accuracy"), usual=5) for part in smaller.values()]
-    return [found[0], *(f"{new} [{old}]" for new, old in zip(found[1:], before, strict=True))]
+    before = _row(NAMES[method], method, smaller)
+    return [found[0], *(f"{new} [{old}]" for new, old in zip(found[1:], before[1:], strict=True))]
 
 
 def _less(methods: larger.Methods, rival: str, parts: dict[str, Part]) -> list[list[str]]:

@@ -87,10 +87,10 @@ def in_turns(runs: Mapping[str, Callable[[], Any]], rounds: int) -> dict[str, li
 
 
 def ratio(times: dict[str, list[float]], of: str, to: str) -> dict[str, float]:
-    """Time of `of` divided by time of `to`: the median over the rounds, and their middle half."""
+    """Time of `of` divided by time of `to`: the median over the rounds, and their middle half; of two rounds, both."""
     each = sorted(a / b for a, b in zip(times[of], times[to], strict=True))
-    quarters = statistics.quantiles(each, n=4) if len(each) > 1 else [each[0]] * 3
-    return {"ratio": round(statistics.median(each), 3), "from": round(quarters[0], 3), "to": round(quarters[2], 3)}
+    low, *_, high = statistics.quantiles(each, n=4) if len(each) > 2 else (each[0], each[-1])
+    return {"ratio": round(statistics.median(each), 3), "from": round(low, 3), "to": round(high, 3)}
 
 
 def matmul_rate(precision: Precision, size: int = 1536, repeats: int = 6) -> float:

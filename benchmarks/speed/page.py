@@ -212,6 +212,16 @@ def _textbrewer(f: Figures) -> list[str]:
     ]
 
 
+def _busy(f: Figures) -> list[str]:
+    body = [[x["others"], x["alloykit"], x["default"], f"{x['alloykit'] / x['default']:.1f} ×"] for x in f["loads"]]
+    return [
+        f"Training steps per second of three layers on all {f['cores']} cores, beside other programs that never rest. The command line sets GOMP_SPINCOUNT: a thread that waits for another "
+        f"one soon sleeps. By default it keeps its core busy while it waits. Medians of {f['rounds']} rounds of {f['seconds']} s.",
+        "",
+        *rows(["busy programs", "as the command line", "default", ""], body),
+    ]
+
+
 PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
     "passes": ("Speed of a Monte-Carlo pass", _passes),
     "amalgamation": ("A whole amalgamation", _amalgamation),
@@ -221,4 +231,5 @@ PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
     "memory": ("Memory", _memory),
     "default_method": ("The default method", _default_method),
     "textbrewer": ("Against TextBrewer", _textbrewer),
+    "busy": ("Beside busy programs", _busy),
 }

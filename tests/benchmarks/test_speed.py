@@ -16,7 +16,7 @@ from alloykit.methods.protocol import Context
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 from benchmarks.harness import sections
-from benchmarks.speed import by_hand, measure, page
+from benchmarks.speed import busy, by_hand, measure, page, training_steps
 from benchmarks.speed.measure import Measurement, in_turns, ratio
 
 
@@ -39,6 +39,47 @@ def test_runs_take_turns_and_the_first_round_does_not_count() -> None:
     assert order == ["a", "b"] * 4
     assert {name: len(t) for name, t in times.items()} == {"a": 3, "b": 3}
     assert ratio({"x": [2.0, 6.0, 8.0], "y": [1.0, 2.0, 2.0]}, "x", "y")["ratio"] == 3.0
+
+
+def test_a_ratio_of_two_rounds_goes_from_one_to_the_other() -> None:
+    assert ratio({"x": [3.0, 1.0], "y": [2.0, 1.0]}, "x", "y") == {"ratio": 1.25, "from": 1.0, "to": 1.5}
+    five = {"x": [1.0, 2.0, 3.0, 4.0, 5.0], "y": [1.0] * 5}
+    assert ratio(five, "x", "y") == {"ratio": 3.0, "from": 1.5, "to": 4.5}
+
+
+def test_training_steps_are_counted_after_a_few_that_are_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in {"WIDTH": 24, "LAYERS": 1, "BATCH": 2, "LENGTH": 4, "VOCABULARY": 20}.items():
+        monkeypatch.setattr(training_steps, name, value)
+    begun = iter([0.0, 10.0, *(10.0 + n for n in range(1, 100))])  # a second for each reading of the clock
+    monkeypatch.setattr(training_steps.time, "perf_counter", lambda: next(begun))
+    assert training_steps.steps_per_second(3) == pytest.approx(3 / 4)
+
+
+def test_every_load_has_as_many_busy_programs_as_it_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    running: list[Any] = []
+    seen: list[tuple[int, str]] = []
+
+    class Program:
+        def __init__(self, command: list[str]) -> None:
+            running.append(self)
+
+        def kill(self) -> None:
+            running.remove(self)
+
+        def wait(self) -> None:
+            pass
+
+    def steps(way: str) -> float:
+        seen.append((len(running), way))
+        return 2.0 if way == "alloykit" else 0.5
+
+    monkeypatch.setattr(busy.subprocess, "Popen", Program)
+    monkeypatch.setattr(busy, "_steps_per_second", steps)
+    figures = busy.run(Path(), Path())
+    assert sorted(set(seen)) == [(n, way) for n in busy.OTHERS for way in busy.WAYS]
+    assert not running
+    assert figures["loads"][2] == {"others": 2, "alloykit": 2.0, "default": 0.5}
+    assert "| 2 | 2.0 | 0.5 | 4.0 × |" in page._busy(figures)
 
 
 def test_a_measurement_is_kept_with_its_machine_and_not_repeated(
