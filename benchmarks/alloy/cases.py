@@ -92,19 +92,9 @@ class Case:
         return all(np.array_equal(labels[0], other) for other in labels)
 
 
-def student_cases(cells: Cells, pool: str) -> list[Case]:
-    table = students.TABLE
-    return [
-        case
-        for setting in in_order(table.settings)
-        for case in _cases(cells, pool, [setting], _rivals_of(setting.name, pool), student_outcomes)
-    ]
-
-
-def _rivals_of(setting: str, pool: str) -> list[str]:
-    """Of a setting's students."""
-    kept = students.TABLE.only.get(setting, students.TABLE.grid[pool])
-    return [name for name in RIVAL_STUDENTS if name in kept and name in students.TABLE.grid[pool]]
+def student_cases(cells: Cells, pool: str, table: Table = students.TABLE) -> list[Case]:
+    names = [name for name in RIVAL_STUDENTS if name in table.grid[pool]]
+    return _cases(cells, pool, in_order(table.settings), names, partial(student_outcomes, table=table))
 
 
 def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[Case]:
@@ -112,10 +102,12 @@ def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[
     return _cases(cells, pool, in_order(table.settings), names, partial(target_outcomes, table=table))
 
 
-def student_outcomes(cells: Cells, setting: str, pool: str) -> dict[int, dict[str, Outcome]]:
+def student_outcomes(
+    cells: Cells, setting: str, pool: str, table: Table = students.TABLE
+) -> dict[int, dict[str, Outcome]]:
     """Of the seeds that have the true labels."""
     found: dict[int, dict[str, Outcome]] = {}
-    for seed in students.TABLE.seeds_of(setting, pool):
+    for seed in table.seeds_of(setting, pool):
         done = _done(cells, setting, pool, seed)
         if "teachers" in done:
             labels = np.array(numbers(done.pop("teachers")["labels"]))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, few, overview, six_layers, students, targets
+from benchmarks.alloy import details, few, more_students, overview, six_layers, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
@@ -20,6 +22,7 @@ from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
 from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
+from benchmarks.harness.table import Table
 
 NOTES = Path(__file__).with_name("notes")
 MAIN = "disjoint"
@@ -35,12 +38,15 @@ WORDS = {
 
 
 def write() -> None:
-    taught, read, labelled, deeper = (cells_of(module.TABLE) for module in (students, targets, few, six_layers))
+    tables = (students.TABLE, more_students.TABLE, targets.TABLE, few.TABLE, six_layers.TABLE)
+    taught, more, read, labelled, deeper = (cells_of(table) for table in tables)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
+    of_more = {pool: student_cases(more, pool, more_students.TABLE) for pool in more_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     found = [
-        *_short(of_students, of_targets),
+        *_short(of_students, of_more, of_targets),
         *_students(taught, of_students),
+        *_more_students(more, of_more),
         *_targets(read, of_targets),
         *_six_layers(deeper),
         *foreign_section(),
@@ -54,10 +60,7 @@ def write() -> None:
     missing = [
         "## Not run yet",
         "",
-        *not_run(students.TABLE, taught),
-        *not_run(targets.TABLE, read),
-        *not_run(six_layers.TABLE, deeper),
-        *not_run(few.TABLE, labelled),
+        *(line for table in tables for line in not_run(table, cells_of(table))),
     ]
     lines = [*_head(), *short, *how_to_read(found), *rest, *missing]
     write_atomic(RESULTS / "alloy.md", "\n".join(lines).rstrip() + "\n")
@@ -77,7 +80,7 @@ def _head() -> list[str]:
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
-        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in {PROFILE.precision}.",
+        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in {PROFILE.precision}; those of [students in float32](#students-in-float32) in float32.",
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
@@ -90,7 +93,9 @@ def _head() -> list[str]:
     ]  # fmt: skip
 
 
-def _short(of_students: dict[str, list[Case]], of_targets: dict[str, list[Case]]) -> list[str]:
+def _short(
+    of_students: dict[str, list[Case]], of_more: dict[str, list[Case]], of_targets: dict[str, list[Case]]
+) -> list[str]:
     return [
         "## In short",
         "",
@@ -102,7 +107,7 @@ def _short(of_students: dict[str, list[Case]], of_targets: dict[str, list[Case]]
         *overview.by_setting(of_targets[MAIN]),
         "### Students, all pools",
         "",
-        *overview.by_pool(of_students),
+        *overview.by_pool(of_students | {_more(pool): cases for pool, cases in of_more.items()}),
         "### Targets, all pools",
         "",
         *overview.by_pool(of_targets),
@@ -114,13 +119,33 @@ def _students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
     if not cells:
         return [*lines, "Not run yet.", ""]
     lines += [*note(NOTES, "students"), *made(students.TABLE, cells)]
-    for pool, methods in students.TABLE.grid.items():
-        settings = [s for s in students.TABLE.settings if s.name in students.TABLE.limited.get(pool, [s.name])]
-        names = [m for m in methods if m != "teachers"]
+    for pool in students.TABLE.grid:
         lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
-        lines += details.accuracies(cells, pool, settings, names, student_outcomes)
-        lines += details.differences(cases[pool])
+        lines += _of_pool(students.TABLE, cells, pool, cases[pool])
     return lines
+
+
+def _more_students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
+    lines = ["## Students in float32", ""]
+    if not cells:
+        return [*lines, "Not run yet.", ""]
+    lines += [*note(NOTES, "more_students"), *made(more_students.TABLE, cells)]
+    for pool in more_students.TABLE.grid:
+        lines += [f"### Students, {_more(pool)}", "", WORDS[pool], ""]
+        lines += _of_pool(more_students.TABLE, cells, pool, cases[pool])
+    return lines
+
+
+def _more(pool: str) -> str:
+    """How a pool of `more_students` is called beside those of `students`."""
+    return "disjoint, varied teachers" if pool == MAIN else pool
+
+
+def _of_pool(table: Table, cells: Cells, pool: str, cases: Sequence[Case]) -> list[str]:
+    settings = [s for s in table.settings if s.name in table.limited.get(pool, [s.name])]
+    names = [method for method in table.grid[pool] if method != "teachers"]
+    outcomes = partial(student_outcomes, table=table)
+    return [*details.accuracies(cells, pool, settings, names, outcomes), *details.differences(cases)]
 
 
 def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:

@@ -27,7 +27,7 @@ CLOSE = (
 
 def settings() -> tuple[Setting, ...]:
     """All sets by topic, then all with their first deal, and so on: what is finished first is of all sets."""
-    found = [by_topic(name, n) for name, counts in TEACHERS.items() for n in counts]
+    found = list(by_topics())
     for deal in (1, 2, 3):
         found += [
             _dealt(name, n, deal) for name, counts in TEACHERS.items() for n in counts if deal <= DEALS.get(name, 3)
@@ -42,11 +42,14 @@ def settings() -> tuple[Setting, ...]:
     return tuple(found)
 
 
+def by_topics() -> tuple[Setting, ...]:
+    return tuple(by_topic(name, n) for name, counts in TEACHERS.items() for n in counts)
+
+
 def varied(every: Sequence[Setting]) -> list[str]:
     """Those whose teachers are not simply cut by topic: dealt, overlapping or barely trained."""
-    return [
-        s.name for s in every if s.name not in {by_topic(n, c).name for n, counts in TEACHERS.items() for c in counts}
-    ]
+    cut = {s.name for s in by_topics()}
+    return [s.name for s in every if s.name not in cut]
 
 
 def few() -> list[str]:
