@@ -131,7 +131,7 @@ def _more_students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
         return [*lines, "Not run yet.", ""]
     lines += [*note(NOTES, "more_students"), *made(more_students.TABLE, cells)]
     for pool in more_students.TABLE.grid:
-        lines += [f"### Students, {_more(pool)}", "", WORDS[pool], ""]
+        lines += [f"### Students in float32, pool: {_more(pool)}", "", WORDS[pool], ""]
         lines += _of_pool(more_students.TABLE, cells, pool, cases[pool])
     return lines
 
