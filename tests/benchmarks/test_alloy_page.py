@@ -157,7 +157,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     ours = dict.fromkeys(["alloy", *ABLATIONS], 70)
     cells = {
         students.TABLE.name: student_cells("ag_news", "disjoint", 0, students_right),
-        "more_students": student_cells("ag_news", "foreign50", 0, {"alloy": 55, "vanilla_kd": 35, "energy": 45, "oracle": 65})
+        "more_students": student_cells(
+            "ag_news", "foreign50", 0, {"alloy": 55, "vanilla_kd": 35, "energy": 45, "oracle": 65}
+        )
         | student_cells("ag_news-barely", "disjoint", 0, {"alloy": 54, "vanilla_kd": 34, "energy": 44, "oracle": 64}),
         targets.TABLE.name: {},
         "few": {},
