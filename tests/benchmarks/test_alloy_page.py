@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from alloykit.evaluation.significance import paired_interval
-from benchmarks.alloy import foreign_section, more_students, page, students, targets
+from benchmarks.alloy import foreign_section, more_students, none_section, page, students, targets
 from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
 from benchmarks.alloy.details import ablations
 from benchmarks.alloy.methods import ABLATIONS, RIVAL_STUDENTS, RIVALS
@@ -170,6 +170,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         cells["targets"] |= target_cells("google_snippets", pool, 0, known, ours)
     cells["targets"]["ag_news/disjoint/0/alloy"] = {"status": "failed", "error": "it broke"}
     monkeypatch.setattr(page, "cells_of", lambda table: cells[table.name])
+    monkeypatch.setattr(none_section, "cells_of", lambda table: {})
     for module in (page, foreign_section):
         monkeypatch.setattr(module, "measured", lambda *_: None)
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
