@@ -140,6 +140,10 @@ def test_a_setting_is_there_with_the_seeds_that_are_complete() -> None:
     varied = student_cells("google_snippets-deal1", "disjoint", 0, core)
     [dealt] = student_cases(varied, "disjoint", more_students.TABLE)
     assert (dealt.setting.name, dealt.rivals) == ("google_snippets-deal1", ["vanilla_kd", "energy"])
+    foreign = student_cells("google_snippets", "foreign50", 0, core)
+    foreign |= student_cells("google_snippets", "foreign50", 1, core)
+    [several] = student_cases(foreign, "foreign50", more_students.TABLE)
+    assert list(several.outcomes) == [0, 1], "the seeds of this table"
 
 
 def test_variants_are_compared_in_the_cases_that_have_them() -> None:
