@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -45,8 +44,8 @@ def write() -> None:
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     found = [
         *_short(of_students, of_more, of_targets),
-        *_students(taught, of_students),
-        *_more_students(more, of_more),
+        *_students(students.TABLE, "Students in detail", taught, of_students),
+        *_students(more_students.TABLE, "Students in float32", more, of_more),
         *_targets(read, of_targets),
         *_six_layers(deeper),
         *foreign_section(),
@@ -107,45 +106,30 @@ def _short(
         *overview.by_setting(of_targets[MAIN]),
         "### Students, all pools",
         "",
-        *overview.by_pool(of_students | {_more(pool): cases for pool, cases in of_more.items()}),
+        *overview.by_pool(of_students | {_called(more_students.TABLE, pool): cases for pool, cases in of_more.items()}),
         "### Targets, all pools",
         "",
         *overview.by_pool(of_targets),
     ]
 
 
-def _students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
-    lines = ["## Students in detail", ""]
+def _students(table: Table, heading: str, cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
+    lines = [f"## {heading}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, "students"), *made(students.TABLE, cells)]
-    for pool in students.TABLE.grid:
-        lines += [f"### Students, pool: {pool}", "", WORDS[pool], ""]
-        lines += _of_pool(students.TABLE, cells, pool, cases[pool])
+    lines += [*note(NOTES, table.name), *made(table, cells)]
+    for pool, methods in table.grid.items():
+        settings = [s for s in table.settings if s.name in table.limited.get(pool, [s.name])]
+        names = [method for method in methods if method != "teachers"]
+        lines += [f"### {table.title}, pool: {_called(table, pool)}", "", WORDS[pool], ""]
+        lines += details.accuracies(cells, pool, settings, names, partial(student_outcomes, table=table))
+        lines += details.differences(cases[pool])
     return lines
 
 
-def _more_students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
-    lines = ["## Students in float32", ""]
-    if not cells:
-        return [*lines, "Not run yet.", ""]
-    lines += [*note(NOTES, "more_students"), *made(more_students.TABLE, cells)]
-    for pool in more_students.TABLE.grid:
-        lines += [f"### Students in float32, pool: {_more(pool)}", "", WORDS[pool], ""]
-        lines += _of_pool(more_students.TABLE, cells, pool, cases[pool])
-    return lines
-
-
-def _more(pool: str) -> str:
-    """How a pool of `more_students` is called beside those of `students`."""
-    return "disjoint, varied teachers" if pool == MAIN else pool
-
-
-def _of_pool(table: Table, cells: Cells, pool: str, cases: Sequence[Case]) -> list[str]:
-    settings = [s for s in table.settings if s.name in table.limited.get(pool, [s.name])]
-    names = [method for method in table.grid[pool] if method != "teachers"]
-    outcomes = partial(student_outcomes, table=table)
-    return [*details.accuracies(cells, pool, settings, names, outcomes), *details.differences(cases)]
+def _called(table: Table, pool: str) -> str:
+    """A pool's name on the page, where no two tables of students have the same."""
+    return f"{pool}, varied teachers" if (table.name, pool) == (more_students.TABLE.name, MAIN) else pool
 
 
 def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
