@@ -15,8 +15,8 @@ from benchmarks.harness.sections import cells_of, made, note
 from benchmarks.harness.summary import rows
 
 SCORES = {"max_probability": "max. probability", "energy": "energy", "none_of_these": "none of these"}
-TRIED = {"relative": "relative distance", "relative + energy": "relative distance + energy",
-         "none_of_these + energy": "none of these + energy"}  # fmt: skip
+TRIED = {"distance": "distance", "distance + energy": "distance + energy",
+         "relative": "relative distance", "relative + energy": "relative distance + energy"}  # fmt: skip
 KINDS = {"foreign": "foreign", "held_out": "held-out label"}
 WORDS = (
     "Students of Alloy whose teachers do not know the last tenth of the set's labels (at least one label). AUROC: the probability that a text that no teacher knows has a "

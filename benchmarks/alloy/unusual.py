@@ -69,7 +69,7 @@ def _seen(student: Predictor, texts: list[str]) -> Seen:
 
 
 def _scores(student: Predictor, pool: Seen) -> dict[str, Score]:
-    """Larger for texts that are more unusual. The last three were tried and are not used."""
+    """Larger for texts that are more unusual. The last four were tried and are not used."""
     fitted = student.fitted_none_of_these
     states, logits = pool
     classes = torch.unique(logits.argmax(-1), return_inverse=True)[1]
@@ -81,8 +81,11 @@ def _scores(student: Predictor, pool: Seen) -> dict[str, Score]:
     def energy(seen: Seen) -> Tensor:
         return -seen[1].double().logsumexp(-1)
 
+    def none_of_these(seen: Seen) -> Tensor:
+        return fitted.score(fitted.measures(seen[0]))
+
     def distance(seen: Seen) -> Tensor:
-        return fitted.share(fitted.gaussians.distance(seen[0]))
+        return fitted.gaussians.distance(seen[0])
 
     def relative(seen: Seen) -> Tensor:
         return both.relative(seen[0])
@@ -92,14 +95,14 @@ def _scores(student: Predictor, pool: Seen) -> dict[str, Score]:
         of_pool = [(score, score(pool)) for score in (first, second)]
         return lambda seen: torch.stack([(score(seen) - p.mean()) / p.std() for score, p in of_pool]).sum(0)
 
-    bare: Score = lambda seen: fitted.gaussians.distance(seen[0])  # noqa: E731
     return {
         "max_probability": max_probability,
         "energy": energy,
-        "none_of_these": distance,
+        "none_of_these": none_of_these,
+        "distance": distance,
         "relative": relative,
         "relative + energy": added(relative, energy),
-        "none_of_these + energy": added(bare, energy),
+        "distance + energy": added(distance, energy),
     }
 
 
@@ -115,4 +118,4 @@ def _auroc(score: Score, seen: dict[str, Seen]) -> dict[str, float]:
 
 def _share(student: Predictor, seen: Seen) -> float:
     fitted = student.fitted_none_of_these
-    return round(float((fitted.share(fitted.gaussians.distance(seen[0])) >= UNUSUAL).double().mean()), 4)
+    return round(float((fitted.score(fitted.measures(seen[0])) >= UNUSUAL).double().mean()), 4)

@@ -23,7 +23,7 @@ from alloykit.models.long_texts import LONG_TEXTS
 from alloykit.serving.none_of_these_file import FILE, save_none_of_these
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
 from alloykit.serving.predictor import Predictor
-from alloykit.stats.none_of_these import NoneOfThese
+from alloykit.stages.unusual_texts import fit_none_of_these
 
 LABELS = ["a", "b", "c", "d"]
 TEXTS = tiny.texts(60, seed=3, longest=30)
@@ -126,7 +126,7 @@ def unusual(model: Path) -> Path:
     p, states = student.with_states(TEXTS)
     assert states is not None
     unseen = torch.arange(len(TEXTS)) % 3 == 0
-    save_none_of_these(model, NoneOfThese.fit(states, p.argmax(-1), unseen))
+    save_none_of_these(model, fit_none_of_these(student, states, p.argmax(-1), unseen)[0])
     return model
 
 

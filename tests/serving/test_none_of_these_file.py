@@ -67,7 +67,9 @@ def test_the_score_of_the_heads_input(predictor: Predictor, finished: Finished) 
     ids = predictor.tokenizer(OWN[:5], padding=True, truncation=True, max_length=32, return_tensors="pt")
     with torch.no_grad():
         states = predictor.model.bert(**ids).pooler_output
-    expected = fitted.share(fitted.gaussians.distance(states))
+        logits = predictor.model.classifier(states).double()
+    measures = torch.stack([fitted.gaussians.distance(states), 1 / logits.exp().sum(-1)], -1)
+    expected = fitted.score(measures)
     found = predictor.predict(OWN[:5], none_of_these=True).none_of_these
     assert found is not None
     assert found.tolist() == pytest.approx(expected.tolist(), abs=1e-4)
@@ -138,7 +140,7 @@ def test_a_damaged_file_and_that_of_another_student(
         safetensors.torch.save_file({k: v for k, v in tensors.items() if k != "reference"}, file)
     else:
         states = torch.randn(40, 7, generator=torch.Generator().manual_seed(0))
-        other = NoneOfThese.fit(states, torch.arange(40) % 3, torch.arange(40) % 2 == 0)
+        other = NoneOfThese.fit(states, torch.arange(40) % 3, torch.arange(40) % 2 == 0, torch.nn.Linear(7, 3))
         assert other is not None
         safetensors.torch.save_file({k: v.contiguous() for k, v in other.state().items()}, file)
     result = call("predict", student, "--none-of-these", stdin=OWN[0])

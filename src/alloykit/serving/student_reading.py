@@ -44,7 +44,7 @@ def read_by_student(
 
     fitted = student.fitted_none_of_these if student.knows_unusual else None
     width = student.model.config.hidden_size if states else 0
-    of_head = 0 if fitted is None else 1 if chunks is None else HeadInput(student.model).width or 0
+    of_head = 0 if fitted is None else 2 if chunks is None else HeadInput(student.model).width or 0
 
     def run(batch: dict[str, Tensor]) -> Tensor:
         lean, watched = nullcontext() if states else student.lean, HeadInput(student.model) if fitted else nullcontext()
@@ -55,8 +55,8 @@ def read_by_student(
         if states:
             parts.append(masked_mean(out.hidden_states[-1].float(), batch["attention_mask"]))
         if head is not None and fitted is not None:
-            read = head.states(out.logits).cpu()  # of a text in chunks, the distance is that of its mean states
-            parts.append((read if chunks is not None else fitted.gaussians.distance(read).unsqueeze(-1)).to(logits))
+            read = head.states(out.logits).cpu()  # a text in chunks is measured by its mean states
+            parts.append((read if chunks is not None else fitted.measures(read)).to(logits))
         return torch.cat(parts, -1)[None]
 
     found = forward_texts(
@@ -64,13 +64,15 @@ def read_by_student(
         width=labels + width + of_head, budget=Budget(TOKENS_PER_BATCH), name="student",
     )[0]  # fmt: skip
     logits = found[:, :labels]
-    distances = found[:, -1]
     if chunks is not None:
         logits, found = chunks.mean_logits(logits, multi_label=student.multi_label), chunks.mean(found)
-        distances = found[:, -1] if fitted is None else fitted.gaussians.distance(found[:, labels + width :])
+    foreign = None
+    if fitted is not None:
+        last = found[:, labels + width :]
+        foreign = fitted.score(last if chunks is None else fitted.measures(last)) >= UNUSUAL
     return StudentReading(
         student.parts[0].probabilities(logits),
         torch.nn.functional.softplus(logits).sum(-1) if student.multi_label else logits.logsumexp(-1),
         found[:, labels : labels + width] if states else None,
-        None if fitted is None else fitted.share(distances) >= UNUSUAL,
+        foreign,
     )

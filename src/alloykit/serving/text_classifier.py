@@ -103,10 +103,8 @@ class TextClassifier(ABC):
         if not none_of_these:
             return Prediction(self._read(texts, pairs, name, self._softmax(calibrated)))
         fitted = self.fitted_none_of_these
-        found = self._read(
-            texts, pairs, name, self._softmax(calibrated), 1, lambda z: fitted.gaussians.distance(z).unsqueeze(-1)
-        )
-        return Prediction(found[:, :-1].contiguous(), fitted.share(found[:, -1]))
+        found = self._read(texts, pairs, name, self._softmax(calibrated), 2, fitted.measures)
+        return Prediction(found[:, :-2].contiguous(), fitted.score(found[:, -2:]))
 
     def with_states(
         self, texts: Sequence[str], pairs: Sequence[str | None] | None = None, name: str = "student"

@@ -22,7 +22,7 @@ from alloykit.run_folder.records import TrainingRecord
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.unusual_texts import add_texts, unusual_texts
+from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.training.pool_sample import pool_sample
 from alloykit.training.schedule import Schedule, required, with_defaults
@@ -110,12 +110,10 @@ def student_view(
         lambda: student.pool_confidence(probabilities, supervision, new, names, rows, fitted_before),
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
-    fitted = None if states is None else NoneOfThese.fit(states, probabilities.argmax(-1), new)
-    if fitted is not None and states is not None:
-        share = fitted.share(fitted.gaussians.distance(states))
-        view["none_of_these"] = unusual_texts(
-            fitted, share, [names[c] for c in probabilities.argmax(-1).tolist()], rows
-        )
+    answers = probabilities.argmax(-1)
+    fitted, scores = fit_none_of_these(classifier, states, answers, new)
+    if fitted is not None:
+        view["none_of_these"] = unusual_texts(fitted, scores, [names[c] for c in answers.tolist()], rows)
     if prepared.recipe.report.show_texts:
         listed = view["least_certain"] + view.get("none_of_these", {}).get("most_unusual", [])
         add_texts(listed, texts, dict(zip(rows, asked, strict=True)))

@@ -22,7 +22,7 @@ from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.prepare import Prepared
-from alloykit.stages.unusual_texts import add_texts, unusual_texts
+from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
 from alloykit.training.pool_sample import pool_sample
@@ -41,7 +41,8 @@ def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
-    student, states = prepared.predictor(folder).with_states(list(table["text"]), pairs, "student on the pool")
+    classifier = prepared.predictor(folder)
+    student, states = classifier.with_states(list(table["text"]), pairs, "student on the pool")
     target, known = label_probabilities(source.rows(asked), space)
     view: dict[str, Any] = {"temperature": None}
     if int(new.sum()) >= LEAST:
@@ -53,12 +54,12 @@ def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[
         "unseen": bool(new.any()),
         "labels": learned_labels(target[shown], known[shown], calibrated[shown], space.names),
     }
-    fitted = None if states is None else NoneOfThese.fit(states, label_groups(student), new)
-    if fitted is not None and states is not None:
-        share, rows = fitted.share(fitted.gaussians.distance(states)), list(table["source_row"])
+    fitted, scores = fit_none_of_these(classifier, states, label_groups(student), new)
+    if fitted is not None:
+        rows = list(table["source_row"])
         given = [[name for name, p in zip(space.names, row, strict=True) if p >= GIVEN] for row in student.tolist()]
         named = [", ".join(labels) or "no label" for labels in given]
-        view["none_of_these"] = unusual_texts(fitted, share, named, rows)
+        view["none_of_these"] = unusual_texts(fitted, scores, named, rows)
         if prepared.recipe.report.show_texts:
             add_texts(view["none_of_these"]["most_unusual"], texts, dict(zip(rows, asked, strict=True)))
     return view, fitted
