@@ -129,7 +129,9 @@ def _students(table: Table, heading: str, cells: Cells, cases: dict[str, list[Ca
 
 def _called(table: Table, pool: str) -> str:
     """A pool's name on the page, where no two tables of students have the same."""
-    return f"{pool}, varied teachers" if (table.name, pool) == (more_students.TABLE.name, MAIN) else pool
+    if table.name != more_students.TABLE.name or pool not in students.TABLE.grid:
+        return pool
+    return f"{pool}, varied teachers" if pool == MAIN else f"{pool}, in float32"
 
 
 def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:

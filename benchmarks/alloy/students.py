@@ -17,7 +17,7 @@ TABLE = Table(
     STUDENTS,
     passes=PASSES,
     limited={pool: few() for pool in POOLS if pool != "disjoint"},
-    seeds={s.name: range(1) for s in by_topics()} | {f"{name}/{pool}": range(5) for name, pool in CLOSE},
+    seeds={s.name: range(1) for s in by_topics()} | dict.fromkeys(CLOSE, range(5)),
     precision=PRECISION,
     seed_by_seed=True,
     profile=PROFILE,
