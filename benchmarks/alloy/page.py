@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, few, more_students, overview, six_layers, students, targets
+from benchmarks.alloy import details, few, more_students, more_targets, overview, six_layers, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
@@ -15,7 +16,7 @@ from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, 
 from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
-from benchmarks.alloy.settings import CHOICE, REPORTED
+from benchmarks.alloy.settings import CHOICE, REPORTED, in_order
 from benchmarks.harness.data import NATURAL, SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
@@ -37,17 +38,19 @@ WORDS = {
 
 
 def write() -> None:
-    tables = (students.TABLE, more_students.TABLE, targets.TABLE, few.TABLE, six_layers.TABLE)
-    taught, more, read, labelled, deeper = (cells_of(table) for table in tables)
+    tables = (students.TABLE, more_students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE)
+    taught, more, read, more_read, labelled, deeper = (cells_of(table) for table in tables)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_more = {pool: student_cases(more, pool, more_students.TABLE) for pool in more_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
+    of_dealt = target_cases(more_read, MAIN, more_targets.TABLE)
     found = [
-        *_short(of_students, of_more, of_targets),
+        *_short(of_students, of_more, of_targets | {MAIN: _set_by_set(of_targets[MAIN] + of_dealt)}),
         *_students(students.TABLE, "Students in detail", taught, of_students),
         *_students(more_students.TABLE, "Students in float32", more, of_more),
         *_targets(read, of_targets),
-        *_six_layers(deeper),
+        *_targets_alone(more_targets.TABLE, more_read),
+        *_targets_alone(six_layers.TABLE, deeper),
         *foreign_section(),
         *few_labels(labelled),
         *_suggest(),
@@ -151,13 +154,20 @@ def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
     return [*lines, "## Variants of Alloy", "", told, "", *details.ablations(cases, tuple(ABLATIONS))]
 
 
-def _six_layers(cells: Cells) -> list[str]:
-    lines = ["## Teachers of six layers", ""]
+def _targets_alone(table: Table, cells: Cells) -> list[str]:
+    """Of a table of targets without variants of Alloy, in one pool."""
+    lines = [f"## {table.title}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
-    found = target_cases(cells, six_layers.POOL, six_layers.TABLE)
-    told = f"Targets of teachers that keep all six layers of MiniLM, in {six_layers.TABLE.precision}; all else is as in the pool {six_layers.POOL} above."
-    return [*lines, told, "", *made(six_layers.TABLE, cells), *overview.by_setting(found), *details.differences(found)]
+    found = target_cases(cells, MAIN, table)
+    lines += [*note(NOTES, table.name), *made(table, cells)]
+    return [*lines, *overview.by_setting(found), *details.differences(found)]
+
+
+def _set_by_set(cases: Sequence[Case]) -> list[Case]:
+    """As a page lists them."""
+    order = [s.name for s in in_order([case.setting for case in cases])]
+    return sorted(cases, key=lambda case: order.index(case.setting.name))
 
 
 def _teachers(cells: Cells) -> list[str]:

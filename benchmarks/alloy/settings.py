@@ -41,6 +41,11 @@ def settings() -> tuple[Setting, ...]:
     return tuple(found)
 
 
+def in_float32(setting: Setting) -> bool:
+    """Whether the targets of these teachers are computed in float32 (`more_targets`), not in bfloat16 (`targets`)."""
+    return setting.name.endswith(("-deal2", "-deal3")) or setting.name == "banking77-3-overlap"
+
+
 def by_topics() -> tuple[Setting, ...]:
     return tuple(by_topic(name, n) for name, counts in TEACHERS.items() for n in counts)
 

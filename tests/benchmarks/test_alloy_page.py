@@ -167,6 +167,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         | student_cells("ag_news-barely", "disjoint", 0, {"alloy": 54, "vanilla_kd": 34, "energy": 44, "oracle": 64}),
         targets.TABLE.name: {},
         "few": {},
+        "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
     }
     for pool in ("disjoint", "foreign50"):
@@ -187,6 +188,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     assert "| Google Snippets | 90, 80 |" in text
     assert "- failed: ag_news/disjoint/0/alloy: it broke" in text
     assert "- seed 1, natural: all" in text
+    dealt = "| 5Abstracts, deal 2 | choice | Ensemble | 60.0 | 65.0 | 60.0 |"
+    assert dealt in text[: text.index("## How to read")]
+    assert dealt in text[text.index("## Targets in float32") : text.index("## Teachers of six layers")]
     deeper = text[text.index("## Teachers of six layers") :]
     assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
     more = text[text.index("## Students in float32") : text.index("## Targets in detail")]
@@ -204,7 +208,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "## Not run yet",
     ]
     assert sorted(order, key=text.index) == order
-    cells |= {name: {} for name in ("students", "more_students", "targets", "six_layers")}
+    cells |= {name: {} for name in ("students", "more_students", "targets", "more_targets", "six_layers")}
     page.write()
     assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")
 

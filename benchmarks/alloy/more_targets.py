@@ -1,0 +1,28 @@
+"""Targets in float32, which every CPU is fast in: of teachers whose labels are dealt a second and a third time, and of overlapping ones."""
+
+from dataclasses import replace
+from functools import partial
+
+from benchmarks.alloy.gate import EARLY
+from benchmarks.alloy.methods import ALLOY, PASSES, Methods
+from benchmarks.alloy.profile import PROFILE
+from benchmarks.alloy.settings import in_float32, settings
+from benchmarks.alloy.target import rivals, target
+from benchmarks.harness.table import Table
+
+POOL = "disjoint"
+METHODS: Methods = {"rivals": {"name": "rivals"}, "alloy": {"name": "target of alloy", "of": ALLOY}}
+
+TABLE = Table(
+    "alloy",
+    "more_targets",
+    "Targets in float32",
+    tuple(s for s in settings() if in_float32(s)),
+    {POOL: tuple(METHODS)},
+    METHODS,
+    passes=PASSES,
+    reads=(EARLY, {"name": "routing", "of": ALLOY}),
+    analyses={"rivals": rivals, "target of alloy": partial(target, spec=ALLOY)},
+    seed_by_seed=True,
+    profile=replace(PROFILE, seeds=(0,)),
+)
