@@ -68,6 +68,7 @@ def test_the_score_of_the_heads_input(predictor: Predictor, finished: Finished) 
     with torch.no_grad():
         states = predictor.model.bert(**ids).pooler_output
         logits = predictor.model.classifier(states).double()
+    assert not bool(fitted.multi_label)
     measures = torch.stack([fitted.gaussians.distance(states), 1 / logits.exp().sum(-1)], -1)
     expected = fitted.score(measures)
     found = predictor.predict(OWN[:5], none_of_these=True).none_of_these

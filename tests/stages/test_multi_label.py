@@ -28,6 +28,7 @@ from alloykit.methods.protocol import Context, LossInputs, Phase, StudentOutput
 from alloykit.models.long_texts import Chunks
 from alloykit.outputs import Rows, TeacherRows
 from alloykit.serving.onnx_predictor import OnnxPredictor
+from alloykit.serving.predictor import Predictor
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
 from alloykit.training.module import _with_given_labels
 
@@ -293,6 +294,7 @@ def test_after_the_run(taught_labels: Path, tmp_path: Path, call: Call) -> None:
     long = " ".join(tiny.texts(40, seed=6))
     answers = again.predict([long, "refund"], none_of_these=True)
     assert all(0 <= answer["none_of_these"] <= 1 for answer in answers)
+    assert bool(Predictor.load(tmp_path / "new" / "student").fitted_none_of_these.multi_label)
 
 
 @pytest.mark.parametrize("option", ["--estimated-accuracy"])
