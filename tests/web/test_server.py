@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import socket
 import threading
 from collections.abc import Iterator
@@ -10,12 +11,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+import safetensors.torch
 from commandline import Call, Finished
 from running import Fake, Running, running
 
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.predictor import Predictor
 from alloykit.web.run_server import listen
 from alloykit.web.serve_options import ServeOptions
@@ -230,6 +233,18 @@ def test_what_cannot_be_served_is_refused(
         call("serve", models["billing"], "--port", port).refused(f"port {port}, which another program uses", "--port 0")
     monkeypatch.setattr("alloykit.commands.serve.find_spec", lambda name: None)
     call("serve", models["billing"]).refused("extra `serve`", "fastapi", "pip install")
+
+
+def test_a_damaged_file_for_none_of_these_is_refused_at_the_start(
+    finished: Finished, tmp_path: Path, call: Call
+) -> None:
+    student = shutil.copytree(finished.folder / "student", tmp_path / "student")
+    file = student / FILE
+    tensors = {
+        name: t for name, t in safetensors.torch.load_file(file).items() if name != "weight"
+    }  # as of an earlier version
+    safetensors.torch.save_file(tensors, file)
+    call("serve", student, "--port", 0).refused(FILE, "no tensor 'weight'", "Without the file")
 
 
 def test_the_image_names_files_and_options_that_exist() -> None:

@@ -47,5 +47,10 @@ def load_none_of_these(folder: Path | None, width: int | None) -> NoneOfThese:
         if found.width != width:
             raise ValueError(f"states of {found.width} numbers, and the classifier has {width}")
     except (safetensors.SafetensorError, OSError, KeyError, ValueError) as error:
-        raise AlloyError(expected=f"a whole file {path}", got=f"'{error}'", hint=AGAIN) from error
+        got = f"no tensor {error}" if isinstance(error, KeyError) else f"'{error}'"
+        raise AlloyError(
+            expected=f"a whole file {path} of this version",
+            got=got,
+            hint=f"{AGAIN} Without the file all but this score works.",
+        ) from error
     return found

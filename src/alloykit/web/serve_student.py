@@ -34,6 +34,8 @@ def serve_student(
         classifier = load_student(
             folder, onnx=onnx, device=device, trust_remote_code=trust_remote_code, threads=options.threads
         )
+        if classifier.knows_unusual:
+            _ = classifier.fitted_none_of_these  # a damaged file shows now, not in every request
         with python_trusted(trust_python):
             explainer, why = _explainer(
                 folder, cache=cache, teachers=teachers, trust=trust_remote_code, trust_url=trust_url
