@@ -164,7 +164,10 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "more_students": student_cells(
             "ag_news", "foreign50", 0, {"alloy": 55, "vanilla_kd": 35, "energy": 45, "oracle": 65}
         )
-        | student_cells("ag_news-barely", "disjoint", 0, {"alloy": 54, "vanilla_kd": 34, "energy": 44, "oracle": 64}),
+        | student_cells("ag_news-barely", "disjoint", 0, {"alloy": 54, "vanilla_kd": 34, "energy": 44, "oracle": 64})
+        | student_cells(
+            "stackoverflow20", "skew5-first", 1, {"alloy": 53, "vanilla_kd": 33, "energy": 43, "oracle": 63}
+        ),
         targets.TABLE.name: {},
         "few": {},
         "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
@@ -198,6 +201,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     assert "| AG News, barely trained | 54.0 / 54.0 (1 seed) |" in more
     assert "| foreign50 | sets of the choice | 1 / 1 | 45.0 | 55.0 | 65.0 | +10.0 | 50 % |" in text
     assert "| disjoint, varied teachers | sets of the choice | 1 / 1 | 44.0 | 54.0 |" in text
+    assert "| skew5-first, in float32 | reported sets | 1 / 1 | 43.0 | 53.0 |" in text
     order = [
         "## In short",
         "## How to read",

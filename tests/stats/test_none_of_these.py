@@ -121,9 +121,8 @@ def test_a_larger_measure_has_a_larger_score_also_beyond_the_pool() -> None:
     assert float(scores[0]) == 0
     assert 0.999 < float(scores[-1]) < 1
     assert float(found.score(torch.full((1, 2), torch.inf))) == 1
-    own = (
-        found.score(found.reference).sort().values
-    )  # two texts have the same one if either measure ranks one of them k-th
+    # Two texts of the pool have the same score if d ranks one of them k-th and u the other.
+    own = found.score(found.reference).sort().values
     assert own.tolist() == pytest.approx([(k + 1) / (len(r) + 1) for k in range(len(r))], abs=1.01 / (len(r) + 1))
 
 

@@ -11,8 +11,8 @@ all labels share. All three shares are of texts of the pool that the student did
 much closer to their mean than those of any new text. Between two of these texts' values a share is interpolated; above the largest, r, it is
 1 − r / (v (m + 1)), so that no two values v have the same share. s counts as s / (1 − s) there, which has no largest value.
 
-Either measure alone fails somewhere: d does not know texts that are foreign if the pool has many of them, since they also move μ and Σ; u knows less
-about foreign texts than d if the pool has none.
+Neither measure is enough alone. If the pool has many foreign texts, they move μ and Σ, and d no longer detects such texts. If the pool has none, d detects
+them better than u.
 """
 
 from __future__ import annotations
