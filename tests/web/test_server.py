@@ -15,6 +15,7 @@ import safetensors.torch
 from commandline import Call, Finished
 from running import Fake, Running, running
 
+from alloykit.commands.serve import serve
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.run_folder.run_folder import RunFolder
@@ -235,15 +236,14 @@ def test_what_cannot_be_served_is_refused(
     call("serve", models["billing"]).refused("extra `serve`", "fastapi", "pip install")
 
 
-def test_a_damaged_file_for_none_of_these_is_refused_at_the_start(
-    finished: Finished, tmp_path: Path, call: Call
-) -> None:
+def test_a_damaged_file_for_none_of_these_is_refused_at_the_start(finished: Finished, tmp_path: Path) -> None:
     student = shutil.copytree(finished.folder / "student", tmp_path / "student")
     file = student / FILE
     tensors = safetensors.torch.load_file(file)
     del tensors["weight"]  # earlier versions did not write it
     safetensors.torch.save_file(tensors, file)
-    call("serve", student, "--port", 0).refused(FILE, "no tensor 'weight'", "Without the file")
+    with pytest.raises(AlloyError, match=rf"{FILE}.*no tensor 'weight'.*Without the file"):
+        serve(student, port=0, ready=lambda address: pytest.fail(f"it serves at {address}"))
 
 
 def test_the_image_names_files_and_options_that_exist() -> None:
