@@ -54,7 +54,7 @@ TABLES = {
     "alloy": {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and oracle routing, on six pools",
         "students": "students of Alloy, its rivals and oracle routing",
-        "more_students": "the same in float32: with foreign texts, from the teachers' own texts, of teachers that are not cut by topic, and more seeds of close results",
+        "earlier_students": "the same of Alloy's eighth version, with more rivals, in bfloat16",
         "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time",
         "six_layers": "targets of teachers of six layers in place of three",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alloy import students, targets
-from benchmarks.alloy.methods import PASSES, RIVAL_STUDENTS, RIVALS, TITLES
+from benchmarks.alloy.methods import EIGHTH, PASSES, RIVAL_STUDENTS, RIVALS, TITLES
 from benchmarks.alloy.scores import Bits, balanced, bits
 from benchmarks.alloy.settings import CHOICE, by_set, in_order
 from benchmarks.harness.results import numbers
@@ -43,12 +43,13 @@ Outcomes = Mapping[int, Mapping[str, Outcome]]  # by seed and method
 
 @dataclass(frozen=True)
 class Case:
-    """`outcomes`: of the seeds that have Alloy, oracle routing and all rivals; it is not empty."""
+    """`outcomes`: of the seeds that have `ours` (a version of Alloy), oracle routing and all rivals; it is not empty."""
 
     setting: Setting
     pool: str
     rivals: Sequence[str]
     outcomes: Outcomes
+    ours: str = "alloy"
 
     @property
     def chosen(self) -> bool:
@@ -67,8 +68,9 @@ class Case:
         return TITLES[self.best]
 
     def of(self, method: str) -> list[Outcome]:
-        """By seed; `best` is the best rival."""
-        return [found[self.best if method == "best" else method] for found in self.outcomes.values()]
+        """By seed; `best` is the best rival, and `alloy` the version of Alloy that the table has."""
+        name = {"best": self.best, "alloy": self.ours}.get(method, method)
+        return [found[name] for found in self.outcomes.values()]
 
     def mean(self, method: str, what: str = "accuracy") -> float:
         return float(np.mean([getattr(outcome, what) for outcome in self.of(method)]))
@@ -94,7 +96,8 @@ class Case:
 
 def student_cases(cells: Cells, pool: str, table: Table = students.TABLE) -> list[Case]:
     names = [name for name in RIVAL_STUDENTS if name in table.grid[pool]]
-    return _cases(cells, pool, in_order(table.settings), names, partial(student_outcomes, table=table))
+    ours = "alloy" if "alloy" in table.methods else EIGHTH
+    return _cases(cells, pool, in_order(table.settings), names, partial(student_outcomes, table=table), ours)
 
 
 def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[Case]:
@@ -140,13 +143,14 @@ def _cases(
     settings: Sequence[Setting],
     rivals: Sequence[str],
     outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]],
+    ours: str = "alloy",
 ) -> list[Case]:
     """Set by set; a setting is there with the seeds that are complete."""
-    needed, found = {*rivals, "alloy", "oracle"}, []
+    needed, found = {*rivals, ours, "oracle"}, []
     for setting in settings:
         whole = {seed: each for seed, each in outcomes(cells, setting.name, pool).items() if needed <= each.keys()}
         if whole:
-            found.append(Case(setting, pool, rivals, whole))
+            found.append(Case(setting, pool, rivals, whole, ours))
     return found
 
 

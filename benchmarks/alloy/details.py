@@ -90,7 +90,7 @@ def ablations(cases: Mapping[str, Sequence[Case]], variants: Sequence[str]) -> l
                 gained = {c.setting.title: c.mean(variant) - c.mean("alloy") for c in some}
                 worst, best = min(gained, key=lambda t: gained[t]), max(gained, key=lambda t: gained[t])
                 body.append([
-                    pool, variant, name, len(some), percent(over_sets(some, lambda c: c.mean("alloy"))),
+                    pool, TITLES.get(variant, variant), name, len(some), percent(over_sets(some, lambda c: c.mean("alloy"))),
                     percent(over_sets(some, lambda c, v=variant: c.mean(v))),  # type: ignore[misc]
                     f"{signed(gained[worst])} ({worst})", f"{signed(gained[best])} ({best})",
                 ])  # fmt: skip

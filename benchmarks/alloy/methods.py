@@ -11,6 +11,8 @@ Methods = dict[str, dict[str, Any]]
 K = 8  # MUKA's Monte-Carlo passes
 PASSES = {pool: K if pool == "disjoint" else 0 for pool in POOLS}  # elsewhere only what one plain pass gives
 ALLOY: dict[str, Any] = {"name": "alloy"}
+EIGHTH = "target_alone"  # Alloy's eighth version, as this method is called in tables
+EIGHTH_VERSION: dict[str, Any] = ALLOY | {"own_labels": 0.0}
 
 # Targets: what needs no labels, and oracle routing, which does
 RIVALS: Methods = {
@@ -40,10 +42,11 @@ RIVAL_STUDENTS: Methods = {
 STUDENTS: Methods = {
     **TEACHERS,
     "alloy": ALLOY,
+    EIGHTH: EIGHTH_VERSION,
     **RIVAL_STUDENTS,
     **ORACLE,
 }
-CORE = ("teachers", "alloy", "vanilla_kd", "energy", "oracle")  # of varied teachers, and of pools other than "disjoint"
+CORE = ("teachers", "alloy", "vanilla_kd", "energy", "oracle")
 
 TITLES = {
     "ensemble": "Ensemble",
@@ -54,6 +57,7 @@ TITLES = {
     "energy": "Energy",
     "max_logit": "Largest logit",
     "alloy": "Alloy",
+    EIGHTH: "Alloy, `own_labels: 0`",
     "gate": "Supervised gate",
     "oracle": "Oracle routing",
 }

@@ -7,12 +7,12 @@ from functools import partial
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, few, more_students, more_targets, overview, six_layers, students, targets
+from benchmarks.alloy import details, earlier_students, few, more_targets, overview, six_layers, students, targets
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
 from benchmarks.alloy.foreign_section import foreign_section
-from benchmarks.alloy.methods import ABLATIONS, CORE, RIVALS, STUDENTS, TITLES, K
+from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVAL_STUDENTS, RIVALS, TITLES, K
 from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.profile import PROFILE
@@ -38,16 +38,17 @@ WORDS = {
 
 
 def write() -> None:
-    tables = (students.TABLE, more_students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE)
-    taught, more, read, more_read, labelled, deeper = (cells_of(table) for table in tables)
+    tables = (students.TABLE, earlier_students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE)
+    taught, earlier, read, more_read, labelled, deeper = (cells_of(table) for table in tables)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
-    of_more = {pool: student_cases(more, pool, more_students.TABLE) for pool in more_students.TABLE.grid}
+    of_earlier = {pool: student_cases(earlier, pool, earlier_students.TABLE) for pool in earlier_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     of_dealt = target_cases(more_read, MAIN, more_targets.TABLE)
     found = [
-        *_short(of_students, of_more, of_targets | {MAIN: _set_by_set(of_targets[MAIN] + of_dealt)}),
+        *_short(of_students, of_targets | {MAIN: _set_by_set(of_targets[MAIN] + of_dealt)}),
         *_students(students.TABLE, "Students in detail", taught, of_students),
-        *_students(more_students.TABLE, "Students in float32", more, of_more),
+        *_own_labels(of_students),
+        *_students(earlier_students.TABLE, "Students of the eighth version", earlier, of_earlier),
         *_targets(read, of_targets),
         *_targets_alone(more_targets.TABLE, more_read),
         *_targets_alone(six_layers.TABLE, deeper),
@@ -82,12 +83,12 @@ def _head() -> list[str]:
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
-        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in {PROFILE.precision}; those of [students in float32](#students-in-float32) in float32.",
+        f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in float32, or in {PROFILE.precision} where the table says so.",
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
-        f"user could choose it. Rivals of students: {', '.join(TITLES[m] for m in STUDENTS if m not in ('teachers', 'alloy', 'oracle'))}; of varied teachers (deals, overlapping, barely trained) and in pools other than {MAIN} "
-        f"{' and '.join(TITLES[m] for m in CORE if m not in ('teachers', 'alloy', 'oracle'))}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
+        f"user could choose it. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m in students.TABLE.methods)}; of the [eighth version](#students-of-the-eighth-version) in pool {MAIN} "
+        f"also {', '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.TABLE.methods)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",
         "",
@@ -95,9 +96,7 @@ def _head() -> list[str]:
     ]  # fmt: skip
 
 
-def _short(
-    of_students: dict[str, list[Case]], of_more: dict[str, list[Case]], of_targets: dict[str, list[Case]]
-) -> list[str]:
+def _short(of_students: dict[str, list[Case]], of_targets: dict[str, list[Case]]) -> list[str]:
     return [
         "## In short",
         "",
@@ -109,7 +108,7 @@ def _short(
         *overview.by_setting(of_targets[MAIN]),
         "### Students, all pools",
         "",
-        *overview.by_pool(of_students | {_called(more_students.TABLE, pool): cases for pool, cases in of_more.items()}),
+        *overview.by_pool(of_students),
         "### Targets, all pools",
         "",
         *overview.by_pool(of_targets),
@@ -124,17 +123,16 @@ def _students(table: Table, heading: str, cells: Cells, cases: dict[str, list[Ca
     for pool, methods in table.grid.items():
         settings = [s for s in table.settings if s.name in table.limited.get(pool, [s.name])]
         names = [method for method in methods if method != "teachers"]
-        lines += [f"### {table.title}, pool: {_called(table, pool)}", "", WORDS[pool], ""]
+        lines += [f"### {table.title}, pool: {pool}", "", WORDS[pool], ""]
         lines += details.accuracies(cells, pool, settings, names, partial(student_outcomes, table=table))
         lines += details.differences(cases[pool])
     return lines
 
 
-def _called(table: Table, pool: str) -> str:
-    """A pool's name on the page, where no two tables of students have the same."""
-    if table.name != more_students.TABLE.name or pool not in students.TABLE.grid:
-        return pool
-    return f"{pool}, varied teachers" if pool == MAIN else f"{pool}, in float32"
+def _own_labels(cases: dict[str, list[Case]]) -> list[str]:
+    """What the teachers' own labels (Eq. 23) add, in the cases that have both students."""
+    told = "Students that learn from Alloy's target alone, and not what each teacher says of its own labels (`own_labels: 0`, the eighth version). Means over sets of the accuracy on test texts."
+    return ["## Without the teachers' own labels", "", told, "", *details.ablations(cases, (EIGHTH,))]
 
 
 def _targets(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:

@@ -20,8 +20,7 @@ BARELY = ("ag_news", "google_snippets")
 FEW_POOLS = ("shared", "foreign10", "foreign50", "skew5-first")  # only with labels by topic, and only once a set
 POOLS = ("disjoint", NATURAL, *FEW_POOLS)
 # Students of Alloy and of the best rival differ by less than 3 points: five seeds
-CLOSE = ("stackoverflow20/disjoint", "stackoverflow20-4/disjoint")
-CLOSE_IN_FLOAT32 = ("stackoverflow20/skew5-first", f"stackoverflow20/{NATURAL}")
+CLOSE = tuple(f"stackoverflow20{rest}" for rest in ("/disjoint", "-4/disjoint", "/skew5-first", f"/{NATURAL}"))
 
 
 def settings() -> tuple[Setting, ...]:

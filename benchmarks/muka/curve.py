@@ -17,7 +17,7 @@ METHODS: Methods = {
     "routing-soft": {"name": "routing", "of": {"name": "muka", "mode": "soft"}},
     "vanilla_kd": BASELINES["vanilla_kd"],
     "muka-soft": MUKA["muka-soft"],
-    "alloy": {"name": "alloy"},
+    "alloy": {"name": "alloy", "own_labels": 0.0},  # its eighth version
     "supervised": {"name": "supervised"},
 }
 SIZES = {1000: (0, 1, 2), 4000: (0, 1, 2), 16_000: (0, 1, 2), 62_760: (0,)}  # texts: seeds. 62,760 are all texts

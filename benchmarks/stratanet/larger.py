@@ -25,7 +25,7 @@ METHODS: Methods = {
     "written": {"name": "written"},
     "owners": {"name": "owners"},
     **STRATANET,
-    "alloy": {"name": "alloy"},
+    "alloy": {"name": "alloy", "own_labels": 0.0},  # its eighth version
     "muka-soft": BASELINES["muka-soft"],
     "vanilla_kd": BASELINES["vanilla_kd"],
     "stratanet-real": {"name": "stratanet", "statistics": "shared"},

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import torch
 from pydantic import Field
 from torch import Tensor
 
-from alloykit.losses.kl import kl
+from alloykit.methods.own_labels import own_labels_kl
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision
-from alloykit.outputs import Rows, TeacherRows
+from alloykit.outputs import Rows
 
 
 class UHCOptions(MethodOptions):
@@ -39,16 +38,5 @@ class UHC(Method):
         return None
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
-        t = self.options.temperature
-        terms = [
-            _of_answered(
-                kl(teacher.probabilities(t), inputs.context.space.gather(i, inputs.student.logits), t), teacher
-            )
-            for i, teacher in enumerate(inputs.rows.teachers)
-        ]
-        return {"kl": torch.stack(terms).sum(0)}
-
-
-def _of_answered(loss: Tensor, teacher: TeacherRows) -> Tensor:
-    """[B], zero for texts that the teacher has no answer to."""
-    return loss if teacher.answered is None else loss * teacher.answered.to(loss)
+        found = own_labels_kl(inputs.rows, inputs.context.space, inputs.student.logits, self.options.temperature)
+        return {"kl": found}

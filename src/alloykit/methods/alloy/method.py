@@ -44,7 +44,8 @@ from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
-from alloykit.methods.protocol import Context, EstimatedAccuracy, Method, Needs, State, Supervision, TextStates
+from alloykit.methods.own_labels import own_labels_kl
+from alloykit.methods.protocol import Context, EstimatedAccuracy, LossInputs, Method, Needs, State, Supervision, TextStates
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
@@ -167,6 +168,14 @@ class Alloy(Method):
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
         v = (1 - LESS * chosen.background_share(view, owners)) * routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
+
+    def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
+        """L of Eq. 22, and λ times that of Eq. 23."""
+        terms, weight = super().loss(inputs), self.options.own_labels
+        if weight == 0:
+            return terms
+        own = own_labels_kl(inputs.rows, inputs.context.space, inputs.student.logits)
+        return terms | {"own_labels": weight * own}
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)

@@ -24,6 +24,9 @@ class AlloyOptions(MethodOptions):
     background: bool | None = None
     """Whether texts can belong to no label. Such texts hardly count in the fit and in the student's training. null: the fit decides (Eq. 20)."""
 
+    own_labels: float = Field(0.5, ge=0)
+    """λ: how much the student also learns, from every text, what each teacher says of its own labels (Eq. 23). 0: only from the target."""
+
     def least_texts(self, space: LabelSpace) -> int:
         """How many texts a fit needs."""
         return max(self.min_texts, self.texts_per_label * space.size)
