@@ -18,6 +18,9 @@ TABLE = Table(
     {name: STUDENTS[name] for name in (*CORE, EIGHTH)},
     passes=PASSES,
     limited=dict.fromkeys(OTHER_POOLS, few()),
-    seeds={"google_snippets/foreign50": range(3)} | {s.name: range(1) for s in SETTINGS} | dict.fromkeys(CLOSE, range(5)),
+    seed_by_seed=True,
+    seeds={"google_snippets/foreign50": range(3)}
+    | {s.name: range(1) for s in SETTINGS}
+    | dict.fromkeys(CLOSE, range(5)),
     profile=PROFILE,
 )

@@ -1,6 +1,6 @@
 """What every teacher says of its own labels, of every text (the loss of UHC, Vongkulbhisal et al. 2019; a part of Alloy's).
 
-    Σ_i T² KL(p_i ‖ softmax(s[Y_i] / T))          s[Y_i]: the student's logits of the labels that teacher i knows
+Σ_i T² KL(p_i ‖ softmax(s[Y_i] / T))          s[Y_i]: the student's logits of the labels that teacher i knows
 """
 
 from __future__ import annotations

@@ -7,7 +7,9 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
-    v(x) = (1 − ¾ b(x)) margin(x) + 1e-6        L = mean_x v(x) KL(T(x) ‖ S(x))                                                 (22)
+    v(x) = (1 − ¾ b(x)) margin(x) + 1e-6                                                                                       (22)
+    O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
+    L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ O(x)]                                                                                  (24)
 
 If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
 teaches a text alone, and the run warns.
@@ -45,7 +47,16 @@ from alloykit.methods.muka.logit_confidences import logit_scores
 from alloykit.methods.muka.method import Muka
 from alloykit.methods.muka.options import MukaOptions
 from alloykit.methods.own_labels import own_labels_kl
-from alloykit.methods.protocol import Context, EstimatedAccuracy, LossInputs, Method, Needs, State, Supervision, TextStates
+from alloykit.methods.protocol import (
+    Context,
+    EstimatedAccuracy,
+    LossInputs,
+    Method,
+    Needs,
+    State,
+    Supervision,
+    TextStates,
+)
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
@@ -55,7 +66,7 @@ MIN_PROBABILITY = 1e-12  # probability
 
 
 class Alloy(Method):
-    """T(x) = Σ_i γ_i [b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i], γ and r from a mixture fitted to the pool."""
+    """T(x) = Σ_i γ_i [b_i Pad_i(p_i) + (1 − b_i) r restricted to Y_i], γ and r from a mixture fitted to the pool; and each teacher teaches its own labels."""
 
     name = "alloy"
     title = "Alloy: each text taught by the teacher whose label clusters it falls into"
@@ -170,7 +181,7 @@ class Alloy(Method):
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
-        """L of Eq. 22, and λ times that of Eq. 23."""
+        """Both terms of Eq. 24."""
         terms, weight = super().loss(inputs), self.options.own_labels
         if weight == 0:
             return terms
