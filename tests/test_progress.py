@@ -49,6 +49,12 @@ def test_a_bar_of_no_total_gives_no_lines_on_its_way(clock: Clock, capsys: pytes
     assert len(capsys.readouterr().err.splitlines()) == 1
 
 
+def test_a_single_text_is_no_plural(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("student", 1) as advance:
+        advance(1)
+    assert capsys.readouterr().err.splitlines() == ["student: 1 text in 20.0 s (0/s)"]
+
+
 def test_the_log_gets_the_lines_also_in_silence(
     clock: Clock, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
