@@ -130,7 +130,9 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
         yield advance
     seconds = time.perf_counter() - start
     if done:
-        log_line(f"{what}: {done:,} {unit.removesuffix('s') if done == 1 else unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)")
+        log_line(
+            f"{what}: {done:,} {unit.removesuffix('s') if done == 1 else unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)"
+        )
 
 
 def _line(text: str, *, shown: bool) -> None:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 from random_rows import made
 
+from alloykit.methods.alloy.acceptance import ACCEPTED
+from alloykit.methods.alloy.background_choice import ChosenMixture
+from alloykit.methods.alloy.routing import routing_margin
+from alloykit.methods.own_labels import own_labels_kl
 from alloykit.methods.requirements import supervised
 from alloykit.testing.rows import losses, student_logits, unanswered
 
@@ -40,6 +45,29 @@ def test_the_loss(spec: dict[str, Any], kind: str) -> None:
                 p = torch.softmax(teacher.logits[x].double(), -1).tolist()
                 own += kl(p, [student[c] for c in known])
         assert float(found["own_labels"][x]) == pytest.approx(method.options.own_labels * own, rel=1e-5, abs=1e-5)
+
+
+def test_texts_of_the_background_count_less_in_both_terms() -> None:
+    """u = 1 − ¾ b, from b of the fitted mixture."""
+    method, rows, context = made(USED | {"background": True}, "disjoint", 60)
+    logits = student_logits(rows, context)
+    whole = own_labels_kl(rows, context.space, logits)
+    by_energy = losses(method, rows, context, logits)["own_labels"]  # the mixture of random states is not used
+    torch.testing.assert_close(by_energy, 0.5 * whole)
+    context = replace(context, state=context.state | {"outcome": torch.tensor(ACCEPTED)})
+    chosen, owners = ChosenMixture.of(context.state, logits.device), context.space.has_label()
+    assert chosen.has_background
+    view = method._seen(rows, context)
+    b = chosen.mixture.background_share(view, owners).tolist()
+    assert max(b) > 0.6
+    assert min(b) < 0.4
+    found = losses(method, rows, context, logits)
+    together = supervised(method, rows, context, len(logits))
+    r = torch.softmax(context.state["inverse_temperature"] * chosen.scores(view, owners), -1)
+    for x, margin in enumerate(routing_margin(r, owners).tolist()):
+        u = 1 - 0.75 * b[x]
+        assert float(found["own_labels"][x]) == pytest.approx(0.5 * u * float(whole[x]), rel=1e-5)
+        assert float(together.weights[x]) == pytest.approx(u * margin + 1e-6, rel=1e-4, abs=1e-9)
 
 
 def test_without_own_labels_only_the_target_teaches() -> None:

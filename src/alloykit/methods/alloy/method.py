@@ -7,9 +7,9 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
-    v(x) = (1 − ¾ b(x)) margin(x) + 1e-6                                                                                       (22)
+    v(x) = u(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                                    (22)
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
-    L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ O(x)]                                                                                  (24)
+    L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
 If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
 teaches a text alone, and the run warns.
@@ -177,7 +177,7 @@ class Alloy(Method):
         r = torch.softmax(context.state["inverse_temperature"].to(device) * scores, -1)
         clear = context.state["clarity"].to(device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
-        v = (1 - LESS * chosen.background_share(view, owners)) * routing_margin(r, owners) + FLOOR
+        v = _counts(chosen, view, owners) * routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
@@ -186,13 +186,23 @@ class Alloy(Method):
         if weight == 0:
             return terms
         own = own_labels_kl(inputs.rows, inputs.context.space, inputs.student.logits)
-        return terms | {"own_labels": weight * own}
+        return terms | {"own_labels": weight * self._counts(inputs.rows, inputs.context).to(own) * own}
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
 
     def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
         return estimate_of(context.state) if int(context.state["outcome"]) == ACCEPTED else None
+
+    @torch.no_grad()
+    def _counts(self, rows: Rows, context: Context) -> Tensor:
+        """1 − ¾ b, [B] float64; 1 for every text where no background is used."""
+        logits, state = rows.teachers[0].logits, context.state
+        if int(state["outcome"]) == ACCEPTED:
+            chosen = ChosenMixture.of(state, logits.device)
+            if chosen.has_background:
+                return _counts(chosen, self._seen(rows, context), context.space.has_label().to(logits.device))
+        return logits.new_ones(len(logits), dtype=torch.float64)
 
     def _seen(self, rows: Rows, context: Context) -> View:
         """Any texts as the fitted mixture sees them."""
@@ -220,6 +230,11 @@ class Alloy(Method):
         energies = logit_scores(rows, context, "energy")
         mean, deviation = (state[key].to(energies.device) for key in ("logit_mean", "logit_deviation"))
         return View(z, answers, (energies - mean) / deviation, answered)
+
+
+def _counts(chosen: ChosenMixture, view: View, owners: Tensor) -> Tensor:
+    """How much each text counts for the student, [B] float64: 1 − ¾ b."""
+    return 1 - LESS * chosen.background_share(view, owners)
 
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor | None = None) -> Tensor:
