@@ -49,6 +49,7 @@ def write() -> None:
         *_students(students.TABLE, "Students in detail", taught, of_students),
         *_own_labels(of_students),
         *_students(earlier_students.TABLE, "Students of the eighth version", earlier, of_earlier),
+        *(["In pool disjoint:", "", *overview.told(of_earlier[MAIN])] if of_earlier[MAIN] else []),
         *_targets(read, of_targets),
         *_targets_alone(more_targets.TABLE, more_read),
         *_targets_alone(six_layers.TABLE, deeper),
