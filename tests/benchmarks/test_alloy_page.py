@@ -218,6 +218,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "## Not run yet",
     ]
     assert sorted(order, key=text.index) == order
+    assert "earlier_students" not in text[text.index("## Not run yet") :], "no further cell of it will be run"
     cells |= {name: {} for name in ("students", "earlier_students", "targets", "more_targets", "six_layers")}
     page.write()
     assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")

@@ -1,7 +1,8 @@
-"""Whether a mixture has a background, decided without labels, and what texts of the background learn (ours: Alloy, Eqs. 20, 21).
+"""Whether a mixture has a background, decided without labels, and what texts of the background learn (ours: Alloy, Eqs. 20 to 22).
 
     gain = mean_x [log density of z(x) with a background − the same without]          the background is used if gain ≥ 3.75        (20)
     r = (1 − b) r^with + b r^without                                                                                             (21)
+    u = 1 − ¾ b: how much a text counts for the student                                                                          (22)
 
 density: of the states alone, by the mixture (`LabelMixture.log_density`). Foreign texts are not like any label, so a Gaussian of their own makes
 them far more likely. A label that teachers know and that is lost to the background had a Gaussian already, so little is gained.
@@ -21,6 +22,7 @@ from torch import Tensor
 from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 
 MIN_GAIN = 3.75  # nats for each text
+LESS = 0.75  # how much less a text of the background counts for the student
 WITHOUT = "without_"  # before the names of the second mixture's tensors
 
 
@@ -54,6 +56,10 @@ class ChosenMixture:
     def background_share(self, view: View, owners: Tensor) -> Tensor:
         """b of Eq. 19, [B]."""
         return self.mixture.background_share(view, owners)
+
+    def counts(self, view: View, owners: Tensor) -> Tensor:
+        """u of Eq. 22, how much each text counts for the student: 1 − ¾ b, [B] float64."""
+        return 1 - LESS * self.background_share(view, owners)
 
     def scores(self, view: View, owners: Tensor) -> Tensor:
         """The logarithms of Eq. 6's right-hand sides; with a background the logarithm of Eq. 21's r. [B, C]"""

@@ -61,7 +61,6 @@ from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
 FLOOR = 1e-6
-LESS = 0.75  # how much less a text of the background counts
 MIN_PROBABILITY = 1e-12  # probability
 
 
@@ -177,7 +176,7 @@ class Alloy(Method):
         r = torch.softmax(context.state["inverse_temperature"].to(device) * scores, -1)
         clear = context.state["clarity"].to(device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
-        v = _counts(chosen, view, owners) * routing_margin(r, owners) + FLOOR
+        v = chosen.counts(view, owners) * routing_margin(r, owners) + FLOOR
         return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
@@ -196,12 +195,12 @@ class Alloy(Method):
 
     @torch.no_grad()
     def _counts(self, rows: Rows, context: Context) -> Tensor:
-        """1 − ¾ b, [B] float64; 1 for every text where no background is used."""
+        """u of Eq. 22, [B] float64; 1 for every text where no background is used."""
         logits, state = rows.teachers[0].logits, context.state
         if int(state["outcome"]) == ACCEPTED:
             chosen = ChosenMixture.of(state, logits.device)
             if chosen.has_background:
-                return _counts(chosen, self._seen(rows, context), context.space.has_label().to(logits.device))
+                return chosen.counts(self._seen(rows, context), context.space.has_label().to(logits.device))
         return logits.new_ones(len(logits), dtype=torch.float64)
 
     def _seen(self, rows: Rows, context: Context) -> View:
@@ -230,11 +229,6 @@ class Alloy(Method):
         energies = logit_scores(rows, context, "energy")
         mean, deviation = (state[key].to(energies.device) for key in ("logit_mean", "logit_deviation"))
         return View(z, answers, (energies - mean) / deviation, answered)
-
-
-def _counts(chosen: ChosenMixture, view: View, owners: Tensor) -> Tensor:
-    """How much each text counts for the student, [B] float64: 1 − ¾ b."""
-    return 1 - LESS * chosen.background_share(view, owners)
 
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor | None = None) -> Tensor:

@@ -25,7 +25,7 @@ class AlloyOptions(MethodOptions):
     """Whether texts can belong to no label. Such texts hardly count in the fit and in the student's training. null: the fit decides (Eq. 20)."""
 
     own_labels: float = Field(0.5, ge=0)
-    """λ: how much every teacher also teaches its own labels, on every text (Eqs. 23, 24). 0: the student learns from the target alone."""
+    """λ: the weight of what every teacher says of its own labels, on every text (Eqs. 23, 24). 0: the student learns from the target alone."""
 
     def least_texts(self, space: LabelSpace) -> int:
         """How many texts a fit needs."""
