@@ -95,14 +95,17 @@ class Case:
 
 
 def student_cases(cells: Cells, pool: str, table: Table = students.TABLE) -> list[Case]:
-    names = [name for name in RIVAL_STUDENTS if name in table.grid[pool]]
     ours = "alloy" if "alloy" in table.methods else EIGHTH
-    return _cases(cells, pool, in_order(table.settings), names, partial(student_outcomes, table=table), ours)
+
+    def rivals(setting: str) -> list[str]:
+        return [name for name in table.methods_of(setting, pool) if name in RIVAL_STUDENTS]
+
+    return _cases(cells, pool, in_order(table.settings), rivals, partial(student_outcomes, table=table), ours)
 
 
 def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[Case]:
     names = [name for name in RIVALS if name != "muka-soft" or PASSES[pool]]
-    return _cases(cells, pool, in_order(table.settings), names, partial(target_outcomes, table=table))
+    return _cases(cells, pool, in_order(table.settings), lambda _: names, partial(target_outcomes, table=table))
 
 
 def student_outcomes(
@@ -141,13 +144,15 @@ def _cases(
     cells: Cells,
     pool: str,
     settings: Sequence[Setting],
-    rivals: Sequence[str],
+    rivals_of: Callable[[str], Sequence[str]],
     outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]],
     ours: str = "alloy",
 ) -> list[Case]:
     """Set by set; a setting is there with the seeds that are complete."""
-    needed, found = {*rivals, ours, "oracle"}, []
+    found = []
     for setting in settings:
+        rivals = rivals_of(setting.name)
+        needed = {*rivals, ours, "oracle"}
         whole = {seed: each for seed, each in outcomes(cells, setting.name, pool).items() if needed <= each.keys()}
         if whole:
             found.append(Case(setting, pool, rivals, whole, ours))

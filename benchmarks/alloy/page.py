@@ -88,8 +88,8 @@ def _head() -> list[str]:
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
-        f"user could choose it. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m in students.TABLE.methods)}; of the [eighth version](#students-of-the-eighth-version) in pool {MAIN} "
-        f"also {', '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.TABLE.methods)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
+        f"user could choose it. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN} "
+        f"also {', '.join(TITLES[m] for m in students.MORE_RIVALS)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",
         "",

@@ -91,13 +91,17 @@ class Table:
         yield from cells
 
     def _by_pool(self, **only: Sequence[Any]) -> Iterator[Cell]:
-        for pool, methods in self.grid.items():
+        for pool in self.grid:
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
                 for seed in self.seeds_of(setting.name, pool):
-                    for method in (m for m in methods if m in self.only.get(setting.name, [m])):
+                    for method in self.methods_of(setting.name, pool):
                         cell = Cell(pool, setting.name, seed, method)
                         if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
                             yield cell
+
+    def methods_of(self, setting: str, pool: str) -> list[str]:
+        """In the order in which they run."""
+        return [method for method in self.grid[pool] if method in self.only.get(setting, [method])]
 
     def seeds_of(self, setting: str, pool: str) -> Sequence[int]:
         return self.seeds.get(f"{setting}/{pool}", self.seeds.get(setting, self.profile.seeds))
