@@ -40,6 +40,7 @@ TABLES = {
         "folders": "from model folders to a student, by the command line",
         "samples": "the first generated texts of each class",
         "larger": "students of texts that SmolLM2-135M wrote, beside the small language model's",
+        "domains": "students of texts that SmolLM2-135M was prompted for, of three sets",
         "larger_samples": "the first texts of SmolLM2 for each class",
         "writing": "CPU seconds for each text of SmolLM2",
         "strength": "γ for SmolLM2, chosen on 5Abstracts' classes",

@@ -25,7 +25,7 @@ from benchmarks.harness.sets import OHSUMED
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import Table
-from benchmarks.stratanet import fig4, fig5, figures, larger, larger_page, narrow, table3, table5
+from benchmarks.stratanet import domains, domains_page, fig4, fig5, figures, larger, larger_page, narrow, table3, table5
 from benchmarks.stratanet.methods import BASELINES, NARROW, SIZES, K
 from benchmarks.stratanet.owners import DOUBLED
 
@@ -84,6 +84,7 @@ def write() -> None:
         *_folders(),
         *larger_page.speed(),
         *section(larger.TABLE, NOTES, larger_page.larger_section),
+        *section(domains.TABLE, NOTES, domains_page.domains_section),
         *section(narrow.TABLE, NOTES, _narrow),
         *section(fig4.TABLE, NOTES, figures.fig4),
         *section(fig5.TABLE, NOTES, figures.prompted),
@@ -96,7 +97,7 @@ def write() -> None:
 
 def _hours() -> str:
     """Hours of every table: its cells with the teachers, texts and outputs that they share."""
-    tables = (table3.TABLE, larger.TABLE, narrow.TABLE, fig4.TABLE, fig5.TABLE, table5.TABLE)
+    tables = (table3.TABLE, larger.TABLE, domains.TABLE, narrow.TABLE, fig4.TABLE, fig5.TABLE, table5.TABLE)
     return ", ".join(
         f"{t.name} {sum(sum(c.get('seconds', {}).values()) for c in cells_of(t).values()) / 3600:.1f}" for t in tables
     )
