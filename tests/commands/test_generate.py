@@ -253,6 +253,13 @@ def test_the_plan_counts_what_is_still_to_be_written(
     assert json.loads(after.out)["texts"]["used"] == 32
 
 
+def test_the_description_of_an_unknown_label_is_refused(place: Path, tmp_path: Path) -> None:
+    described = {"steer": "prompt", "prompt": "my {label}", "descriptions": {"lots": "a lost parcel"}}
+    with pytest.raises(AlloyError, match=r"'lots'.*Did you mean 'lost'"):
+        generate_recipe(recipe(place, tmp_path / "out", **described))
+    assert not (tmp_path / "out" / "texts.parquet").exists()
+
+
 def test_what_is_refused(place: Path, models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     values = {
         "teachers": [str(place / "billing"), str(place / "parcels")],

@@ -162,9 +162,20 @@ def test_a_prompt_is_followed_and_not_kept(folder: Path, teacher: HuggingFaceTea
     assert len(texts) == 6
 
 
+def test_a_label_is_called_by_its_description(folder: Path) -> None:
+    more = {"steer": "prompt", "prompt": "where is my {label}", "descriptions": {"refund": "late card"}}
+    writer = Writer(options(folder, **more), "cpu")
+    assert writer.tokenizer.decode(writer._prompt("refund")[1:]).split() == ["where", "is", "my", "late", "card"]
+    assert writer.tokenizer.decode(writer._prompt("charge")[1:]).split() == ["where", "is", "my", "charge"]
+    with pytest.raises(AlloyError, match=r"fit into the 48 tokens"):
+        Writer(options(folder, **more | {"descriptions": {"refund": "late card " * 30}}), "cpu")
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
+        ({"descriptions": {"refund": "money back"}}, "`steer: teacher` has none"),
+        ({"steer": "prompt", "prompt": "{label}", "descriptions": {"refund": " "}}, "label 'refund' is empty"),
         ({"top_k": 12}, "top_k.*below candidates"),
         ({"min_tokens": 20}, "min_tokens.*max_tokens"),
         ({"steer": "prompt"}, "prompt needs a prompt with"),

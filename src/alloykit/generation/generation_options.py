@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from alloykit.blocks import Block, ModelSpec, PathText, Seed
+from alloykit.names import quoted
 
 Positive = Annotated[float, Field(gt=0)]
 Probability = Annotated[float, Field(gt=0, le=1)]
@@ -65,6 +66,9 @@ class GenerationOptions(Block):
     prompt: str = ""
     """The prompt before every text, which is not part of the text; "{label}" stands for the class (the paper's prompts: Table 6). With `steer:
     prompt` and `both`, a model that has a chat template gets it as a user's message."""
+    descriptions: dict[str, str] = Field(default_factory=dict)
+    """What "{label}" in `prompt` stands for, by label of a teacher: {label: words} (ours). For names that a language model does not understand, such as `CSAI`.
+    A label that is not here is called by its name, as in the paper."""
     start_token: str | None = None
     """The token before every text, if no chat template is used. null: the tokenizer's bos token, else its eos token; but `<|endoftext|>` of a chat model whose
     bos token opens a message or is missing."""
@@ -91,6 +95,12 @@ class GenerationOptions(Block):
             raise ValueError(
                 f'steer: {self.steer} needs a prompt with "{{label}}" in it, for instance "Generate a {{label}} news article:"'
             )
+        if self.descriptions and not self.prompted:
+            raise ValueError(
+                f"`descriptions` are for prompts, and `steer: {self.steer}` has none; set `steer: prompt` or `both`"
+            )
+        if empty := [label for label, words in self.descriptions.items() if not words.strip()]:
+            raise ValueError(f"the description of label {quoted(empty)} is empty")
         return self
 
     @property

@@ -65,7 +65,7 @@ class Writer:
         self.start = self._start()
         self.stops = self._stops()
         max_positions = getattr(self.model.config, "max_position_embeddings", None)
-        longest = options.max_tokens + len(self._prompt("")) + 1
+        longest = options.max_tokens + max(len(self._prompt(label)) for label in ("", *options.descriptions)) + 1
         if max_positions is not None and longest > max_positions:
             raise AlloyError(
                 expected=f"texts that fit into the {max_positions} tokens of '{spec.model}'",
@@ -154,7 +154,7 @@ class Writer:
             return log_probabilities(teacher, texts)
 
     def _prompt(self, label: str) -> list[int]:
-        words = self.options.prompt.replace("{label}", label)
+        words = self.options.prompt.replace("{label}", self.options.descriptions.get(label, label))
         if self.options.prompted and self.tokenizer.chat_template:
             messages = [{"role": "user", "content": words}]  # the form of an instruction-tuned model's training data
             encoded = self.tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=True)

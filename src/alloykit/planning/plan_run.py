@@ -73,7 +73,7 @@ def describe_generation(prepared: Prepared) -> dict[str, Any]:
     return {
         "language_model": options.language_model.model,
         "texts": {info.name: len(info.labels) * options.per_class for info in prepared.infos},
-        "reads_each": steps * options.candidates if options.steer == "teacher" else 0,
+        "reads_each": steps * options.candidates if options.steered else 0,
     }
 
 

@@ -220,6 +220,7 @@ class GenerationDict(TypedDict, total=False):
     max_tokens: int
     temperature: float | list[float]
     prompt: str
+    descriptions: dict[str, str]
     start_token: str | None
     precision: Literal["auto", "float32", "bfloat16"]
     batch_size: int

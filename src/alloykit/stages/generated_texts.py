@@ -24,6 +24,7 @@ from alloykit.generation.writer import GeneratedText
 from alloykit.knowledge.store.artifacts import check_made, record_made, with_defaults_of
 from alloykit.models.device import pick_device
 from alloykit.models.location import model_identity
+from alloykit.names import unknown_name
 from alloykit.progress import library_bars_off, log_line, logged_to
 from alloykit.recipe.models import GenerateRecipe, LabelOptions
 from alloykit.run_folder.file_names import LOG, SUMMARY
@@ -88,6 +89,7 @@ def _write_texts(
     infos, space = teachers_and_labels(teachers, labels)
     require_engine(work.options, teachers, [info.name for info in infos])
     _check_teachers(infos)
+    _check_descriptions(infos, options)
     _check_made(
         folder,
         {
@@ -143,6 +145,14 @@ def _check_teachers(infos: Sequence[TeacherInfo]) -> None:
                 got=f"teacher '{info.name}', which has stored answers",
                 hint="Leave it out of the recipe that generates texts.",
             )
+
+
+def _check_descriptions(infos: Sequence[TeacherInfo], options: GenerationOptions) -> None:
+    """AlloyError for the description of a label that no teacher has."""
+    known = list(dict.fromkeys(label for info in infos for label in info.labels))
+    for label in options.descriptions:
+        if label not in known:
+            raise unknown_name("labels of the teachers in `generation: {descriptions: …}`", label, known)
 
 
 @dataclass(frozen=True)
