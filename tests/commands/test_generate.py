@@ -241,6 +241,14 @@ def test_the_plan_counts_what_is_still_to_be_written(
     assert "texts for teacher billing: 16" in shown
     assert "384 short reads" in shown
     assert not (tmp_path / "run").exists()
+    for steer, reads in (("both", 24), ("prompt", 0)):
+        values["generation"] = block(place, every=3, steer=steer, prompt="a {label}")
+        steered = call("plan", write_recipe(tmp_path, values), "--json", "--no-probe")
+        assert json.loads(steered.out)["generation"]["reads_each"] == reads
+    values["generation"] = block(place, steer="prompt", prompt="a {label}", descriptions={"lots": "a lost parcel"})
+    call("plan", write_recipe(tmp_path, values), "--no-probe").refused("'lots'", "Did you mean 'lost'?")
+    values["generation"] = block(place, every=3)
+    path = write_recipe(tmp_path, values)
     generate_recipe(
         parse(
             {k: values[k] for k in ("teachers", "generation")}

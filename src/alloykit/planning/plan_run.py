@@ -18,6 +18,7 @@ from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, p
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.stages.generated_texts import check_generation
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, shard_rows, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
@@ -66,9 +67,10 @@ def plan_several(
 
 
 def describe_generation(prepared: Prepared) -> dict[str, Any]:
-    """How many texts are generated, and how many continuations a teacher reads for each at most."""
+    """How many texts are generated, and how many continuations a teacher reads for each at most. AlloyError for what generation refuses."""
     options = prepared.recipe.generation
     assert options is not None
+    check_generation(prepared.infos, options)
     steps = -(-options.max_tokens // options.every)
     return {
         "language_model": options.language_model.model,

@@ -88,8 +88,7 @@ def _write_texts(
 ) -> Path:
     infos, space = teachers_and_labels(teachers, labels)
     require_engine(work.options, teachers, [info.name for info in infos])
-    _check_teachers(infos)
-    _check_descriptions(infos, options)
+    check_generation(infos, options)
     _check_made(
         folder,
         {
@@ -130,8 +129,8 @@ def _write_texts(
     return target
 
 
-def _check_teachers(infos: Sequence[TeacherInfo]) -> None:
-    """AlloyError for teachers that cannot steer a language model."""
+def check_generation(infos: Sequence[TeacherInfo], options: GenerationOptions) -> None:
+    """AlloyError for teachers that cannot judge generated texts, and for the description of a label that no teacher has."""
     for info in infos:
         if info.gives.multi_label:
             raise AlloyError(
@@ -145,10 +144,6 @@ def _check_teachers(infos: Sequence[TeacherInfo]) -> None:
                 got=f"teacher '{info.name}', which has stored answers",
                 hint="Leave it out of the recipe that generates texts.",
             )
-
-
-def _check_descriptions(infos: Sequence[TeacherInfo], options: GenerationOptions) -> None:
-    """AlloyError for the description of a label that no teacher has."""
     known = list(dict.fromkeys(label for info in infos for label in info.labels))
     for label in options.descriptions:
         if label not in known:
