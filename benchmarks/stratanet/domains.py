@@ -25,6 +25,7 @@ METHODS: Methods = {
     "alloy": {"name": "alloy"},
     "muka-soft": BASELINES["muka-soft"],
     "vanilla_kd": BASELINES["vanilla_kd"],
+    "intended": {"name": "supervised"},  # learns the labels that the texts were written for, without the teachers
 }
 
 

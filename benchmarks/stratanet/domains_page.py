@@ -7,7 +7,13 @@ from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
 from benchmarks.stratanet import table3
 
-STUDENTS = {"stratanet": "StrataNet", "alloy": "Alloy", "muka-soft": "MUKA-Soft", "vanilla_kd": "Vanilla KD"}
+STUDENTS = {
+    "stratanet": "StrataNet",
+    "alloy": "Alloy",
+    "muka-soft": "MUKA-Soft",
+    "vanilla_kd": "Vanilla KD",
+    "intended": "intended labels, no teacher",
+}
 ROUTES = {"rmd": "RMD", "msp": "maximum probability"}
 BESIDE = {"generated": "6 M parameters, steered (Table 3)", "shared": "real texts (Table 3)"}
 
