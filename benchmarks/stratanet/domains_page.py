@@ -20,16 +20,17 @@ BESIDE = {"generated": "6 M parameters, steered (Table 3)", "shared": "real text
 
 def domains_section(table: Table, cells: Cells) -> list[str]:
     """Texts, routing and students of every set, with Table 3's cells of the same seeds."""
-    body, differences = [], []
+    body, differences, shown = [], [], set[str]()
     for setting in table.settings:
         part = Part(cells, setting.name, "generated")
         seeds = part.seeds("stratanet")
         if not seeds:
             continue
         same = {key: cell for key, cell in cells_of(table3.TABLE).items() if int(key.split("/")[2]) in seeds}
-        parts = {"SmolLM2, prompted": part} | {
-            title: Part(same, setting.datasets[0], pool) for pool, title in BESIDE.items()
-        }
+        parts = {"SmolLM2, prompted": part}
+        if setting.datasets[0] not in shown:
+            parts |= {title: Part(same, setting.datasets[0], pool) for pool, title in BESIDE.items()}
+        shown.add(setting.datasets[0])
         body += [[f"{setting.title}: {title}", *_row(each)] for title, each in parts.items()]
         found = part.compare("stratanet", list(STUDENTS)[1:])
         differences.append([setting.title, len(seeds), *(points(found.get(rival)) for rival in list(STUDENTS)[1:])])
