@@ -10,6 +10,8 @@ from pages import GUIDE, README, RESULTS
 
 NAMES = {  # rows of the table, and how the results call them
     "Vanilla KD": "Vanilla KD",
+    "UHC": "UHC",
+    "MUKA-Soft": "MUKA-Soft (K = 8)",
     "Largest energy": "Energy",
     "Alloy": "Alloy",
     "oracle routing": "Oracle routing",
