@@ -16,7 +16,7 @@ from benchmarks.stratanet.smollm2 import asked
 from benchmarks.stratanet.written import written
 
 PROMPTS = TABLE_6 | {"ohsumed": TABLE_6["abstracts5"]}  # the paper has none for OhSumed, whose texts are abstracts too
-DESCRIBED = {"CSAI": "artificial intelligence", "Trans": "transport"}  # as the data set's own list of labels says
+WORDS = {"CSAI": "artificial intelligence", "Trans": "transport"}  # as the data set's own list of labels says
 METHODS: Methods = {
     "teachers": {"name": "teachers"},
     "written": {"name": "written"},
@@ -37,12 +37,12 @@ def _setting(dataset: str) -> Setting:
 
 
 SETTINGS = tuple(map(_setting, ("ohsumed", "abstracts5", "ag_news")))
-NAMED = replace(
-    SETTINGS[1], name=f"{SETTINGS[1].name}-described", title="5Abstracts, labels described",
-    generation=dict(SETTINGS[1].generation) | {"descriptions": DESCRIBED},
+DESCRIBED = replace(
+    SETTINGS[1], name=f"{SETTINGS[1].name}-described", title=f"{SETTINGS[1].title}, labels described",
+    generation=dict(SETTINGS[1].generation) | {"descriptions": WORDS},
 )  # fmt: skip
 TABLE = Table(
     "stratanet", "domains", "Prompted texts of SmolLM2 in three domains",
-    (*SETTINGS, NAMED), {"generated": tuple(METHODS)}, METHODS,
+    (*SETTINGS, DESCRIBED), {"generated": tuple(METHODS)}, METHODS,
     seed_by_seed=True, analyses={"owners": owners, "written": written}, **SIZES | {"passes": K},
 )  # fmt: skip

@@ -12,6 +12,7 @@ NAMES = {  # rows of the table, and how the results call them
     "Vanilla KD": "Vanilla KD",
     "UHC": "UHC",
     "MUKA-Soft": "MUKA-Soft (K = 8)",
+    "Largest logit": "Largest logit",
     "Largest energy": "Energy",
     "Alloy": "Alloy",
     "oracle routing": "Oracle routing",

@@ -167,8 +167,22 @@ def test_a_label_is_called_by_its_description(folder: Path) -> None:
     writer = Writer(options(folder, **more), "cpu")
     assert writer.tokenizer.decode(writer._prompt("refund")[1:]).split() == ["where", "is", "my", "late", "card"]
     assert writer.tokenizer.decode(writer._prompt("charge")[1:]).split() == ["where", "is", "my", "charge"]
+
+
+@pytest.mark.parametrize(
+    ("described", "hint"),
+    [("late card " * 20, r"max_tokens: [1-9]"), ("late card " * 30, "Make the prompt shorter")],
+)
+def test_a_long_description_is_refused_before_texts_are_written(folder: Path, described: str, hint: str) -> None:
+    more = {"steer": "prompt", "prompt": "my {label}", "max_tokens": 10, "descriptions": {"refund": described}}
+    with pytest.raises(AlloyError, match=rf"fit into the 48 tokens.*for label 'refund'.*{hint}"):
+        Writer(options(folder, **more), "cpu")
+
+
+def test_a_long_name_of_a_label_is_refused(folder: Path, teacher: HuggingFaceTeacher) -> None:
+    writer = Writer(options(folder, steer="prompt", prompt="my {label}"), "cpu")
     with pytest.raises(AlloyError, match=r"fit into the 48 tokens"):
-        Writer(options(folder, **more | {"descriptions": {"refund": "late card " * 30}}), "cpu")
+        writer.write(teacher, "late card " * 30, 2, seed=0)
 
 
 @pytest.mark.parametrize(

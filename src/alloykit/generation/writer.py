@@ -19,6 +19,7 @@ from alloykit.generation.sampling import Sampling
 from alloykit.generation.steering import Steering
 from alloykit.models.batches import token_batches
 from alloykit.models.loading import load_language_model
+from alloykit.names import quoted
 from alloykit.precision import choose_precision
 from alloykit.teachers.protocol import Answerer
 
@@ -64,18 +65,13 @@ class Writer:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         self.start = self._start()
         self.stops = self._stops()
-        max_positions = getattr(self.model.config, "max_position_embeddings", None)
-        longest = options.max_tokens + max(len(self._prompt(label)) for label in ("", *options.descriptions)) + 1
-        if max_positions is not None and longest > max_positions:
-            raise AlloyError(
-                expected=f"texts that fit into the {max_positions} tokens of '{spec.model}'",
-                got=f"`max_tokens: {options.max_tokens}` and a prompt, {longest} together",
-                hint=f"Set `generation: {{max_tokens: {max_positions - longest + options.max_tokens}}}` or less.",
-            )
+        for label in ("", *options.descriptions):
+            self._require_room(label)
 
     @torch.no_grad()
     def write(self, teacher: Answerer, label: str, n: int, seed: int) -> list[GeneratedText]:
         """n texts for one of the teacher's labels. In one environment, the same seed gives the same texts."""
+        self._require_room(label)
         options, labels = self.options, teacher.info.labels
         classes = torch.full((n,), labels.index(label))
         prompt = torch.tensor([self._prompt(label)] * n, device=self.device)
@@ -114,6 +110,20 @@ class Writer:
             GeneratedText(text, label, teacher.info.name, float(p[labels.index(label)]), labels[int(p.argmax())], q)
             for text, p, q in zip(texts, probabilities, perplexities, strict=True)
         ]
+
+    def _require_room(self, label: str) -> None:
+        """AlloyError if the prompt for a label and a text together have more tokens than the language model has positions."""
+        positions = getattr(self.model.config, "max_position_embeddings", None)
+        together = self.options.max_tokens + len(self._prompt(label)) + 1
+        if positions is None or together <= positions:
+            return
+        room = self.options.max_tokens - (together - positions)
+        shorter = f"Set `generation: {{max_tokens: {room}}}` or less." if room > 0 else "Make the prompt shorter."
+        raise AlloyError(
+            expected=f"texts that fit into the {positions} tokens of '{self.options.language_model.model}'",
+            got=f"`max_tokens: {self.options.max_tokens}` and a prompt{f' for label {quoted([label])}' if label else ''}, {together} together",
+            hint=shorter,
+        )
 
     def _start(self) -> int:
         """The id of the token before every text. AlloyError if there is none."""
