@@ -28,6 +28,7 @@ TABLES = {
         "fig5": "Fig. 5: labels of texts that are routed to a wrong teacher",
         "fig6": "Fig. 6: the temperature of MUKA-Soft",
         "curve": "Table 1's setting on AG News with 1,000 to 62,760 texts",
+        "full": "Tables 1 and 4 with all training texts, MPNet-base and MiniLM of six layers, for a GPU",
         "checkpoint": "the checkpoint chosen with labels, without labels, and not chosen",
     },
     "stratanet": {
@@ -85,6 +86,7 @@ TABLES = {
         "amalgamation": "a whole amalgamation against the same written by hand",
         "growth": "time against the number of texts and of teachers",
         "floor": "where the time goes, against the machine's rate of matrix products",
+        "base_size": "a run with models of BERT-base's size, for a GPU: texts a second, and the share of its rate",
         "formats": "bfloat16 and int8 teachers: speed, and agreement with float32",
         "memory": "peak resident memory by number of texts",
         "default_method": "the default method and MUKA against MUKA written by hand, in CPU seconds",

@@ -1,28 +1,39 @@
 """Students of Alloy and of its rivals, with alloykit's default learning rate and number of epochs; in float32, which every CPU is fast in."""
 
-from benchmarks.alloy.methods import CORE, EIGHTH, PASSES, RIVAL_STUDENTS, STUDENTS
+from benchmarks.alloy.methods import CORE, EIGHTH, RIVAL_STUDENTS, STUDENTS, K
 from benchmarks.alloy.profile import PROFILE
-from benchmarks.alloy.settings import CLOSE, few, settings, varied
+from benchmarks.alloy.settings import CLOSE, by_topics, few, settings, varied
 from benchmarks.harness.data import NATURAL
 from benchmarks.harness.table import Table
 
 SETTINGS = tuple(s for s in settings() if not s.name.endswith(("-deal2", "-deal3")))
-OTHER_POOLS = (NATURAL, "skew5-first", "foreign50", "shared")
-MORE_RIVALS = tuple(name for name in RIVAL_STUDENTS if name not in CORE)  # of teachers cut by topic
+MORE_RIVALS = tuple(name for name in RIVAL_STUDENTS if name not in CORE)  # of teachers cut by topic, in some pools
+GRID = {
+    "disjoint": (*CORE, *MORE_RIVALS, EIGHTH),
+    NATURAL: (*CORE, *MORE_RIVALS),
+    "skew5-first": (*CORE, EIGHTH),
+    "foreign50": (*CORE, EIGHTH),
+    "shared": (*CORE, *MORE_RIVALS),
+}
+SEEDS = {  # of settings, or of one pool of them; later lines replace earlier ones
+    **{s.name: range(1) for s in SETTINGS},
+    **{f"{s.name}/disjoint": range(3) for s in by_topics()},
+    "google_snippets/foreign50": range(3),
+    "ohsumed-4/disjoint": range(5),
+    **dict.fromkeys(CLOSE, range(5)),
+}
 
 TABLE = Table(
     "alloy",
     "students",
     "Students",
     SETTINGS,
-    {"disjoint": (*CORE, *MORE_RIVALS, EIGHTH)} | dict.fromkeys(OTHER_POOLS, (*CORE, EIGHTH)),
+    GRID,
     STUDENTS,
-    passes=PASSES,
+    passes={pool: K if "muka-soft" in methods else 0 for pool, methods in GRID.items()},
     only=dict.fromkeys(varied(SETTINGS), (*CORE, EIGHTH)),
-    limited=dict.fromkeys(OTHER_POOLS, few()),
+    limited=dict.fromkeys(tuple(GRID)[1:], few()),
     seed_by_seed=True,
-    seeds={"google_snippets/foreign50": range(3)}
-    | {s.name: range(1) for s in SETTINGS}
-    | dict.fromkeys(CLOSE, range(5)),
+    seeds=SEEDS,
     profile=PROFILE,
 )

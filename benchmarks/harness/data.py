@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 from collections import Counter
 from collections.abc import Container
@@ -200,6 +201,6 @@ def read(path: Path) -> datasets.Dataset:
 
 def write(columns: dict[str, list[str | None]], target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    temporary = target.with_suffix(".tmp")
+    temporary = target.with_suffix(f".{os.getpid()}.tmp")  # another process may write the same file
     datasets.Dataset.from_dict(columns).to_parquet(str(temporary))
     temporary.replace(target)

@@ -26,7 +26,7 @@ from benchmarks.harness.sections import (
 )
 from benchmarks.harness.summary import Part, points, rows, spread
 from benchmarks.harness.table import Table
-from benchmarks.muka import checkpoint, curve, figures, table1, table2, table3, table4, table5
+from benchmarks.muka import checkpoint, curve, figures, full, table1, table2, table3, table4, table5
 from benchmarks.muka.methods import RULES, TITLES
 
 RIVALS = (
@@ -55,7 +55,7 @@ def write() -> None:
         *section(table1.TABLE, NOTES, _table1),
         *section(table2.TABLE, NOTES, _ablations),
     ]
-    for table, stated in ((table3.TABLE, table3.PAPER), (table4.TABLE, table4.PAPER)):
+    for table, stated in ((table3.TABLE, table3.PAPER), (table4.TABLE, table4.PAPER), (full.TABLE, full.PAPER)):
         lines += section(table, NOTES, partial(_plain, stated))
     lines += section(table5.TABLE, NOTES, _sources)
     lines += _curve()

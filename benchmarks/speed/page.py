@@ -139,6 +139,18 @@ def _floor(f: Figures) -> list[str]:
     )
 
 
+def _base_size(f: Figures) -> list[str]:
+    body = [
+        [n, w["seconds"], f"{w['reads_per_second']:,.0f}", f"{100 * w['share']:.0f} %"] for n, w in f["work"].items()
+    ]
+    return [
+        f"{f['model']}. {f['texts']:,} texts of AG News with {f['tokens']:.0f} tokens on average, two teachers, {f['passes']} Monte-Carlo passes and a plain one, a student of the teachers' size, one epoch, "
+        f"{f['precision']}. The last column is the share of the machine's rate of large matrix products, {f['matmul_tflops']:,.0f} TFLOP/s: the FLOPs of the texts' tokens without padding, over the time.",
+        "",
+        *rows(["", "seconds", "texts read per second", "share of the machine's rate"], body),
+    ]
+
+
 def _formats(f: Figures) -> list[str]:
     body = [
         [n, kind, f"{100 * t['same_label']:.1f} %", t["mean_probability_difference"], t["largest_probability_difference"],
@@ -227,6 +239,7 @@ PARTS: dict[str, tuple[str, Callable[[Figures], list[str]]]] = {
     "amalgamation": ("A whole amalgamation", _amalgamation),
     "growth": ("Time against texts and teachers", _growth),
     "floor": ("Where the time goes", _floor),
+    "base_size": ("Models of BERT-base's size", _base_size),
     "formats": ("bfloat16 and int8 teachers", _formats),
     "memory": ("Memory", _memory),
     "default_method": ("The default method", _default_method),
