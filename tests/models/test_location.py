@@ -18,7 +18,9 @@ from pydantic import ValidationError
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.models import location
+from alloykit.models.folder import staged
 from alloykit.models.location import is_hub_id, locate, model_identity
+from alloykit.run_folder.lock import locked
 
 
 @pytest.fixture
@@ -81,6 +83,17 @@ def test_what_a_folder_is_depends_on_all_that_is_loaded(tmp_path: Path) -> None:
     (folder / "spiece.model").write_bytes(b"loaded")
     assert model_identity(str(folder), None) != before
     assert model_identity("org/model", "abc") == "org/model@abc"
+
+
+def test_a_folder_that_another_process_has_locked_is_the_same_model(tmp_path: Path) -> None:
+    """As when `teach` looks into a finished teacher while a run reads it: the lock's files are no part of the model."""
+    folder = tiny.classifier(tmp_path / "m", ["a", "b"])
+    before = model_identity(str(folder), None)
+    with locked(folder):
+        assert {path.name for path in folder.iterdir()} >= {".alloykit.lock", ".alloykit.json"}
+        assert model_identity(str(folder), None) == before
+        with staged(folder, "m") as copy:
+            assert not [path.name for path in copy.iterdir() if path.name.startswith(".")]
 
 
 @pytest.fixture

@@ -42,7 +42,12 @@ def loadable_files(folder: Path) -> list[Path]:
     """The files of a folder that loading may read, sorted by name. Of a GGUF folder: its GGUF file."""
     if is_gguf(folder):
         return sorted(folder.glob(f"*{GGUF}"))
-    return sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES and p.is_file())
+    return [path for path in _named_like_parts(folder) if path.is_file()]
+
+
+def _named_like_parts(folder: Path) -> list[Path]:
+    """By name. No hidden ones: a process that has locked the folder writes and removes some there."""
+    return sorted(path for path in folder.iterdir() if path.suffix in SUFFIXES and not path.name.startswith("."))
 
 
 def is_gguf(folder: Path) -> bool:
@@ -191,7 +196,7 @@ def is_inside(file: Path, folder: Path) -> bool:
 
 def _checked_files(folder: Path, model: str) -> list[Path]:
     """The files that may be read. AlloyError for a file that is not a plain file of this folder, and for an adapter."""
-    found = sorted(p for p in folder.iterdir() if p.suffix in SUFFIXES)
+    found = _named_like_parts(folder)
     for file in found:
         if not file.is_file():
             got = "a broken link" if file.is_symlink() else "something else"
