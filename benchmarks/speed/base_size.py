@@ -28,7 +28,7 @@ from alloykit.training.training_options import StudentSpec, TrainingOptions
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement, device, encoder_flops, in_turns, matmul_rate
 
-TEXTS, LENGTH, PASSES, ROUNDS = (16_384 if device() == "cuda" else 16), 128, 16, 3
+TEXTS, LENGTH, PASSES, ROUNDS = (4096 if device() == "cuda" else 16), 128, 16, 3
 BATCHES = (32, 256)
 GROUPS = AG_NEWS.split(2)
 SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])
