@@ -15,6 +15,9 @@ from typing import Any
 os.environ["HF_HUB_OFFLINE"] = "1"
 os.environ["PIP_NO_INDEX"] = "1"  # of pip, should a test start it
 os.environ["TOKENIZERS_PARALLELISM"] = "false"
+os.environ["CUDA_VISIBLE_DEVICES"] = (
+    ""  # a GPU computes in bfloat16: its figures differ, and so do the devices that messages name
+)
 os.environ["OMP_NUM_THREADS"] = "1"  # NumPy's threads too: those of two processes would wait for each other
 sys.path.insert(0, str(Path(__file__).parent))
 

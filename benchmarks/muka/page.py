@@ -44,7 +44,7 @@ def write() -> None:
         "# MUKA: our numbers beside the paper's",
         "",
         "Li et al. 2021. The paper's models are BERT-base (110 M parameters), read 128 tokens and learn from whole "
-        "training files; ours are much smaller, so levels are not comparable, only orders and differences are.",
+        "training files; ours are much smaller, except in one table. So levels are not comparable, only orders and differences are.",
         "",
         *note(NOTES, "summary"),
     ]

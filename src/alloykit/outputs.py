@@ -99,6 +99,13 @@ class Rows:
         asked = {"questions": [rows.to_batch() for rows in self.questions]} if self.questions else {}
         return {"teachers": teachers} | {key: value for key, value in rest.items() if value is not None} | asked
 
+    def in_float64(self) -> Rows:
+        """The same rows where float64 can be computed: on the CPU, if they are on a device that cannot."""
+        device = self.teachers[0].logits.device if self.teachers else None
+        if device is None or has_float64(device):
+            return self
+        return Rows.from_batch(_on_cpu(self.to_batch()))
+
     @classmethod
     def from_batch(cls, batch: Mapping[str, Any]) -> Rows:
         """The inverse of `to_batch`."""
@@ -106,6 +113,19 @@ class Rows:
         questions = tuple(cls.from_batch(rows) for rows in batch.get("questions", ()))
         rest = {key: value for key, value in batch.items() if key not in ("teachers", "questions")}
         return cls(teachers, **rest, questions=questions)
+
+
+def has_float64(device: torch.device) -> bool:
+    """Whether a device computes in float64. Apple's Metal (mps) does not: it refuses such a tensor."""
+    return device.type != "mps"
+
+
+def _on_cpu(part: Any) -> Any:
+    if isinstance(part, Tensor):
+        return part.cpu()
+    if isinstance(part, dict):
+        return {key: _on_cpu(value) for key, value in part.items()}
+    return type(part)(_on_cpu(value) for value in part) if isinstance(part, (list, tuple)) else part
 
 
 class Source(Protocol):

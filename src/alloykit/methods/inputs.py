@@ -176,11 +176,20 @@ class Supervision:
 
     `targets`: [B, C], rows sum to one. `weights`: [B], how much each text counts.
     `teacher_weights`: [B, N], rows sum to one: how much of the target comes from each teacher; None if the method has no such weights.
+    `counts`: [B], how much each text counts in terms of the loss that choose no teacher; None if all count fully.
     """
 
     targets: Tensor
     weights: Tensor
     teacher_weights: Tensor | None = None
+    counts: Tensor | None = None
+
+    def on(self, device: torch.device) -> Supervision:
+        """The same in float32 on a device; itself if it is there already."""
+        if self.targets.device == device:
+            return self
+        shares, counts = (v if v is None else v.float().to(device) for v in (self.teacher_weights, self.counts))
+        return Supervision(self.targets.float().to(device), self.weights.float().to(device), shares, counts)
 
 
 @dataclass(frozen=True)

@@ -62,8 +62,9 @@ def require_few_labels(method: Method) -> None:
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
     """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it is not a valid
-    supervision, or if a method with a single target gives none."""
-    found = method.supervise(rows, context)
+    supervision, or if a method with a single target gives none. It is computed where float64 can be, and then is where the rows are."""
+    place = rows.teachers[0].logits.device if rows.teachers else None
+    found = method.supervise(rows.in_float64(), context)
     if found is None:
         if method.single_target:
             raise TypeError(
@@ -76,14 +77,14 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
         some = answered.any(-1)
         found = replace(found, weights=found.weights * some.to(found.weights))
     n, c = len(context.space.teachers), context.space.size
-    shapes = {"targets": (texts, c), "weights": (texts,), "teacher_weights": (texts, n)}
+    shapes = {"targets": (texts, c), "weights": (texts,), "teacher_weights": (texts, n), "counts": (texts,)}
     for name, wanted in shapes.items():
         value = getattr(found, name)
         if value is not None and tuple(value.shape) != wanted:
             raise TypeError(
                 f"supervise() of method '{method.name}' gave {name} of shape {tuple(value.shape)}; expected {wanted}"
             )
-    return found
+    return found if place is None else found.on(place)
 
 
 def unequal_counts(space: LabelSpace) -> str | None:

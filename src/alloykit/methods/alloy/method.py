@@ -176,32 +176,24 @@ class Alloy(Method):
         r = torch.softmax(context.state["inverse_temperature"].to(device) * scores, -1)
         clear = context.state["clarity"].to(device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
-        v = chosen.counts(view, owners) * routing_margin(r, owners) + FLOOR
-        return Supervision(targets.float(), v.float(), teacher_weights(r, owners, view.answered).float())
+        u = chosen.counts(view, owners) if chosen.has_background else None
+        v = (1 if u is None else u) * routing_margin(r, owners) + FLOOR
+        shares = teacher_weights(r, owners, view.answered)
+        return Supervision(targets.float(), v.float(), shares.float(), None if u is None else u.float())
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         """Both terms of Eq. 24."""
         terms, weight = super().loss(inputs), self.options.own_labels
         if weight == 0:
             return terms
-        own = own_labels_kl(inputs.rows, inputs.context.space, inputs.student.logits)
-        return terms | {"own_labels": weight * self._counts(inputs.rows, inputs.context).to(own) * own}
+        own, u = own_labels_kl(inputs.rows, inputs.context.space, inputs.student.logits), inputs.target.counts
+        return terms | {"own_labels": weight * (own if u is None else u.to(own) * own)}
 
     def fit_report(self, context: Context, teachers: Sequence[str]) -> MethodReport:
         return alloy_report(context, teachers, self.options)
 
     def estimated_accuracy(self, context: Context) -> EstimatedAccuracy | None:
         return estimate_of(context.state) if int(context.state["outcome"]) == ACCEPTED else None
-
-    @torch.no_grad()
-    def _counts(self, rows: Rows, context: Context) -> Tensor:
-        """u of Eq. 22, [B] float64; 1 for every text where no background is used."""
-        logits, state = rows.teachers[0].logits, context.state
-        if int(state["outcome"]) == ACCEPTED:
-            chosen = ChosenMixture.of(state, logits.device)
-            if chosen.has_background:
-                return chosen.counts(self._seen(rows, context), context.space.has_label().to(logits.device))
-        return logits.new_ones(len(logits), dtype=torch.float64)
 
     def _seen(self, rows: Rows, context: Context) -> View:
         """Any texts as the fitted mixture sees them."""

@@ -123,8 +123,9 @@ class StrataNet(Method):
         return Confidence(context, relative=self.options.confidence == "rmd")(rows, depth)
 
     def confidences(self, rows: Rows, context: Context) -> Tensor:
-        """c_i^b, [B, N, blocks] float32 in [1e-4, 1 − 1e-4]."""
-        return torch.sigmoid(self.log_odds(rows, context)).clamp(CLIP, 1 - CLIP).float()
+        """c_i^b, [B, N, blocks] float32 in [1e-4, 1 − 1e-4], where the rows are."""
+        c = torch.sigmoid(self.log_odds(rows.in_float64(), context)).clamp(CLIP, 1 - CLIP).float()
+        return c.to(rows.teachers[0].logits.device)
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         """Targets with ĉ. The teachers' weights are computed without the clip, which would make ties."""
