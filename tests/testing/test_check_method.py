@@ -53,6 +53,13 @@ class Certain(Mean):
         return {"ratio": (inputs.target.targets / inputs.student.logits.softmax(-1)).log().sum(-1)}
 
 
+class Precise(Mean):
+    """Runs on a CPU and on CUDA, but not on Apple's GPUs."""
+
+    def loss(self, inputs):
+        return {"kl": super().loss(inputs)["kl"].double().float()}
+
+
 class Coupled(Mean):
     def loss(self, inputs):
         return {"mean": super().loss(inputs)["kl"].mean()}
@@ -116,6 +123,7 @@ def test_a_method_that_keeps_to_it():
         (Certain, "finite gradients", "term 'ratio' is not finite"),
         (Coupled, "finite gradients", "say so with `batch_coupled`"),
         (Detached, "finite gradients", "give a SkippedStep"),
+        (Precise, "devices without float64", "it raised TypeError: float64 is computed on the student's device"),
         (FirstTeacher, "order of teachers", "targets differ"),
         (Relative, "independence of the batch", "weights differ"),
         (Cheating, "labels only if needed", "TypeError"),
@@ -140,7 +148,7 @@ def test_a_rule_alone_and_rules_that_shall_not_hold():
     check_method(Relative, skip=["independence of the batch"])
     with pytest.raises(ValueError, match="there is no rule 'speed'"):
         check_method(Mean, skip=["speed"])
-    assert len(RULES) == 10
+    assert len(RULES) == 11
 
 
 def test_a_skipped_step_needs_no_gradient():

@@ -33,6 +33,7 @@ from alloykit.testing.rows import (
     unanswered,
     unfitted_context,
 )
+from alloykit.testing.without_float64 import device_without_float64, here, rows_there, there
 
 Options = dict[str, Any]
 Reorder = Callable[[Options, tuple[int, ...]], Options]
@@ -157,6 +158,19 @@ def finite_gradients(subject: Subject) -> None:
             _require(bool(torch.isfinite(gradient).all()), f"{where}: the student's gradient is not finite")
             if logit_scale < CERTAIN_SCALE:
                 _require(float(gradient.abs().max()) > 1e-6, f"{where}: the student's gradient is zero")
+
+
+def devices_without_float64(subject: Subject) -> None:
+    """On a device without float64 the loss is the same."""
+    if not subject.build().phases():
+        return
+    method, rows, context = subject.on("overlapping", b=4)
+    logits = student_logits(rows, context)
+    wanted = losses(method, rows, context, logits)
+    with device_without_float64():
+        found = losses(method, rows_there(rows), context, there(logits))
+    for name, term in wanted.items():
+        _close(here(found[name]), term, f"term '{name}'")
 
 
 def order_of_teachers(subject: Subject) -> None:
@@ -292,6 +306,7 @@ RULES: dict[str, Callable[[Subject], None]] = {
     "targets and weights": targets_and_weights,
     "finite gradients": finite_gradients,
     "order of teachers": order_of_teachers,
+    "devices without float64": devices_without_float64,
     "independence of the batch": independence_of_the_batch,
     "labels only if needed": labels_only_if_needed,
     "teachers without an answer": teachers_without_an_answer,
@@ -328,17 +343,17 @@ def _check_supervision(method: Method, found: Supervision | None, sizes: tuple[i
         return
     _require(method.single_target, f"{where}: supervise() gave a target although `single_target = False`")
     b, c, n = sizes
-    wanted = {"targets": (b, c), "weights": (b,), "teacher_weights": (b, n)}
+    wanted = {"targets": (b, c), "weights": (b,), "teacher_weights": (b, n), "counts": (b,)}
     for name, shape in wanted.items():
         value = getattr(found, name)
-        if value is None and name == "teacher_weights":
+        if value is None and name in ("teacher_weights", "counts"):
             continue
         _require(tuple(value.shape) == shape, f"{where}: {name} must have shape {shape}; got {tuple(value.shape)}")
         _require(bool(torch.isfinite(value).all()), f"{where}: {name} are not finite")
         _require(bool((value >= 0).all()), f"{where}: {name} are negative")
         _require(not value.requires_grad, f"{where}: {name} carry a gradient")
         _require(value.dtype == torch.float32, f"{where}: {name} must be float32; got {value.dtype}")
-        if name != "weights":
+        if name in ("targets", "teacher_weights"):
             _close(value.sum(-1), torch.ones(b), f"{where}: the sum of each row of {name}", 1e-5, 1e-5)
 
 
