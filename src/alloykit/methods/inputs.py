@@ -176,7 +176,7 @@ class Supervision:
 
     `targets`: [B, C], rows sum to one. `weights`: [B], how much each text counts.
     `teacher_weights`: [B, N], rows sum to one: how much of the target comes from each teacher; None if the method has no such weights.
-    `counts`: [B], how much each text counts in terms of the loss that choose no teacher; None if all count fully.
+    `counts`: [B], the weight of each text in those parts of the loss that do not choose between teachers; None: 1 for every text.
     """
 
     targets: Tensor

@@ -13,7 +13,7 @@ from torch.utils._pytree import tree_leaves, tree_map
 from alloykit.outputs import Rows
 
 
-class There(torch.Tensor):
+class DeviceTensor(torch.Tensor):
     """A tensor on that device. TypeError if float64 would be computed from it; `.cpu()` gives an ordinary tensor."""
 
     @classmethod
@@ -25,7 +25,7 @@ class There(torch.Tensor):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         if func is torch.Tensor.cpu:
-            return here(args[0]).clone()
+            return plain(args[0]).clone()
         found = super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
         if any(isinstance(part, torch.Tensor) and part.dtype == torch.float64 for part in tree_leaves(found)):
             raise TypeError("float64 is computed on the student's device, which may have none (Apple's mps)")
@@ -39,16 +39,16 @@ def device_without_float64() -> Iterator[None]:
         yield
 
 
-def there(tensor: Any) -> Any:
+def on_device(tensor: Any) -> Any:
     """A tensor as one of that device; anything else as it is."""
-    return tensor.as_subclass(There) if isinstance(tensor, torch.Tensor) else tensor
+    return tensor.as_subclass(DeviceTensor) if isinstance(tensor, torch.Tensor) else tensor
 
 
-def here(tensor: torch.Tensor) -> torch.Tensor:
+def plain(tensor: torch.Tensor) -> torch.Tensor:
     """The ordinary tensor."""
     return tensor.as_subclass(torch.Tensor)
 
 
-def rows_there(rows: Rows) -> Rows:
+def rows_on_device(rows: Rows) -> Rows:
     """Rows whose tensors are on that device."""
-    return Rows.from_batch(tree_map(there, rows.to_batch()))
+    return Rows.from_batch(tree_map(on_device, rows.to_batch()))
