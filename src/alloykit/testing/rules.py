@@ -33,7 +33,7 @@ from alloykit.testing.rows import (
     unanswered,
     unfitted_context,
 )
-from alloykit.testing.without_float64 import device_without_float64, on_device, plain, rows_on_device
+from alloykit.testing.without_float64 import device_without_float64, off_device, on_device, rows_on_device
 
 Options = dict[str, Any]
 Reorder = Callable[[Options, tuple[int, ...]], Options]
@@ -170,7 +170,7 @@ def devices_without_float64(subject: Subject) -> None:
     with device_without_float64():
         found = losses(method, rows_on_device(rows), context, on_device(logits))
     for name, term in wanted.items():
-        _close(plain(found[name]), term, f"term '{name}'")
+        _close(off_device(found[name]), term, f"term '{name}'")
 
 
 def order_of_teachers(subject: Subject) -> None:

@@ -25,7 +25,7 @@ class DeviceTensor(torch.Tensor):
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         if func is torch.Tensor.cpu:
-            return plain(args[0]).clone()
+            return off_device(args[0]).clone()
         found = super().__torch_function__(func, types, args, kwargs or {})  # type: ignore[no-untyped-call]
         if any(isinstance(part, torch.Tensor) and part.dtype == torch.float64 for part in tree_leaves(found)):
             raise TypeError("float64 is computed on the student's device, which may have none (Apple's mps)")
@@ -44,7 +44,7 @@ def on_device(tensor: Any) -> Any:
     return tensor.as_subclass(DeviceTensor) if isinstance(tensor, torch.Tensor) else tensor
 
 
-def plain(tensor: torch.Tensor) -> torch.Tensor:
+def off_device(tensor: torch.Tensor) -> torch.Tensor:
     """The ordinary tensor."""
     return tensor.as_subclass(torch.Tensor)
 
