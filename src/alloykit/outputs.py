@@ -58,6 +58,7 @@ class Rows:
     teachers [B, C] int64: 1 for a label that the text has, 0 for one that it does not have, −1 in all places of other texts.
     `embeddings`: [B, L, d], made instead of texts (AS-DFD). `hidden`: [B, L] bool, the positions that the student does not read.
     `questions`: of a student that answers several questions, the rows of each question; `teachers` is empty then.
+    `supervision`: the fields of the method's `Supervision` of these texts, by name, if it was computed before the training; else None.
     """
 
     teachers: tuple[TeacherRows, ...]
@@ -67,6 +68,7 @@ class Rows:
     embeddings: Tensor | None = None
     hidden: Tensor | None = None
     questions: tuple[Rows, ...] = ()
+    supervision: Mapping[str, Tensor] | None = None
 
     def answered(self) -> Tensor | None:
         """Which teacher has an answer to which text, [B, N] bool; None where every teacher has one to every text."""

@@ -11,9 +11,12 @@ import torch
 from knowing import SENTENCES, read, swept
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.online.encoder_states import WithTextStates
 from alloykit.knowledge.store import reader, unit_rows
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.store.with_labelled import WithLabelled
+from alloykit.knowledge.without_states import without_states
 from alloykit.outputs import Rows
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 
@@ -50,6 +53,26 @@ def test_rows_and_variance_are_those_of_a_copy(store: Store, passes: int, monkey
     assert source._copy.file is None
     for name in ("billing", "delivery"):
         assert source.pass_variance(name) == copied.pass_variance(name)
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_without_states_reads_the_same_answers(store: Store, copied: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not copied:
+        monkeypatch.setattr(reader, "COPIED", 0)
+    full = read(store, ["billing", "delivery"], TEXTS, passes=8, layers={"delivery": (2, 1)})
+    labelled = WithLabelled(WithTextStates(full, torch.zeros(len(TEXTS), 3)), full, torch.zeros(len(TEXTS)).long())
+    for source, offset in ((full, 0), (labelled, 0), (labelled, len(TEXTS))):
+        plain = without_states(source)
+        with monkeypatch.context() as reading:
+            for read_again in ("_pooled_of", "_load"):
+                reading.setattr(StoredKnowledge, read_again, lambda *_: pytest.fail("the store's files are read again"))
+            rows = plain.rows([offset + 3, offset])
+        assert rows.text_states is None
+        assert all(t.pooled_states is None for t in rows.teachers)
+        for teacher, wanted in zip(rows.teachers, full.rows([3, 0]).teachers, strict=True):
+            assert torch.equal(teacher.logits, wanted.logits)
+            assert torch.equal(teacher.probability_sum, wanted.probability_sum)
+    assert full.rows([0]).teachers[1].pooled_states is not None, "the first source still reads them"
 
 
 def test_a_damaged_file_is_found_before_a_row_is_read(

@@ -42,6 +42,10 @@ class Outside(Method):
             text_states=TextStates(self.options.encoder), validation=True, token_states=self.options.token_states
         )
 
+    @property
+    def batch_coupled(self) -> bool:
+        return True  # then training asks for the targets of its own batches
+
     def teacher_layers(self, context: Context) -> tuple[tuple[int, ...], ...]:
         return tuple((t.layers,) if self.options.token_states else () for t in context.teachers)
 

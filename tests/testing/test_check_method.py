@@ -83,6 +83,23 @@ class Relative(Mean):
         return Supervision(found.targets, top / top.mean())
 
 
+class Forgetful(Mean):
+    """Its loss reads states, and it says that it does not."""
+
+    loss_reads_states = False
+
+    @property
+    def needs(self):
+        return Needs(pooled_states=True)
+
+    def teacher_layers(self, context):
+        return tuple((1,) for _ in context.teachers)
+
+    def loss(self, inputs):
+        sizes = sum(t.pooled_states[0].float().abs().mean(-1) for t in inputs.rows.teachers)
+        return {"kl": sizes.to(inputs.student.logits.device) * super().loss(inputs)["kl"]}
+
+
 class Cheating(Mean):
     def supervise(self, rows, context):
         targets = torch.nn.functional.one_hot(rows.labels, context.space.size).float()
@@ -126,6 +143,7 @@ def test_a_method_that_keeps_to_it():
         (Precise, "devices without float64", "it raised TypeError: float64 is computed on the student's device"),
         (FirstTeacher, "order of teachers", "targets differ"),
         (Relative, "independence of the batch", "weights differ"),
+        (Forgetful, "supervision before the training", "it raised TypeError"),
         (Cheating, "labels only if needed", "TypeError"),
         (Undeclared, "targets and weights", "no pooled states"),
         (Deaf, "teachers without an answer", "labels that no teacher with an answer knows have a mass"),
@@ -145,10 +163,10 @@ def test_a_rule_alone_and_rules_that_shall_not_hold():
     with pytest.raises(AssertionError, match="weights differ"):
         check_rule(Relative, "independence of the batch")
     check_rule(Relative, "reports")
-    check_method(Relative, skip=["independence of the batch"])
+    check_method(Relative, skip=["independence of the batch", "supervision before the training"])
     with pytest.raises(ValueError, match="there is no rule 'speed'"):
         check_method(Mean, skip=["speed"])
-    assert len(RULES) == 11
+    assert len(RULES) == 12
 
 
 def test_a_skipped_step_needs_no_gradient():

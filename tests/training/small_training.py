@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from random_rows import TEACHERS, Pool, context_of, rows_of, space_of
 
 from alloykit.data import load_texts
 from alloykit.knowledge.store.with_labelled import WithLabelled
-from alloykit.methods.protocol import Method, ModelShape
+from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create
 from alloykit.models.attention import use_eager_attention
 from alloykit.outputs import Rows, Source
@@ -43,12 +44,13 @@ def run(
     checks: int = 0,
     labelled: int = 0,
     double: bool = False,
+    wrap: Callable[[Source, Context], Source] | None = None,
     **options: Any,
 ) -> tuple[Any, TrainingResult]:
     """Train a new student on n texts and return it with what happened. The last `labelled` of them have given labels, and the last
     `checks` before these are kept out.
 
-    `double`: in float64, where cutting a batch differently changes nothing that Adam could blow up.
+    `double`: in float64, where cutting a batch differently changes nothing that Adam could blow up. `wrap`: gives the source to train on.
     """
     student, words = new_student(encoder, kind)
     if double:
@@ -71,6 +73,8 @@ def run(
     if labelled:
         given = torch.arange(labelled) % context.space.size
         source = WithLabelled(Pool(take(rows, [*range(pool)])), Pool(take(rows, [*range(pool, n)])), given)
+    if wrap is not None:
+        source = wrap(source, context)
     fitted = train(
         student,
         Collator(words, source),

@@ -62,7 +62,10 @@ def require_few_labels(method: Method) -> None:
 
 def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supervision | None:
     """The method's supervision of `texts` texts. A text that no teacher has an answer to gets the weight 0. TypeError if it is not a valid
-    supervision, or if a method with a single target gives none. It is computed where float64 can be, and then is where the rows are."""
+    supervision, or if a method with a single target gives none. It is computed where float64 can be, and then is where the rows are.
+    If the rows have their supervision, it is that one."""
+    if rows.supervision is not None:
+        return Supervision(**rows.supervision)
     place = rows.teachers[0].logits.device if rows.teachers else None
     found = method.supervise(rows.in_float64(), context)
     if found is None:

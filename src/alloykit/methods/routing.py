@@ -12,6 +12,7 @@ from alloykit.outputs import Rows, Source
 class Wrapping(Method):
     """A method that reads the supervision of another one, named in `of`."""
 
+    loss_reads_states = False
     inner: Method
 
     @property

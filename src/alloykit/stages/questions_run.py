@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from alloykit.models.questions import (
     save_question_temperatures,
     set_questions,
 )
-from alloykit.outputs import QuestionSources
+from alloykit.outputs import QuestionSources, Source
 from alloykit.processes import launched
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.questions import QuestionsRecipe
@@ -46,6 +46,7 @@ from alloykit.stages.questions_report import write_questions_report
 from alloykit.stages.tracked_figures import tracked_figures
 from alloykit.stages.train_student import TrainedStudent, save_classifier, train_student
 from alloykit.stages.write_report import write_report
+from alloykit.training.with_supervision import with_supervision
 
 
 @dataclass
@@ -165,16 +166,26 @@ def _train(prepared: PreparedQuestions, run: RunFolder, parts: Mapping[str, _Par
     checked = [part.outputs.validation for part in parts.values()]
     validation = None
     if checked[0] is not None and all(checked):
-        sources = QuestionSources(tuple(each.source for each in checked if each is not None))
+        sources = _with_supervision(parts, [each.source for each in checked if each is not None], reads=1)
         validation = LabelledOutputs(checked[0].texts, checked[0].labels, sources)
     train_student(
         joint,
         run,
-        QuestionSources(tuple(part.outputs.pool for part in parts.values())),
+        _with_supervision(parts, [part.outputs.pool for part in parts.values()], reads=joint.epochs),
         joint.context,
         validation,
         tracker=tracker,
         before_saving=save_questions,
+    )
+
+
+def _with_supervision(parts: Mapping[str, _Part], sources: Sequence[Source], reads: float) -> QuestionSources:
+    """The sources of the questions as one, each with the supervision of its question's method (training/with_supervision.py)."""
+    return QuestionSources(
+        tuple(
+            with_supervision(source, part.prepared.method, part.fitted.context, reads=reads)
+            for part, source in zip(parts.values(), sources, strict=True)
+        )
     )
 
 

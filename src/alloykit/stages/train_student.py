@@ -34,6 +34,7 @@ from alloykit.stages.prepare import Prepared
 from alloykit.training.all_but import AllBut
 from alloykit.training.dataset import Collator, Tokens, split_held_out, tokenize
 from alloykit.training.student import build_student
+from alloykit.training.with_supervision import with_supervision
 
 if TYPE_CHECKING:
     from alloykit.training.tracker import Tracker
@@ -75,7 +76,7 @@ def train_student(
     from alloykit.training.trainer import train
 
     student = _build(prepared)
-    examples = _examples(prepared, student, source, validation, labelled)
+    examples = _examples(prepared, student, source, context, validation, labelled)
     begun = time.perf_counter()
     examples = _with_token_states(prepared, student, examples, validation)
     if prepared.method.needs.student_attention_scores:
@@ -141,6 +142,7 @@ def _examples(
     prepared: Prepared,
     student: _Student,
     source: Source,
+    context: Context,
     validation: LabelledOutputs | None,
     labelled: LabelledOutputs | None,
 ) -> _Examples:
@@ -162,9 +164,10 @@ def _examples(
     elif options.select == "labelled":
         assert validation is not None
         assert checked is not None
-        checks, check_source = checked[0], validation.source
+        checks, check_source = checked[0], with_supervision(validation.source, prepared.method, context, reads=1)
     if not len(positions):
         raise AlloyError(expected="texts to train on", got="none", hint="Add texts.")
+    source = with_supervision(source, prepared.method, context, reads=prepared.epochs / processes.count())
     return _Examples(dataset.select(positions), source, checks, check_source, checked)
 
 

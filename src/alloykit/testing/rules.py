@@ -34,6 +34,7 @@ from alloykit.testing.rows import (
     unfitted_context,
 )
 from alloykit.testing.without_float64 import device_without_float64, off_device, on_device, rows_on_device
+from alloykit.training.with_supervision import with_supervision
 
 Options = dict[str, Any]
 Reorder = Callable[[Options, tuple[int, ...]], Options]
@@ -219,6 +220,23 @@ def independence_of_the_batch(subject: Subject) -> None:
                     _close(small[name], term[picked], f"{where}: term '{name}'", 5e-5, 1e-5)
 
 
+def supervision_before_training(subject: Subject) -> None:
+    """Supervision that was computed before the training gives the same loss. If `loss_reads_states` is False, so do rows without states."""
+    if not subject.build().phases():
+        return
+    for kind in SETS:
+        method, rows, context = subject.on(kind, b=6)
+        source, picked = with_supervision(RowSource(rows), method, context, reads=1), [5, 0, 2]
+        part = source.rows(picked)
+        if part.supervision is None:
+            return
+        part = part if method.loss_reads_states else _stateless(part)
+        logits, where = student_logits(rows, context)[picked], f"{kind} labels"
+        for name, term in losses(method, take(rows, picked), context, logits).items():
+            found = losses(method, part, context, logits)[name]
+            _close(found, term, f"{where}: term '{name}' with supervision from before the training", 5e-5, 1e-5)
+
+
 def labels_only_if_needed(subject: Subject) -> None:
     """Without `needs.labels`, the true labels have no effect and may be missing."""
     for kind in SETS:
@@ -308,6 +326,7 @@ RULES: dict[str, Callable[[Subject], None]] = {
     "order of teachers": order_of_teachers,
     "devices without float64": devices_without_float64,
     "independence of the batch": independence_of_the_batch,
+    "supervision before the training": supervision_before_training,
     "labels only if needed": labels_only_if_needed,
     "teachers without an answer": teachers_without_an_answer,
     "reports": reports,
@@ -355,6 +374,10 @@ def _check_supervision(method: Method, found: Supervision | None, sizes: tuple[i
         _require(value.dtype == torch.float32, f"{where}: {name} must be float32; got {value.dtype}")
         if name in ("targets", "teacher_weights"):
             _close(value.sum(-1), torch.ones(b), f"{where}: the sum of each row of {name}", 1e-5, 1e-5)
+
+
+def _stateless(rows: Rows) -> Rows:
+    return replace(rows, teachers=tuple(replace(t, pooled_states=None) for t in rows.teachers), text_states=None)
 
 
 def _total(terms: dict[str, Tensor]) -> Tensor:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NoReturn
@@ -120,6 +121,12 @@ class StoredKnowledge:
                 )
             )
         return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
+
+    def without_states(self) -> StoredKnowledge:
+        """The same outputs without states. Both read the same temporary files."""
+        other = copy(self)
+        other._copy, other.layers = self._copy, dict.fromkeys(self.teachers, ())
+        return other
 
     def pass_variance(self, teacher: str) -> float | None:
         """Variance of a probability over the Monte-Carlo passes, in the mean over texts and labels. None if single passes

@@ -70,6 +70,7 @@ class Alloy(Method):
     name = "alloy"
     title = "Alloy: each text taught by the teacher whose label clusters it falls into"
     reference = "alloykit"
+    loss_reads_states = False
     Options = AlloyOptions
     options: AlloyOptions
 
