@@ -42,6 +42,7 @@ TABLES = {
         "samples": "the first generated texts of each class",
         "larger": "students of texts that SmolLM2-135M wrote, beside the small language model's",
         "domains": "students of texts that SmolLM2-135M was prompted for, of three sets",
+        "fig5_larger": "Fig. 5 with SmolLM2-135M: prompted in many ways, alone, and steered",
         "larger_samples": "the first texts of SmolLM2 for each class",
         "writing": "CPU seconds for each text of SmolLM2",
         "strength": "γ for SmolLM2, chosen on 5Abstracts' classes",

@@ -7,7 +7,8 @@ from benchmarks.harness.sections import Cells, cells_of, values_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import Part, rows, spread
 from benchmarks.harness.table import PAPER, Table
-from benchmarks.stratanet import fig5, table3
+from benchmarks.stratanet import domains, fig5, fig5_larger, table3
+from benchmarks.stratanet.domains_page import STUDENTS
 from benchmarks.stratanet.methods import LAMBDAS
 
 SEEDS = 2  # of both tables
@@ -39,6 +40,31 @@ def prompted(table: Table, cells: Cells) -> list[str]:
     headings = ["", "control, %", "distinct-2", "self-BLEU", "perplexity", *(f"{title}, %" for title in DRAWN.values())]
     shown = bars(table, groups, "Accuracy of students by how their texts were asked for")
     return [*shown, TOLD, "", *rows(headings, body)]
+
+
+def prompted_larger(table: Table, cells: Cells) -> list[str]:
+    """Fig. 5 with SmolLM2-135M: a row for each way of asking, behind the cells with one prompt of the same seeds."""
+    seeds = {key.split("/")[2] for key in cells}
+    same = {key: cell for key, cell in cells_of(domains.TABLE).items() if key.split("/")[2] in seeds}
+    parts = {"prompted": Part(same, fig5_larger.PROMPTED.name, "generated")}
+    parts |= {setting.title: Part(cells, setting.name, "generated") for setting in table.settings}
+    body = [
+        [way, *_quality(part), *(spread(values_of(part, method), usual=len(seeds)) for method in STUDENTS)]
+        for way, part in parts.items()
+    ]
+    headings = [
+        "",
+        "control, %",
+        "distinct-2",
+        "self-BLEU",
+        "perplexity",
+        *(f"{title}, %" for title in STUDENTS.values()),
+    ]
+    return [
+        "Accuracy in %. The prompted texts are those of the table above about three domains.",
+        "",
+        *rows(headings, body),
+    ]
 
 
 def _spread(values: list[float]) -> str:
