@@ -58,7 +58,7 @@ TABLES = {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and oracle routing, on six pools",
         "students": "students of Alloy, its rivals and oracle routing",
         "earlier_students": "the same of Alloy's eighth version, with more rivals, in bfloat16",
-        "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time",
+        "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time, overlap, or are unevenly many",
         "six_layers": "targets of teachers of six layers in place of three",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",

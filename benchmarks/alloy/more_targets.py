@@ -1,4 +1,5 @@
-"""Targets in float32, which every CPU is fast in: of teachers whose labels are dealt a second and a third time, and of overlapping ones."""
+"""Targets in float32, which every CPU is fast in: of teachers whose labels are dealt a second and a third time, of overlapping ones, and of
+two teachers of which one knows four times as many labels as the other one."""
 
 from dataclasses import replace
 from functools import partial
@@ -6,7 +7,7 @@ from functools import partial
 from benchmarks.alloy.gate import EARLY
 from benchmarks.alloy.methods import ALLOY, PASSES, Methods
 from benchmarks.alloy.profile import PROFILE
-from benchmarks.alloy.settings import in_float32, settings
+from benchmarks.alloy.settings import in_float32, settings, unevens
 from benchmarks.alloy.target import rivals, target
 from benchmarks.harness.table import Table
 
@@ -17,7 +18,7 @@ TABLE = Table(
     "alloy",
     "more_targets",
     "Targets in float32",
-    tuple(s for s in settings() if in_float32(s)),
+    (*(s for s in settings() if in_float32(s)), *unevens()),
     {POOL: tuple(METHODS)},
     METHODS,
     passes=PASSES,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.harness.data import NATURAL
-from benchmarks.harness.settings import Setting, dealt, overlapping, split
+from benchmarks.harness.settings import Setting, dealt, overlapping, split, uneven
 
 CHOICE = ("ag_news", "abstracts5", "banking77")  # the method may be changed for what comes of these sets
 REPORTED = ("google_snippets", "stackoverflow20", "ohsumed", "thucnews_titles")  # and not for what comes of these
@@ -16,6 +16,7 @@ TEACHERS = {
 }  # fmt: skip
 DEALS = {"ag_news": 2}  # three pairs of labels are possible, and one is the split by topic
 OVERLAPPING = (("banking77", 3), ("stackoverflow20", 4))
+UNEVEN = ("banking77", "google_snippets", "stackoverflow20", "ohsumed", "thucnews_titles")
 BARELY = ("ag_news", "google_snippets")
 FEW_POOLS = ("shared", "foreign10", "foreign50", "skew5-first")  # only with labels by topic, and only once a set
 POOLS = ("disjoint", NATURAL, *FEW_POOLS)
@@ -43,6 +44,11 @@ def settings() -> tuple[Setting, ...]:
 def in_float32(setting: Setting) -> bool:
     """Whether the targets of these teachers are computed in float32 (`more_targets`), not in bfloat16 (`targets`)."""
     return setting.name.endswith(("-deal2", "-deal3")) or setting.name == "banking77-3-overlap"
+
+
+def unevens() -> tuple[Setting, ...]:
+    """Two teachers, of which one knows four times as many labels as the other one. In `more_targets` only."""
+    return tuple(uneven(name, _encoder(name)) for name in UNEVEN)
 
 
 def by_topics() -> tuple[Setting, ...]:

@@ -119,6 +119,14 @@ def overlapping(dataset: str, teachers: int, encoders: tuple[str, ...] | str = "
     return grouped(dataset, both, encoders, **about | more)
 
 
+def uneven(dataset: str, encoders: tuple[str, ...] | str = "english", **more: Any) -> Setting:
+    """Two teachers: the first one knows the first fifth of a data set's labels (at least two), and the second one all others."""
+    labels = SETS[dataset].labels
+    cut = max(2, round(len(labels) / 5))
+    about = {"name": f"{dataset}-uneven", "title": f"{SETS[dataset].title}, {cut} and {len(labels) - cut} labels"}
+    return grouped(dataset, (labels[:cut], labels[cut:]), encoders, **about | more)
+
+
 def grouped(
     dataset: str, groups: Sequence[Sequence[str]], encoders: tuple[str, ...] | str = "english", **more: Any
 ) -> Setting:
