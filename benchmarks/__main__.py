@@ -60,6 +60,8 @@ TABLES = {
         "earlier_students": "the same of Alloy's eighth version, with more rivals, in bfloat16",
         "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time, overlap, or are unevenly many",
         "six_layers": "targets of teachers of six layers in place of three",
+        "across": "targets of teachers that were trained on different data sets",
+        "across_students": "students of such teachers",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
         "suggest": "students that continue with 100 or 300 labelled texts: suggested ones, and random ones",

@@ -7,7 +7,18 @@ from functools import partial
 from pathlib import Path
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import details, earlier_students, few, more_targets, overview, six_layers, students, targets
+from benchmarks.alloy import (
+    across,
+    across_students,
+    details,
+    earlier_students,
+    few,
+    more_targets,
+    overview,
+    six_layers,
+    students,
+    targets,
+)
 from benchmarks.alloy.cases import Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated import estimated_section
 from benchmarks.alloy.few_page import few_labels
@@ -40,6 +51,7 @@ WORDS = {
 def write() -> None:
     tables = (students.TABLE, earlier_students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE)
     taught, earlier, read, more_read, labelled, deeper = (cells_of(table) for table in tables)
+    tables = (*tables, across_students.TABLE, across.TABLE)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_earlier = {pool: student_cases(earlier, pool, earlier_students.TABLE) for pool in earlier_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
@@ -53,6 +65,7 @@ def write() -> None:
         *_targets(read, of_targets),
         *_targets_alone(more_targets.TABLE, more_read),
         *_targets_alone(six_layers.TABLE, deeper),
+        *_across(),
         *foreign_section(),
         *few_labels(labelled),
         *_suggest(),
@@ -161,6 +174,21 @@ def _targets_alone(table: Table, cells: Cells) -> list[str]:
     found = target_cases(cells, MAIN, table)
     lines += [*note(NOTES, table.name), *made(table, cells)]
     return [*lines, *overview.by_setting(found), *details.differences(found)]
+
+
+def _across() -> list[str]:
+    """Teachers of different data sets: students and targets."""
+    taught = cells_of(across_students.TABLE)
+    cases = student_cases(taught, MAIN, across_students.TABLE)
+    return [
+        f"## {across_students.TABLE.title}",
+        "",
+        *(note(NOTES, across_students.TABLE.name) if taught else []),
+        *(made(across_students.TABLE, taught) if taught else []),
+        *overview.by_setting(cases),
+        *details.differences(cases),
+        *_targets_alone(across.TABLE, cells_of(across.TABLE)),
+    ]
 
 
 def _set_by_set(cases: Sequence[Case]) -> list[Case]:
