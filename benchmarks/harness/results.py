@@ -19,7 +19,8 @@ from alloykit.files import write_atomic
 
 RESULTS = Path(__file__).parents[1] / "results"
 OPEN = ("settings", "methods", "encoders")  # parts of a configuration to which a later run may add
-ALPHABET = string.digits + string.ascii_letters + "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"  # none needs an escape in JSON
+SHORT = string.digits + string.ascii_letters + "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"  # none needs an escape in JSON
+ALPHABET = SHORT + "".join(map(chr, range(0xC0, 0x250)))
 
 
 class Record:
@@ -133,7 +134,7 @@ def _joined(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
 
 
 def letters(labels: list[int]) -> str:
-    """Labels of up to 92 classes as one character each."""
+    """Labels of up to 492 classes as one character each."""
     return "".join(ALPHABET[label] for label in labels)
 
 

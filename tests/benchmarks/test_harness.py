@@ -276,6 +276,8 @@ def test_tables_whose_settings_share_a_name_share_their_teachers() -> None:
 def test_letters_and_numbers_are_inverse() -> None:
     assert letters([0, 9, 10, 35]) == "09az"
     assert numbers("09az") == [0, 9, 10, 35]
+    many = list(range(97, 492))  # classes of several data sets together
+    assert numbers(json.loads(json.dumps(letters(many)))) == many
     every = list(range(92))
     assert numbers(json.loads(f'"{letters(every)}"')) == every, "no character needs an escape"
 
