@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ from benchmarks.harness.summary import rows
 LEAST = 10  # labels with fewer texts are left out: their true accuracy is mostly chance
 WORDS = (
     "Accuracy of Alloy's targets on the pool, as the run estimates it without labels ([Eqs. 16, 17](../../docs/methods/alloy.md#how-accurate-is-it)), beside the plain estimate: the mean of the targets' "
-    "largest probability. Errors in points; by label: the mean over the labels that at least {least} texts of the pool get. Eq. 16 was chosen on the sets of the choice, with other teachers; its earlier form was chosen on pools of seed 0 of all sets, so the table has the "
+    "largest probability. Errors in points; by label: the mean over the labels that at least {least} texts of the pool get. Eq. 16 was chosen on the sets of the choice, with other teachers; its earlier form was chosen on pools of seed 0 of all sets, so the first part of the table has the "
     "other seeds only. Bold: the smaller error."
 )
 
@@ -38,12 +38,13 @@ def beside(estimated: EstimatedAccuracy, targets: Tensor, labels: Tensor) -> dic
     }
 
 
-def estimated_section(cells: Mapping[str, Any], settings: tuple[Setting, ...]) -> list[str]:
-    found: dict[tuple[str, str], list[Any]] = {}
-    for key, cell in cells.items():
-        name, pool, seed, method = key.split("/")
-        if method == "alloy" and cell["status"] == "done" and "estimated" in cell and seed != "0":
-            found.setdefault((name, pool), []).append(cell["estimated"])
+def estimated_section(
+    cells: Mapping[str, Any],
+    settings: Sequence[Setting],
+    more: Mapping[str, tuple[Mapping[str, Any], Sequence[Setting]]],
+) -> list[str]:
+    """more: name of other tables' teachers: their cells and settings."""
+    found = _found(cells, without="0")
     lines = ["## Estimated accuracy", "", WORDS.format(least=LEAST), ""]
     if not found:
         return [*lines, "Not run yet.", ""]
@@ -59,9 +60,27 @@ def estimated_section(cells: Mapping[str, Any], settings: tuple[Setting, ...]) -
         if of:
             body.append([f"*mean, {which}*", "", "", *_shown(np.nanmean(np.array(of), 0))])
     body.append(["*mean, all*", "", "", *_shown(np.nanmean(np.array([r for of in errors.values() for r in of]), 0))])
+    for what, (others, of_others) in more.items():
+        each = {key: _row(them) for key, them in _found(others).items()}
+        part = [
+            (s.title, pool, row) for s in in_order(of_others) for (name, pool), row in each.items() if name == s.name
+        ]
+        body += [[title, pool, 1, *_shown(row)] for title, pool, row in part]
+        if part:
+            body.append([f"*mean, {what}*", "", "", *_shown(np.nanmean(np.array([row for *_, row in part]), 0))])
     heads = ["", "pool", "seeds", "accuracy, %", "estimate, %", "its error", "mean confidence, %", "its error",
              "by label: error of the estimate", "by label: error of the mean confidence"]  # fmt: skip
     return [*lines, *rows(heads, body)]
+
+
+def _found(cells: Mapping[str, Any], without: str | None = None) -> dict[tuple[str, str], list[Any]]:
+    """By setting and pool: what Alloy's cells say of the estimate. without: a seed that does not count."""
+    found: dict[tuple[str, str], list[Any]] = {}
+    for key, cell in cells.items():
+        name, pool, seed, method = key.split("/")
+        if method == "alloy" and cell["status"] == "done" and "estimated" in cell and seed != without:
+            found.setdefault((name, pool), []).append(cell["estimated"])
+    return found
 
 
 def _row(each: list[Any]) -> list[float]:

@@ -70,7 +70,15 @@ def write() -> None:
         *few_labels(labelled),
         *_suggest(),
         *none_section(NOTES),
-        *estimated_section(read, targets.TABLE.settings),
+        *estimated_section(
+            read,
+            targets.TABLE.settings,
+            {
+                "labels dealt again, overlapping or uneven": (more_read, more_targets.TABLE.settings),
+                "six layers": (deeper, six_layers.TABLE.settings),
+                "different data sets": (cells_of(across.TABLE), across.TABLE.settings),
+            },
+        ),
         *_cost(),
     ]
     short, rest = found[: found.index("## Students in detail")], found[found.index("## Students in detail") :]

@@ -129,7 +129,8 @@ def test_the_inverse_temperature_is_what_the_halves_agree_on() -> None:
     assert float(fit_inverse_temperature(scores, other, OWNERS)) == pytest.approx(best, abs=0.002)
     assert float(fit_inverse_temperature(scores, scores, OWNERS)) == pytest.approx(1, abs=1e-3)
     second = [max((0, 1), key=known(row, 1.0).__getitem__) for row in other.tolist()]
-    same = sum(a == b for a, b in zip(first, second, strict=True)) / 60
+    common = [int(a.argmax()) == int(b.argmax()) == 2 for a, b in zip(scores, other, strict=True)]  # both know label 2
+    same = sum(a == b or c for a, b, c in zip(first, second, common, strict=True)) / 60
     assert float(same_teacher(scores, other, OWNERS).double().mean()) == pytest.approx(same)
 
 

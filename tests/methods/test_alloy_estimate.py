@@ -28,11 +28,17 @@ def test_the_estimated_accuracy() -> None:
         each = [math.exp(v) for v in row]
         return 0 if sum(each[:3]) >= each[2] + each[3] else 1
 
+    def most_likely(row: list[float]) -> int:
+        return row.index(max(row))
+
     same, label = [], []
     for x in range(90):
         i = teacher(scores[x].tolist())
         own = [0, 1, 2] if i == 0 else [2, 3]
-        same.append(i == teacher(other[x].tolist()))
+        rows = scores[x].tolist(), other[x].tolist()
+        same.append(
+            teacher(rows[0]) == teacher(rows[1]) or [most_likely(row) for row in rows] == [2, 2]
+        )  # both know label 2
         label.append(max(own, key=states[x].tolist().__getitem__) == max(own, key=answers[x].tolist().__getitem__))
     confidence = 0.5 + 0.5 * torch.rand(90, generator=g).double()
     halves = CrossFitted(other, states)

@@ -63,8 +63,12 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
 
 
 def same_teacher(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
-    """Which texts both mixtures send to the same teacher, [n] bool."""
-    return _teacher(scores, owners) == _teacher(cross_fitted, owners)
+    """Which texts both mixtures send to the same teacher, [n] bool. Two teachers count as the same one if both know the label that either
+    mixture finds most likely: then it does not matter which of them answers."""
+    one, other = _teacher(scores, owners), _teacher(cross_fitted, owners)
+    common = owners[one] & owners[other]
+    either = [common.gather(1, s.argmax(-1, keepdim=True)).squeeze(1) for s in (scores, cross_fitted)]
+    return (one == other) | (either[0] & either[1])
 
 
 def same_label(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> Tensor:
