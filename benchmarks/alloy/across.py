@@ -4,7 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.alloy.gate import EARLY
-from benchmarks.alloy.methods import ALLOY, PASSES, Methods
+from benchmarks.alloy.methods import ALLOY, BY_ENERGY, PASSES, Methods
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.target import rivals, target
 from benchmarks.harness.sets import SETS
@@ -22,7 +22,11 @@ SETTINGS_OF = {  # name: title, and for each data set the number of teachers tha
     ),
     "two_sets_cut": ("AG News and StackOverflow, two teachers each", {"ag_news": 2, "stackoverflow20": 2}),
 }
-METHODS: Methods = {"rivals": {"name": "rivals"}, "alloy": {"name": "target of alloy", "of": ALLOY}}
+METHODS: Methods = {
+    "rivals": {"name": "rivals"},
+    "alloy": {"name": "target of alloy", "of": ALLOY},
+    "by_energy": {"name": "target by energy", "of": BY_ENERGY},
+}
 
 
 def _setting(name: str) -> Setting:
@@ -44,6 +48,10 @@ TABLE = Table(
     METHODS,
     passes=PASSES,
     reads=(EARLY, {"name": "routing", "of": ALLOY}),
-    analyses={"rivals": rivals, "target of alloy": partial(target, spec=ALLOY)},
+    analyses={
+        "rivals": rivals,
+        "target of alloy": partial(target, spec=ALLOY),
+        "target by energy": partial(target, spec=BY_ENERGY),
+    },
     profile=SIZED,
 )

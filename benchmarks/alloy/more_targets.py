@@ -5,14 +5,18 @@ from dataclasses import replace
 from functools import partial
 
 from benchmarks.alloy.gate import EARLY
-from benchmarks.alloy.methods import ALLOY, PASSES, Methods
+from benchmarks.alloy.methods import ALLOY, BY_ENERGY, PASSES, Methods
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import in_float32, settings, unevens
 from benchmarks.alloy.target import rivals, target
 from benchmarks.harness.table import Table
 
 POOL = "disjoint"
-METHODS: Methods = {"rivals": {"name": "rivals"}, "alloy": {"name": "target of alloy", "of": ALLOY}}
+METHODS: Methods = {
+    "rivals": {"name": "rivals"},
+    "alloy": {"name": "target of alloy", "of": ALLOY},
+    "by_energy": {"name": "target by energy", "of": BY_ENERGY},
+}
 
 TABLE = Table(
     "alloy",
@@ -23,7 +27,11 @@ TABLE = Table(
     METHODS,
     passes=PASSES,
     reads=(EARLY, {"name": "routing", "of": ALLOY}),
-    analyses={"rivals": rivals, "target of alloy": partial(target, spec=ALLOY)},
+    analyses={
+        "rivals": rivals,
+        "target of alloy": partial(target, spec=ALLOY),
+        "target by energy": partial(target, spec=BY_ENERGY),
+    },
     seed_by_seed=True,
     profile=replace(PROFILE, seeds=(0,)),
 )

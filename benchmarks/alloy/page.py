@@ -66,6 +66,7 @@ def write() -> None:
         *_targets_alone(more_targets.TABLE, more_read),
         *_targets_alone(six_layers.TABLE, deeper),
         *_across(),
+        *_by_energy(),
         *foreign_section(),
         *few_labels(labelled),
         *_suggest(),
@@ -197,6 +198,25 @@ def _across() -> list[str]:
         *details.differences(cases),
         *_targets_alone(across.TABLE, cells_of(across.TABLE)),
     ]
+
+
+def _by_energy() -> list[str]:
+    """The targets where the mixture is not used, beside the two simplest rules. Only settings that have all three."""
+    shown = ("ensemble", "energy", "by_energy")
+    found: list[tuple[str, list[float]]] = []
+    for table in (more_targets.TABLE, across.TABLE):
+        outcomes = {s: target_outcomes(cells_of(table), s.name, MAIN, table) for s in table.settings}
+        for setting, by_seed in outcomes.items():
+            for each in by_seed.values():
+                if set(shown) <= each.keys():
+                    found.append((setting.title, [each[name].accuracy for name in shown]))
+    lines = ["## Where the mixture is not used", "", *note(NOTES, "by_energy")]
+    if not found:
+        return [*lines, "Not run yet.", ""]
+    body = [[title, *map(overview.percent, values)] for title, values in found]
+    means = [sum(column) / len(found) for column in zip(*(values for _, values in found), strict=True)]
+    body.append(["*mean*", *map(overview.percent, means)])
+    return [*lines, *rows(["accuracy of the targets on test texts, %", "Ensemble", "Energy", "Eq. 26"], body)]
 
 
 def _set_by_set(cases: Sequence[Case]) -> list[Case]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import statistics
 from typing import Any
 
 import torch
@@ -15,7 +17,6 @@ from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
 LABELS = (("a", "b"), ("c", "d"))
-BY_ENERGY = {"name": "muka", "mode": "hard", "passes": 0, "confidence": "energy"}  # where the mixture is not used
 
 
 class Pool:
@@ -70,6 +71,32 @@ def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict
     names = [f"teacher {i + 1}" for i in range(len(shapes))]
     notes = findings(context, names, method.options) if isinstance(method, Alloy) else {}
     return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
+
+
+def by_energy(pool: Pool) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """Weights, targets and v where the mixture is not used, text by text (Eqs. 2, 25, 26)."""
+    spaces = pool.space.teachers
+    energies = [[math.log(sum(map(math.exp, z))) for z in t.logits.double().tolist()] for t in pool.everything.teachers]
+    mean = [statistics.fmean(e) for e in energies]
+    spread = [statistics.pstdev(e) for e in energies]
+    weights, targets, v = [], [], []
+    for x in range(len(pool)):
+        each = [
+            len(s) * math.exp(2 * (e[x] - m) / d) for s, e, m, d in zip(spaces, energies, mean, spread, strict=True)
+        ]
+        weights.append([w / sum(each) for w in each])
+        target = dict.fromkeys(pool.space.names, 0.0)
+        for w, labels, teacher in zip(weights[-1], spaces, pool.everything.teachers, strict=True):
+            z = [math.exp(value) for value in teacher.logits[x].double().tolist()]
+            for label, value in zip(labels, z, strict=True):
+                target[label] += w * value / sum(z)
+        known = [sum(target[c] for c in labels) for labels in spaces]
+        best = spaces[known.index(max(known))]
+        v.append(
+            max(0.0, max(known) - max(sum(target[c] for c in labels if c not in best) for labels in spaces)) + 1e-6
+        )
+        targets.append(list(target.values()))
+    return weights, targets, v
 
 
 def right(owner: Tensor, pool: Pool) -> float:

@@ -137,9 +137,9 @@ def test_who_is_right_more_often_on_the_labelled_texts() -> None:
     view, labels = drawn(20, 5)
     hits = 0
     for x in range(20):
-        teacher = max((0, 1), key=lambda i: float(view.energies[x, i]))
-        named = max([c for c in range(4) if OWNERS[teacher, c]], key=lambda c: float(view.answers[x, c]))
-        hits += named == int(labels[x])
+        w = [math.exp(2 * float(view.energies[x, i])) for i in (0, 1)]  # Eq. 25, but for a factor; both know two labels
+        mass = [math.exp(float(view.answers[x, c])) * sum(w[i] for i in (0, 1) if OWNERS[i, c]) for c in range(4)]
+        hits += mass.index(max(mass)) == int(labels[x])
     assert energy_accuracy(Anchors(view, labels), OWNERS) == pytest.approx(hits / 20)
     assert [accepted(0.1, *pair) for pair in ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))] == [True, False, False]
 

@@ -24,6 +24,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
+from alloykit.methods.alloy.by_energy import energy_weights
 from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 
 FOLDS = 5
@@ -137,21 +138,16 @@ class FewLabels:
 
 
 def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
-    """Share of the labelled texts whose label is named by the teacher with the largest standardised energy."""
-    elsewhere = ~owners[_answered_energies(anchors.view, -torch.inf).argmax(-1)]
-    named = anchors.view.answers.masked_fill(elsewhere, -torch.inf).argmax(-1)
+    """Share of the labelled texts that get their label from Eq. 26, with a_c of Eq. 3 in place of the p_i of teachers that share a label."""
+    w = energy_weights(anchors.view.energies, owners, anchors.view.answered)
+    named = (anchors.view.answers + (w @ owners.double()).log()).argmax(-1)
     return float((named == anchors.labels).double().mean())
 
 
 def _features(view: View) -> Tensor:
     """[B, D + C + N]"""
-    energies = _answered_energies(view, 0.0)
+    energies = view.energies if view.answered is None else view.energies.masked_fill(~view.answered, 0.0)
     return torch.cat([view.z, view.answers.clamp(min=MIN_ANSWER), ENERGY_SCALE * energies], -1)
-
-
-def _answered_energies(view: View, otherwise: float) -> Tensor:
-    """The energies, [B, N], with another number where a teacher has no answer to the text."""
-    return view.energies if view.answered is None else view.energies.masked_fill(~view.answered, otherwise)
 
 
 def _folds(labels: Tensor) -> Tensor:

@@ -11,8 +11,8 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
     L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
-If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), the teacher with the largest standardised energy
-teaches a text alone, and the run warns.
+If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), energies and numbers of labels give the teachers their
+weights (methods/alloy/by_energy.py, Eqs. 25, 26), and the run warns.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from torch import Tensor
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
 from alloykit.methods.alloy.background_choice import ChosenMixture
+from alloykit.methods.alloy.by_energy import FLOOR, by_energy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
@@ -43,9 +44,7 @@ from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
-from alloykit.methods.muka.logit_confidences import logit_scores
-from alloykit.methods.muka.method import Muka
-from alloykit.methods.muka.options import MukaOptions
+from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_scores
 from alloykit.methods.own_labels import own_labels_kl
 from alloykit.methods.protocol import (
     Context,
@@ -60,7 +59,6 @@ from alloykit.methods.protocol import (
 from alloykit.methods.report_sections import MethodReport
 from alloykit.outputs import Rows, Sample, Source, chunks, sample
 
-FLOOR = 1e-6
 MIN_PROBABILITY = 1e-12  # probability
 
 
@@ -75,11 +73,6 @@ class Alloy(Method):
     options: AlloyOptions
 
     @property
-    def by_energy(self) -> Muka:
-        """Gives mean and standard deviation of the energies, and the weights if the mixture is not used."""
-        return Muka(MukaOptions(confidence="energy", mode="hard", passes=0))
-
-    @property
     def needs(self) -> Needs:
         encoder = self.options.encoder
         states = None if encoder is None else TextStates(None if encoder == STUDENT_ENCODER else encoder, "mean")
@@ -92,7 +85,7 @@ class Alloy(Method):
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
         space, owners = context.space, context.space.has_label()
-        state, least = dict(self.by_energy.fit(pool, context)), self.options.least_texts(space)
+        state, least = fit_logit_confidences(pool, context, "energy"), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
         texts, seen = self._read(sample(pool, max(MAX_TEXTS, least)), state, context)
@@ -167,7 +160,7 @@ class Alloy(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
-            return self.by_energy.supervise(rows, context)
+            return by_energy(rows, self._energies(rows, context.state, context), context.space, _taken(rows))
         view, owners = self._seen(rows, context), context.space.has_label().to(rows.teachers[0].logits.device)
         device = view.z.device
         chosen = ChosenMixture.of(context.state, device)
@@ -219,9 +212,13 @@ class Alloy(Method):
     def _view(self, rows: Rows, z: Tensor, state: State, context: Context) -> View:
         answered = _taken(rows)
         answers = log_answers(context.space, [t.probabilities() for t in rows.teachers], answered)
+        return View(z, answers, self._energies(rows, state, context), answered)
+
+    def _energies(self, rows: Rows, state: State, context: Context) -> Tensor:
+        """E of Eq. 2, [B, N] float64."""
         energies = logit_scores(rows, context, "energy")
         mean, deviation = (state[key].to(energies.device) for key in ("logit_mean", "logit_deviation"))
-        return View(z, answers, (energies - mean) / deviation, answered)
+        return (energies - mean) / deviation
 
 
 def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor | None = None) -> Tensor:
