@@ -174,6 +174,10 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "few": {},
         "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
+        "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
+        "across_students": student_cells(
+            "two_sets_cut", "disjoint", 0, {"alloy": 56, "vanilla_kd": 36, "energy": 46, "oracle": 66}
+        ),
     }
     for pool in ("disjoint", "foreign50"):
         known = {m: n for m, n in rivals.items() if m != "muka-soft" or pool == "disjoint"}
@@ -199,6 +203,13 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     assert dealt in text[text.index("## Targets in float32") : text.index("## Teachers of six layers")]
     deeper = text[text.index("## Teachers of six layers") :]
     assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
+    across = text[
+        text.index("## Teachers of different data sets: students") : text.index("## Where the mixture is not used")
+    ]
+    title = "AG News and StackOverflow, two teachers each"
+    assert f"| {title} | choice | Energy | 46.0 | 56.0 | 66.0 |" in across
+    assert f"| {title} | choice | Ensemble | 60.0 | 85.0 | 60.0 |" in across
+    assert f"| {title} | 60.0 | 60.0 | 77.0 |" in text[text.index("## Where the mixture is not used") :]
     more = text[text.index("## Students in detail") : text.index("## Without the teachers' own labels")]
     assert "| AG News | 55.0 / 55.0 (1 seed) | 35.0 / 35.0 (1 seed) |" in more
     assert "| AG News, barely trained | 54.0 / 54.0 (1 seed) |" in more
@@ -219,7 +230,18 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     ]
     assert sorted(order, key=text.index) == order
     assert "earlier_students" not in text[text.index("## Not run yet") :], "no further cell of it will be run"
-    cells |= {name: {} for name in ("students", "earlier_students", "targets", "more_targets", "six_layers")}
+    cells |= {
+        name: {}
+        for name in (
+            "students",
+            "earlier_students",
+            "targets",
+            "more_targets",
+            "six_layers",
+            "across",
+            "across_students",
+        )
+    }
     page.write()
     assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")
 

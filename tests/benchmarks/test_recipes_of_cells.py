@@ -122,10 +122,12 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
 
 
 def recipes(table: Table, data: Path, work: Path) -> Iterator[tuple[Any, Stages, Recipe | None]]:
-    """Each cell of the first seed with its stages and its recipe; None for an analysis, which has none. Small tables draw 30 texts."""
+    """Each cell of the first seed with its stages and its recipe; None for an analysis, which has none. Small tables draw 30 texts, or as
+    many as a data set has labels."""
     known: dict[str, Stages] = {}
     if table.profile.texts is not None:
-        table = replace(table, texts=30, test=30)
+        labels = max(len(SETS[name].labels) for setting in table.settings for name in setting.datasets)
+        table = replace(table, texts=max(30, labels), test=30)
     for cell in table.cells(seed=[0]):
         setting = next(s for s in table.settings if s.name == cell.setting)
         at = known.setdefault(cell.setting, table.stages(setting, 0, data, work))
