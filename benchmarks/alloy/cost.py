@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.precision import Precision
-from alloykit.progress import set_quiet
+from alloykit.progress import log_line, set_quiet
 from alloykit.stages.amalgamation import run_recipe
 from benchmarks.alloy.methods import K
 from benchmarks.alloy.settings import settings
@@ -45,6 +45,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
                 begun = time.process_time()
                 parts[way].append(_training(stages, WAYS[way]))
                 times[way].append(time.process_time() - begun)
+                log_line(f"{setting.title}, {way}: {times[way][-1]:.1f} CPU seconds")
         found[name] = {
             "title": setting.title,
             "texts": stages.profile.texts,
