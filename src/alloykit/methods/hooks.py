@@ -23,9 +23,7 @@ class Hooks:
     single_target: ClassVar[bool] = True  # supervise() gives a target over all labels
     one_task: ClassVar[bool] = False  # for teachers that all know the same labels (`alloykit distill`)
     target_reads_labels: ClassVar[bool] = False  # the target depends on the true label
-    loss_reads_states: ClassVar[bool] = (
-        True  # False: states of texts are read by `fit` and `supervise` only, so training can leave them out
-    )
+    loss_reads_states: ClassVar[bool] = True  # False: only fit() and supervise() read states of texts
 
     def __init__(self, options: MethodOptions, inner: Method | None = None) -> None:
         self.options = options

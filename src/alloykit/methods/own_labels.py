@@ -2,7 +2,8 @@
 
 Σ_i T² KL(p_i ‖ softmax(s[Y_i] / T))          s[Y_i]: the student's logits of the labels that teacher i knows
 
-The terms of all teachers are computed at once, in arrays [B, N, largest C_i]: on a GPU, a loop over ten teachers takes about as long as a small student.
+The terms of all teachers are computed at once, in arrays [B, N, largest C_i]. A loop over ten teachers would start ten times as many operations, and on a GPU
+most of the time of such small ones is their start.
 """
 
 from __future__ import annotations

@@ -63,12 +63,12 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
 
 
 def same_teacher(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
-    """Which texts both mixtures send to the same teacher, [n] bool. Two teachers count as the same one if both know the label that either
-    mixture finds most likely: then it does not matter which of them answers."""
+    """Which texts both mixtures send to the same teacher, [n] bool. Two teachers count as the same one if both know the most likely label
+    of the first mixture, and that of the second: then it does not matter which of them answers."""
     one, other = _teacher(scores, owners), _teacher(cross_fitted, owners)
     common = owners[one] & owners[other]
-    either = [common.gather(1, s.argmax(-1, keepdim=True)).squeeze(1) for s in (scores, cross_fitted)]
-    return (one == other) | (either[0] & either[1])
+    first, second = (common.gather(1, s.argmax(-1, keepdim=True)).squeeze(1) for s in (scores, cross_fitted))
+    return (one == other) | (first & second)
 
 
 def same_label(scores: Tensor, by_states: Tensor, answers: Tensor, owners: Tensor) -> Tensor:

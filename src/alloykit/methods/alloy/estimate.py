@@ -7,7 +7,7 @@ A routed answer is right if the right teacher gives it, and this teacher is righ
 one sees only the teachers' own states, the other only the neutral encoder's. If each alone were right on a share q and their errors were independent, both would
 be right on q²; if they were wrong about the same texts, on q. So q is between views^{1/2} and views; we take the middle exponent. Where there is one kind of
 states, routed is the share that two mixtures, fitted to the two halves of the pool, send to the same teacher. Two teachers count as one if both know the
-label that either mixture finds most likely. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
+most likely label of the first mixture, and that of the second. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
 confidence is the mean probability of the answer of i*(x) in Eq. 12. With few texts the skill is too low, and the confidence is nearly always too high.
 None is a guarantee: both views can be wrong about the same texts. g and h are the shares of texts with the same teacher, and with the same label, before chance
 is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
