@@ -61,11 +61,14 @@ def estimated_section(
             body.append([f"*mean, {which}*", "", "", *_shown(np.nanmean(np.array(of), 0))])
     body.append(["*mean, all*", "", "", *_shown(np.nanmean(np.array([r for of in errors.values() for r in of]), 0))])
     for what, (others, of_others) in more.items():
-        each = {key: _row(them) for key, them in _found(others).items()}
+        cases = _found(others).items()
         part = [
-            (s.title, pool, row) for s in in_order(of_others) for (name, pool), row in each.items() if name == s.name
+            (s.title, pool, len(each), _row(each))
+            for s in in_order(of_others)
+            for (name, pool), each in cases
+            if name == s.name
         ]
-        body += [[title, pool, 1, *_shown(row)] for title, pool, row in part]
+        body += [[*about, *_shown(row)] for *about, row in part]
         if part:
             body.append([f"*mean, {what}*", "", "", *_shown(np.nanmean(np.array([row for *_, row in part]), 0))])
     heads = ["", "pool", "seeds", "accuracy, %", "estimate, %", "its error", "mean confidence, %", "its error",

@@ -14,9 +14,8 @@ ALLOY: dict[str, Any] = {"name": "alloy"}
 EIGHTH = "target_alone"  # Alloy's eighth version, as this method is called in tables
 EIGHTH_VERSION: dict[str, Any] = ALLOY | {"own_labels": 0.0}
 
-BY_ENERGY: dict[str, Any] = ALLOY | {
-    "min_texts": 1_000_000
-}  # what Alloy does with a pool that is too small for its mixture
+# What Alloy does with a pool that is too small for its mixture
+BY_ENERGY: dict[str, Any] = ALLOY | {"min_texts": 1_000_000}
 
 # Targets: what needs no labels, and oracle routing, which does
 RIVALS: Methods = {

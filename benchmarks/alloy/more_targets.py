@@ -2,36 +2,15 @@
 two teachers of which one knows four times as many labels as the other one."""
 
 from dataclasses import replace
-from functools import partial
 
-from benchmarks.alloy.gate import EARLY
-from benchmarks.alloy.methods import ALLOY, BY_ENERGY, PASSES, Methods
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import in_float32, settings, unevens
-from benchmarks.alloy.target import rivals, target
-from benchmarks.harness.table import Table
+from benchmarks.alloy.targets_alone import targets_alone
 
-POOL = "disjoint"
-METHODS: Methods = {
-    "rivals": {"name": "rivals"},
-    "alloy": {"name": "target of alloy", "of": ALLOY},
-    "by_energy": {"name": "target by energy", "of": BY_ENERGY},
-}
-
-TABLE = Table(
-    "alloy",
+TABLE = targets_alone(
     "more_targets",
     "Targets in float32",
-    (*(s for s in settings() if in_float32(s)), *unevens()),
-    {POOL: tuple(METHODS)},
-    METHODS,
-    passes=PASSES,
-    reads=(EARLY, {"name": "routing", "of": ALLOY}),
-    analyses={
-        "rivals": rivals,
-        "target of alloy": partial(target, spec=ALLOY),
-        "target by energy": partial(target, spec=BY_ENERGY),
-    },
+    [*(s for s in settings() if in_float32(s)), *unevens()],
+    replace(PROFILE, seeds=(0,)),
     seed_by_seed=True,
-    profile=replace(PROFILE, seeds=(0,)),
 )

@@ -33,7 +33,7 @@ def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:
     _, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == TOO_FEW
     assert notes["warnings"] == [
-        "60 texts are too few to fit the mixture (100 are needed): standardised energies and the numbers of labels decide how much each teacher teaches of a text instead"
+        "60 texts are too few to fit the mixture (100 are needed): instead, the teachers' energies and numbers of labels decide how much each of them teaches"
     ]
     follows_the_energies(pool)
     spec = {"name": "alloy", "texts_per_label": 15, "min_texts": 60}

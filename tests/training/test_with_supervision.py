@@ -29,9 +29,7 @@ def prepared(spec: dict[str, Any]) -> tuple[Method, Pool, Context]:
 
 
 @pytest.mark.parametrize("spec", [{"name": "alloy"}, {"name": "muka", "passes": 4}, {"name": "vanilla_kd"}], ids=str)
-def test_each_text_has_the_supervision_that_the_method_gives_it(
-    spec: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_each_text_has_the_supervision_that_the_method_gives_it(spec: dict[str, Any]) -> None:
     method, pool, context = prepared(spec)
     source = with_supervision(pool, method, context, reads=1)
     at = [7, 0, 39, 7]

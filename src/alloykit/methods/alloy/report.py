@@ -18,7 +18,7 @@ from alloykit.methods.report_sections import MethodReport, Section, Series, Tabl
 EXAMPLES = 12  # texts that changed teacher, for the report
 HAD, LEFT = 20, 5  # warn: a label that had so many texts at the start of the fit is left with less than so many
 HARDLY_ANY = 0.01  # warn: a teacher with a smaller share of the pool
-INSTEAD = "standardised energies and the numbers of labels decide how much each teacher teaches of a text instead"
+INSTEAD = "instead, the teachers' energies and numbers of labels decide how much each of them teaches"
 
 
 def alloy_report(context: Context, teachers: Sequence[str], options: AlloyOptions) -> MethodReport:
