@@ -142,6 +142,7 @@ def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> I
     """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them; and garbage collection, for
     which training asks several times, and which looks through all the imported modules each time."""
     if request.path.parent.name not in ("reporting", "browser") and request.path.name not in DRAWN:
+        monkeypatch.setattr("alloykit.reporting.figures.draw", lambda *_: None)
         monkeypatch.setattr("alloykit.reporting.figures.inline", lambda *_: "<svg></svg>")
     gc.freeze()
     yield

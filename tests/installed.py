@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import tomllib
+from functools import cache
 from pathlib import Path
 
 import pytest
+
+from alloykit.methods import registry
 
 
 def install(package: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -20,3 +23,9 @@ def install(package: Path, site: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
     monkeypatch.syspath_prepend(str(package / "src"))
     monkeypatch.syspath_prepend(str(site))
+    forget_installed_methods(monkeypatch)
+
+
+def forget_installed_methods(monkeypatch: pytest.MonkeyPatch) -> None:
+    """During this test, entry points are read again; afterwards those from before it count."""
+    monkeypatch.setattr(registry, "installed_methods", cache(registry.installed_methods.__wrapped__))

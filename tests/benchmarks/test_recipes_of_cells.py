@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from alloykit.methods import registry
 from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe, TeachRecipe, TogetherRecipe
 from alloykit.stages.recipe_texts import TEXTS_FILE
@@ -106,9 +105,6 @@ def taught(data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[
             stages.write({"text": ["a b c d"] * 4, "label": [None] * 4}, folder / TEXTS_FILE)
         return folder / TEXTS_FILE
 
-    monkeypatch.setattr(
-        registry, "entry_points", lambda *, group: []
-    )  # which would look through all packages for every recipe
     monkeypatch.setattr(stages, "teach_recipe", teach)
     monkeypatch.setattr(stages, "teach_together_recipe", together)
     monkeypatch.setattr(stages, "write_texts", texts)

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 import torch
+from installed import forget_installed_methods
 from pydantic import Field, ValidationError
 from random_rows import SPECS, losses, rows_of, space_of, student_logits
 
@@ -114,6 +115,7 @@ def install(monkeypatch, method):
     def entry_points(*, group):
         return [entry] if group == "alloykit.methods" else []
 
+    forget_installed_methods(monkeypatch)
     monkeypatch.setattr(registry, "entry_points", entry_points)
 
 
@@ -132,6 +134,25 @@ def test_a_method_from_another_package_works(monkeypatch):
     assert create({"name": "pseudo_label", "of": "equal"}).inner.name == "equal"
     with pytest.raises(AlloyError, match="'equal'"):
         create("equall")
+
+
+def test_entry_points_are_read_once_and_again_for_a_name_that_is_not_there(monkeypatch):
+    """Python reads a file of every installed package for them. A notebook may install a package after its method was missing."""
+    forget_installed_methods(monkeypatch)
+    entry, reads = SimpleNamespace(name="equal", value="outside:Equal", load=lambda: Equal), []
+
+    def entry_points(*, group):
+        reads.append(group)
+        return [] if len(reads) < 3 else [entry]
+
+    monkeypatch.setattr(registry, "entry_points", entry_points)
+    for _ in range(3):
+        create("muka")
+    assert len(reads) == 1
+    with pytest.raises(AlloyError, match="'equal'"):
+        create("equal")
+    assert create("equal").name == "equal"
+    assert len(reads) == 3
 
 
 def test_a_second_method_of_the_same_name_is_refused(monkeypatch):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -98,7 +99,7 @@ class Outside(Method):
 @pytest.fixture(autouse=True)
 def installed(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = SimpleNamespace(name="outside", value="other:Outside", load=lambda: Outside)
-    monkeypatch.setattr(registry, "entry_points", lambda *, group: [entry])
+    monkeypatch.setattr(registry, "installed_methods", cache(lambda: (entry,)))
 
 
 @pytest.fixture(scope="module")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from importlib.metadata import entry_points
+from functools import cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from alloykit.errors import AlloyError
@@ -76,7 +77,7 @@ BUILT_IN: tuple[type[Method], ...] = (
 def methods() -> dict[str, type[Method]]:
     """All methods by name: the built-in ones, then those of installed packages."""
     found = {method.name: method for method in BUILT_IN}
-    for entry in entry_points(group="alloykit.methods"):
+    for entry in installed_methods():
         method = entry.load()
         if method.name in found:
             raise AlloyError(
@@ -86,6 +87,12 @@ def methods() -> dict[str, type[Method]]:
             )
         found[method.name] = method
     return found
+
+
+@cache
+def installed_methods() -> tuple[EntryPoint, ...]:
+    """The entry points of installed packages. Kept, because Python reads a file of every installed package for them."""
+    return tuple(entry_points(group="alloykit.methods"))
 
 
 def create(spec: str | Mapping[str, Any]) -> Method:
@@ -105,6 +112,9 @@ def create(spec: str | Mapping[str, Any]) -> Method:
 def method_class(name: Any) -> type[Method]:
     """The method of this name. AlloyError if there is none; it names a similar one."""
     known = methods()
+    if not isinstance(name, str) or name not in known:
+        installed_methods.cache_clear()  # a notebook may have installed its package since
+        known = methods()
     if not isinstance(name, str) or name not in known:
         guess = nearest_name(str(name), known)
         raise AlloyError(
