@@ -13,6 +13,7 @@ from hostile import HARMLESS, LABELS, REFUSED, edit, reached, unknown_model
 import alloykit
 from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
+from alloykit.models import loading
 from alloykit.models.loading import load_classifier
 from alloykit.serving.predictor import Predictor
 from alloykit.teachers.hugging_face import HuggingFaceSpec, read_teacher_info
@@ -93,6 +94,22 @@ def test_the_temporary_copy_leaves_no_trace(folder: Path, tmp_path: Path, monkey
     assert model.config._name_or_path == model.name_or_path == str(folder)
     tokenizer.save_pretrained(tmp_path / "saved")
     assert str(place) not in (tmp_path / "saved" / "tokenizer_config.json").read_text()
+
+
+def test_a_folder_that_changes_meanwhile_is_read_as_it_was_checked(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All parts are read from one copy."""
+    checked = loading.check_weights
+
+    def change(place: Path, model: str) -> None:
+        checked(place, model)
+        edit(folder, "tokenizer_config.json", model_max_length=7)
+
+    before = load_classifier(ModelSpec(model=str(folder)))[1].model_max_length
+    monkeypatch.setattr(loading, "check_weights", change)
+    assert load_classifier(ModelSpec(model=str(folder)))[1].model_max_length == before != 7
+    assert load_classifier(ModelSpec(model=str(folder)))[1].model_max_length == 7
 
 
 @pytest.mark.parametrize("sub", ["text_config", "vision_config"])

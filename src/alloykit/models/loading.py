@@ -13,8 +13,10 @@ import logging
 import math
 import re
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -37,7 +39,8 @@ SLACK = 50_000_000  # values that a model may have beyond twice those of its fil
 def load_config(spec: ModelSpec, *, weights: bool = True) -> tuple[Any, str | None]:
     """A model's configuration and, for a hub model, its commit. Loads no weights, but checks that they exist, if `weights`. AlloyError."""
     location = locate(spec, weights=False)
-    config = _config(location)
+    with _opened(location) as opened:
+        config = _config(opened)
     if weights and location.revision is None:
         check_weights(location.folder, location.model)
     return config, location.revision or spec.revision
@@ -45,7 +48,8 @@ def load_config(spec: ModelSpec, *, weights: bool = True) -> tuple[Any, str | No
 
 def load_tokenizer(spec: ModelSpec) -> Any:
     """A model's own tokenizer. AlloyError if there is none: transformers would create one without a vocabulary."""
-    return _tokenizer(locate(spec, weights=False))
+    with _opened(locate(spec, weights=False)) as opened:
+        return _tokenizer(opened)
 
 
 def load_skeleton(spec: ModelSpec) -> tuple[Any, Any]:
@@ -53,7 +57,8 @@ def load_skeleton(spec: ModelSpec) -> tuple[Any, Any]:
 
     AlloyError if the tokenizer has tokens that the model does not know."""
     location = locate(spec, weights=False)
-    config, tokenizer = _config(location), _tokenizer(location)
+    with _opened(location) as opened:
+        config, tokenizer = _config(opened), _tokenizer(opened)
     model = _meta_model("SequenceClassification", config, location)
     added = tokenizer.get_added_vocab()
     check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
@@ -64,14 +69,16 @@ def load_classifier(spec: ModelSpec, *, dropout: float | None = None) -> tuple[A
     """A classifier in float32, with any head, and its tokenizer. `dropout` sets every dropout rate before the model is built.
     AlloyError if a weight is missing, or if model and tokenizer do not fit each other."""
     location = locate(spec)
-    config = _config(location)
-    if dropout is not None:
-        set_dropout_rate(config, dropout)
-    if is_pooled(config):
-        model = load_pooled_head(_model(location, config, "SequenceClassification", whole="encoder"), location.folder)
-    else:
-        model = _model(location, config, "SequenceClassification", whole="model")
-    return _checked_pair(location, model, _tokenizer(location), classes=config.num_labels)
+    with _opened(location) as opened:
+        config = _config(opened)
+        if dropout is not None:
+            set_dropout_rate(config, dropout)
+        if is_pooled(config):
+            model = load_pooled_head(_model(opened, config, "SequenceClassification", whole="encoder"), location.folder)
+        else:
+            model = _model(opened, config, "SequenceClassification", whole="model")
+        tokenizer = _tokenizer(opened)
+    return _checked_pair(location, model, tokenizer, classes=config.num_labels)
 
 
 def load_encoder(spec: ModelSpec, config: Any = None, *, head: bool = False) -> tuple[Any, Any]:
@@ -79,20 +86,21 @@ def load_encoder(spec: ModelSpec, config: Any = None, *, head: bool = False) -> 
 
     config: replaces the folder's configuration. head: add a classification head; one that the folder does not have is new."""
     location = locate(spec)
-    config = config if config is not None else _config(location)
-    model = _model(location, config, "SequenceClassification" if head else "", whole="encoder" if head else "")
-    return _checked_pair(location, model, _tokenizer(location), classes=config.num_labels if head else None)
+    with _opened(location) as opened:
+        config = config if config is not None else _config(opened)
+        model = _model(opened, config, "SequenceClassification" if head else "", whole="encoder" if head else "")
+        tokenizer = _tokenizer(opened)
+    return _checked_pair(location, model, tokenizer, classes=config.num_labels if head else None)
 
 
 def load_language_model(spec: ModelSpec) -> tuple[Any, Any]:
     """A causal language model in float32 and its tokenizer, from safetensors or from a GGUF file. AlloyError."""
     location = locate(spec)
-    if is_gguf(location.folder):
-        model = _gguf_model(location)
-    else:
-        model = _model(location, _config(location), "CausalLM", whole="model")
-    model, tokenizer = _checked_pair(location, model, _tokenizer(location))
-    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng():
+    with _opened(location) as opened:
+        model = _gguf_model(opened) if opened.gguf else _model(opened, _config(opened), "CausalLM", whole="model")
+        tokenizer = _tokenizer(opened)
+    model, tokenizer = _checked_pair(location, model, tokenizer)
+    with _loading_errors(location), _quiet_transformers(), torch.random.fork_rng():
         ids = torch.tensor([tokenizer(TRIAL_TEXTS[0]).input_ids])
         model.generate(ids, attention_mask=torch.ones_like(ids), do_sample=True, max_new_tokens=2)
     return model, tokenizer
@@ -121,10 +129,10 @@ def loading_error(error: BaseException, location: ModelLocation) -> AlloyError:
 
 
 @contextmanager
-def _loading_errors(location: ModelLocation, copies: list[str]) -> Iterator[None]:
+def _loading_errors(location: ModelLocation, folder: Path | None = None) -> Iterator[None]:
     """Any error inside becomes an AlloyError: the files are foreign, and the libraries that read them raise many kinds of errors.
 
-    copies: temporary folders, which messages replace by the model's name.
+    folder: where the files are read, which messages replace by the model's name.
     """
     try:
         yield
@@ -136,17 +144,46 @@ def _loading_errors(location: ModelLocation, copies: list[str]) -> Iterator[None
         if not isinstance(error, Exception) and not panicked:
             raise
         problem = loading_error(error, location)
-        for place in copies:
+        if folder is not None:
             problem = AlloyError(
-                expected=problem.expected, got=problem.got.replace(place, location.model), hint=problem.hint
+                expected=problem.expected, got=problem.got.replace(str(folder), location.model), hint=problem.hint
             )
         raise problem from error
 
 
-def _config(location: ModelLocation) -> Any:
+@dataclass(frozen=True)
+class _Opened:
+    """A model's folder while it is read."""
+
+    location: ModelLocation
+    folder: Path  # the checked copy, or the folder itself where the user trusts its code
+    trusted: bool
+    gguf: bool
+
+
+@contextmanager
+def _opened(location: ModelLocation) -> Iterator[_Opened]:
+    """All parts of a model are read from one copy of its folder, which is checked once and is removed afterwards. AlloyError.
+
+    Code that comes with a GGUF file is never run, trusted or not."""
+    gguf = is_gguf(location.folder)
+    trusted = location.trusted and not gguf
+    if gguf:
+        _require_gguf(location)
+        files: AbstractContextManager[Path] = staged_gguf(location.folder, location.model)
+    else:
+        files = nullcontext(location.folder) if trusted else staged(location.folder, location.model)
+    with ExitStack() as stack:
+        with _loading_errors(location):
+            folder = stack.enter_context(files)
+        yield _Opened(location, folder, trusted, gguf)
+
+
+def _config(opened: _Opened) -> Any:
     from transformers import AutoConfig
 
-    config = _from_pretrained(AutoConfig, location)
+    location = opened.location
+    config = _from_pretrained(AutoConfig, opened)
     config._name_or_path = location.model
     if getattr(config, "chunk_size_feed_forward", 0):
         # Chunks save memory, but fail for texts whose length is not a multiple of the chunk's.
@@ -161,27 +198,27 @@ def _config(location: ModelLocation) -> Any:
     return config
 
 
-def _tokenizer(location: ModelLocation) -> Any:
+def _tokenizer(opened: _Opened) -> Any:
     from transformers import AutoTokenizer
 
-    tokenizer = _from_pretrained(AutoTokenizer, location)
+    tokenizer = _from_pretrained(AutoTokenizer, opened)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise AlloyError(
-            expected=f"a tokenizer beside the model '{location.model}'",
+            expected=f"a tokenizer beside the model '{opened.location.model}'",
             got="none with any word in it",
             hint="Save it there: `tokenizer.save_pretrained(folder)`.",
         )
     return tokenizer
 
 
-def _model(location: ModelLocation, config: Any, head: str, *, whole: str) -> Any:
+def _model(opened: _Opened, config: Any, head: str, *, whole: str) -> Any:
     """A model in float32. `head`: "SequenceClassification", "CausalLM" or none. `whole`: the part of which no weight may be missing."""
-    kind = _auto_class(head)
+    kind, location = _auto_class(head), opened.location
     check_weights(location.folder, location.model)
     if not location.trusted:
         _check_size(head, config, location)
     model, report = _from_pretrained(
-        kind, location, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
+        kind, opened, config=config, dtype=torch.float32, use_safetensors=True, output_loading_info=True,
         ignore_mismatched_sizes=True,
     )  # fmt: skip
     model.config._name_or_path = location.model
@@ -207,10 +244,11 @@ def _model(location: ModelLocation, config: Any, head: str, *, whole: str) -> An
     return model.eval()
 
 
-def _gguf_model(location: ModelLocation) -> Any:
+def _gguf_model(opened: _Opened) -> Any:
     """A causal language model in float32 from a GGUF file, whose weights may be quantized there. AlloyError."""
-    _check_gguf_size(location, _config(location))
-    model, report = _from_pretrained(_auto_class("CausalLM"), location, dtype=torch.float32, output_loading_info=True)
+    location = opened.location
+    _check_gguf_size(opened, _config(opened))
+    model, report = _from_pretrained(_auto_class("CausalLM"), opened, dtype=torch.float32, output_loading_info=True)
     model.config._name_or_path = location.model
     absent = sorted({*report["missing_keys"], *(key for key, *_ in report["mismatched_keys"])})
     if absent:
@@ -222,34 +260,28 @@ def _gguf_model(location: ModelLocation) -> Any:
     return model.eval()
 
 
-def _check_gguf_size(location: ModelLocation, config: Any) -> None:
+def _check_gguf_size(opened: _Opened, config: Any) -> None:
     """AlloyError for a GGUF file that describes a much larger model than its weights: it would fill the memory."""
     from gguf import GGUFReader
 
-    with _loading_errors(location, []), staged_gguf(location.folder, location.model) as folder:
-        reader = GGUFReader(folder / f"model{GGUF}")
+    with _loading_errors(opened.location, opened.folder):
+        reader = GGUFReader(opened.folder / f"model{GGUF}")
         stored = sum(int(tensor.n_elements) for tensor in reader.tensors)
         del reader  # it holds the file open
-    _compare_sizes("CausalLM", config, location, stored)
+    _compare_sizes("CausalLM", config, opened.location, stored)
 
 
-def _from_pretrained(kind: Any, location: ModelLocation, **more: Any) -> Any:
-    """The only call of `from_pretrained`. No code that comes with a GGUF file is run."""
-    copies: list[str] = []
-    trusted = location.trusted
-    files = nullcontext(location.folder) if trusted else staged(location.folder, location.model)
-    if is_gguf(location.folder):
-        _require_gguf(location)
-        files, trusted = staged_gguf(location.folder, location.model), False
+def _from_pretrained(kind: Any, opened: _Opened, **more: Any) -> Any:
+    """The only call of `from_pretrained`."""
+    folder, trusted = str(opened.folder), opened.trusted
+    if opened.gguf:
         more |= {"gguf_file": f"model{GGUF}"}
     quiet = (library_bars_off(), _no_gguf_bar(), _quiet_transformers(), _no_questions())
-    with _loading_errors(location, copies), ExitStack() as stack:
+    with _loading_errors(opened.location, opened.folder), ExitStack() as stack:
         for context in quiet:
             stack.enter_context(context)
-        folder = stack.enter_context(files)
-        copies.append(str(folder))
-        loaded = kind.from_pretrained(str(folder), trust_remote_code=trusted, local_files_only=not trusted, **more)
-        _restore_names(loaded, str(folder), location)
+        loaded = kind.from_pretrained(folder, trust_remote_code=trusted, local_files_only=not trusted, **more)
+        _restore_names(loaded, folder, opened.location)
     return loaded
 
 
@@ -342,7 +374,7 @@ def _compare_sizes(head: str, config: Any, location: ModelLocation, stored: int)
 
 def _meta_model(head: str, config: Any, location: ModelLocation) -> Any:
     """The model on the device "meta", without memory for its values."""
-    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng(), torch.device("meta"):
+    with _loading_errors(location), _quiet_transformers(), torch.random.fork_rng(), torch.device("meta"):
         return _auto_class(head).from_config(copy.deepcopy(config), trust_remote_code=False)
 
 
@@ -359,7 +391,7 @@ def _checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: 
     AlloyError for weights or outputs that are not finite.
     """
     _check_finite(model.named_parameters(), location, "weights")
-    with _loading_errors(location, []), _quiet_transformers(), torch.random.fork_rng():
+    with _loading_errors(location), _quiet_transformers(), torch.random.fork_rng():
         added = tokenizer.get_added_vocab()  # often a few more than the model knows; they are never used
         check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
         can_pad, can_generate = tokenizer.pad_token_id is not None, getattr(model, "can_generate", lambda: False)()
