@@ -126,4 +126,4 @@ def test_more_texts_than_the_fit_looks_at() -> None:
     spec = {"name": "alloy", "texts_per_label": 1050}
     assert routed(spec, pool)[2]["texts"] == 4200
     few = routed(spec | {"texts_per_label": 1200}, pool)[2]
-    assert "4400 texts are too few to fit the mixture (4800 are needed)" in few["warnings"][0]
+    assert "4,400 texts are too few to fit the mixture (4,800 are needed)" in few["warnings"][0]

@@ -33,7 +33,7 @@ def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:
     _, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == TOO_FEW
     assert notes["warnings"] == [
-        "60 texts are too few to fit the mixture (100 are needed): instead, the teachers' energies and numbers of labels decide how much each of them teaches"
+        "60 texts are too few to fit the mixture (100 are needed): instead, the teachers' energies and numbers of labels decide how much each of them teaches."
     ]
     follows_the_energies(pool)
     spec = {"name": "alloy", "texts_per_label": 15, "min_texts": 60}
@@ -69,7 +69,7 @@ def test_a_teacher_without_texts_is_warned_of() -> None:
     state = dict(method.fit(pool, Context(pool.space, teachers=(ModelShape(6, 3),) * 2)))
     state["history"] = torch.tensor([[0.5, 0.5], [0.999, 0.001]])
     [warning] = method.fit_report(Context(pool.space, state), ["one", "two"]).warnings
-    assert warning == "teacher 'two' gets only 0.1 % of the pool: check that the pool has texts of its labels"
+    assert warning == "teacher 'two' gets only 0.1 % of the pool: check that the pool has texts of its labels."
 
 
 def test_a_label_that_lost_its_texts_is_warned_of() -> None:
@@ -81,5 +81,5 @@ def test_a_label_that_lost_its_texts_is_warned_of() -> None:
     state["texts_by_label"] = torch.tensor([[90.0, 100, 100, 100], [2.0, 198, 100, 100]])
     [warning] = method.fit_report(Context(pool.space, state), ["one", "two"]).warnings
     assert warning == (
-        "label 'a' had 90 texts at the start of the fit and has 2 at its end: the student may not learn it"
+        "label 'a' had 90 texts at the start of the fit and has 2 at its end: the student may not learn it."
     )

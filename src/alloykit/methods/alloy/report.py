@@ -37,7 +37,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         least = options.least_texts(context.space)
         return {
             "texts": texts,
-            "warnings": [f"{texts} texts are too few to fit the mixture ({least} are needed): {INSTEAD}"],
+            "warnings": [f"{texts:,} texts are too few to fit the mixture ({least:,} are needed): {INSTEAD}."],
         }
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
@@ -74,7 +74,7 @@ def why_not(skill: float) -> str:
     """Why a fit is not used."""
     return (
         f"the states of the texts cannot tell the labels of one teacher apart (skill {skill:.2f}, at least {MIN_SKILL:.2f} is needed), "
-        f"so they cannot tell teachers apart: {INSTEAD}"
+        f"so they cannot tell teachers apart: {INSTEAD}."
     )
 
 
@@ -89,12 +89,12 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
             f"{100 * share:.0f} % of them would have the label '{labels[label]}'. If this is right, set `background: false` in the method's options."
         )
     found += [
-        f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels"
+        f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels."
         for name, share in zip(teachers, state["history"][-1].tolist(), strict=True)
         if share < HARDLY_ANY
     ]
     found += [
-        f"label '{label}' had {first[c]:.0f} texts at the start of the fit and has {last[c]:.0f} at its end: the student may not learn it"
+        f"label '{label}' had {first[c]:.0f} texts at the start of the fit and has {last[c]:.0f} at its end: the student may not learn it."
         for c, label in enumerate(labels)
         if first[c] >= HAD and last[c] < LEFT
     ]
