@@ -9,7 +9,7 @@ import numpy as np
 from torch import Tensor
 
 from alloykit.methods.protocol import EstimatedAccuracy
-from benchmarks.alloy.settings import CHOICE, by_set, in_order
+from benchmarks.alloy.settings import CHOICE, in_order, set_of
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import rows
 
@@ -54,7 +54,7 @@ def estimated_section(
         for pool in sorted(pool for name, pool in found if name == setting.name):
             each = found[setting.name, pool]
             row = _row(each)
-            errors["sets of the choice" if by_set(setting) in CHOICE else "reported sets"].append(row)
+            errors["sets of the choice" if set_of(setting) in CHOICE else "reported sets"].append(row)
             body.append([setting.title, pool, len(each), *_shown(row)])
     for which, of in errors.items():
         if of:

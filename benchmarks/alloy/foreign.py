@@ -24,7 +24,7 @@ from alloykit.outputs import chunks
 from alloykit.progress import log_line
 from benchmarks.alloy.methods import ALLOY
 from benchmarks.alloy.scores import balanced
-from benchmarks.alloy.settings import CHOICE, by_set, settings
+from benchmarks.alloy.settings import CHOICE, set_of, settings
 from benchmarks.alloy.targets import TABLE as TARGETS
 from benchmarks.harness.data import read, write
 from benchmarks.harness.stages import Stages
@@ -66,7 +66,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
         for source in sorted(set(everything.sources)):
             for share in SHARES:
                 if bool(source) == bool(share):
-                    about = {"setting": name, "title": setting.title, "choice": by_set(setting) in CHOICE}
+                    about = {"setting": name, "title": setting.title, "choice": set_of(setting) in CHOICE}
                     found.append(
                         about | {"source": source, "share": share} | _compared(_pool(everything, source, share))
                     )

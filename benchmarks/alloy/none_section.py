@@ -10,7 +10,7 @@ import numpy as np
 
 from benchmarks.alloy import none
 from benchmarks.alloy.not_run import not_run
-from benchmarks.alloy.settings import CHOICE, by_set
+from benchmarks.alloy.settings import CHOICE, set_of
 from benchmarks.harness.sections import cells_of, made, note
 from benchmarks.harness.summary import rows
 
@@ -37,7 +37,7 @@ def none_section(notes: Path) -> list[str]:
         if not found:
             continue
         lines += [f"### None of these, pool: {pool}", ""]
-        titles = [s.title + (", set of the choice" if by_set(s) in CHOICE else "") for s, _ in found]
+        titles = [s.title + (", set of the choice" if set_of(s) in CHOICE else "") for s, _ in found]
         lines += _table(titles, [of for _, of in found], SCORES, shares=True)
         lines += ["Tried, and not used:", "", *_table(titles, [of for _, of in found], TRIED, shares=False)]
     return [*lines, *not_run(none.TABLE, cells_of(none.TABLE))]

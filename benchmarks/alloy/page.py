@@ -123,6 +123,9 @@ def _short(of_students: dict[str, list[Case]], of_targets: dict[str, list[Case]]
     return [
         "## In short",
         "",
+        "### Students by set, all settings and pools",
+        "",
+        *overview.by_set([case for cases in of_students.values() for case in cases]),
         f"### Students by setting, pool: {MAIN}",
         "",
         *overview.by_setting(of_students[MAIN]),

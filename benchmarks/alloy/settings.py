@@ -69,10 +69,10 @@ def few() -> list[str]:
 def in_order(every: Sequence[Setting]) -> list[Setting]:
     """Set by set, as a page lists them."""
     order = list(TEACHERS)
-    return sorted(every, key=lambda setting: order.index(by_set(setting)))
+    return sorted(every, key=lambda setting: order.index(set_of(setting)))
 
 
-def by_set(setting: Setting) -> str:
+def set_of(setting: Setting) -> str:
     return setting.datasets[0]
 
 

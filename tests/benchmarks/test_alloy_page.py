@@ -15,9 +15,9 @@ from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
 from benchmarks.alloy.details import ablations
 from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVAL_STUDENTS, RIVALS
 from benchmarks.alloy.not_run import not_run
-from benchmarks.alloy.overview import by_pool, by_setting, over_sets, signed
+from benchmarks.alloy.overview import by_pool, by_set, by_setting, over_sets, signed
 from benchmarks.alloy.scores import bits, scores
-from benchmarks.alloy.settings import CHOICE, REPORTED, by_set, in_order, settings
+from benchmarks.alloy.settings import CHOICE, REPORTED, in_order, set_of, settings
 from benchmarks.harness.results import letters
 from benchmarks.harness.summary import corrected, difference
 
@@ -123,6 +123,27 @@ def test_by_setting_and_by_pool() -> None:
         in pools
     )
     assert not any("shared" in line for line in pools)
+
+
+def test_by_set() -> None:
+    """Over settings and pools; the sentence counts the cases in which Alloy is clearly below the best rival."""
+    found = [
+        case("ag_news", (60, 70, 80, 90)),
+        case("ag_news", (60, 70, 100, 100), pool="natural"),
+        case("google_snippets", (60, 65, 64, 65)),
+        case("ohsumed-4", (60, 70, 80, 90)),
+    ]
+    lines = by_set(found)
+    assert "| AG News | choice | 2 | 70.0 | 90.0 | 95.0 | +20.0 | 80 % | +10.0 (AG News, pool disjoint) |" in lines
+    assert (
+        "| *mean, reported sets* |  | 2 | 67.5 | 72.0 | 77.5 | +4.5 | 45 % | −1.0 (Google Snippets, pool disjoint) |"
+        in lines
+    )
+    assert lines[-2].startswith("A case is a setting with one pool. In 3 of 4 cases Alloy's balanced accuracy")
+    assert lines[-2].endswith("at most 0.5 points below it; Google Snippets, pool disjoint: −1.00.")
+    assert by_set(found[:2])[-2].endswith(
+        "In 2 of 2 cases Alloy's balanced accuracy, in the mean over the seeds, is above that of the best rival or at most 0.5 points below it."
+    )
 
 
 def test_a_setting_is_there_with_the_seeds_that_are_complete() -> None:
@@ -259,11 +280,11 @@ def test_what_is_not_run_stands_in_few_lines() -> None:
 
 def test_settings_come_in_rounds_and_belong_to_one_group() -> None:
     assert not set(CHOICE) & set(REPORTED)
-    assert {by_set(s) for s in SETTINGS.values()} == {*CHOICE, *REPORTED}
+    assert {set_of(s) for s in SETTINGS.values()} == {*CHOICE, *REPORTED}
     names = list(SETTINGS)
     assert names.index("thucnews_titles") < names.index("ag_news-deal1") < names.index("ag_news-deal2")
     assert len(names) == len(settings()) == 9 + 9 + 9 + 8 + 2 + 2
-    told = [by_set(s) for s in in_order(settings())]
+    told = [set_of(s) for s in in_order(settings())]
     assert told == sorted(told, key=[*CHOICE, *REPORTED].index)
     for table in (students.TABLE, targets.TABLE):
         cells = list(table.cells())
