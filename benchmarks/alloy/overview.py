@@ -31,13 +31,13 @@ def by_set(found: Sequence[Case]) -> list[str]:
     ]  # fmt: skip
     below = [case for case in found if balanced_gain(case) < -NEAR]
     named = "".join(
-        f"; {case.setting.title}, pool {case.pool}: {100 * balanced_gain(case):+.2f}".replace("-", "−")
-        for case in below
+        f"; {c.setting.title}, pool {c.pool}: {100 * balanced_gain(c):+.2f}".replace("-", "−") for c in below
     )
+    mean, lowest = over_sets(found, lambda c: c.gained), min(map(balanced_gain, found))
     return [
         *rows(headings, body),
-        f"A case is a setting with one pool. In {len(found) - len(below)} of {len(found)} cases Alloy's balanced accuracy, in the mean over the seeds, is above that of the best rival or at most "
-        f"{100 * NEAR:.1f} points below it{named}.",
+        f"A case is a setting with one pool. Alloy is on average {100 * abs(mean):.1f} points {'above' if mean >= 0 else 'below'} the best rival. In {len(found) - len(below)} of {len(found)} cases its "
+        f"balanced accuracy, in the mean over the seeds, is above that of the best rival or at most {100 * NEAR:.1f} points below it{named}. The lowest difference is {signed(lowest)}.",
         "",
     ]
 

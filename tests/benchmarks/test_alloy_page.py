@@ -139,11 +139,12 @@ def test_by_set() -> None:
         "| *mean, reported sets* |  | 2 | 67.5 | 72.0 | 77.5 | +4.5 | 45 % | −1.0 (Google Snippets, pool disjoint) |"
         in lines
     )
-    assert lines[-2].startswith("A case is a setting with one pool. In 3 of 4 cases Alloy's balanced accuracy")
-    assert lines[-2].endswith("at most 0.5 points below it; Google Snippets, pool disjoint: −1.00.")
-    assert by_set(found[:2])[-2].endswith(
-        "In 2 of 2 cases Alloy's balanced accuracy, in the mean over the seeds, is above that of the best rival or at most 0.5 points below it."
+    assert "the best rival. In 3 of 4 cases its balanced accuracy" in lines[-2]
+    assert lines[-2].endswith(
+        "at most 0.5 points below it; Google Snippets, pool disjoint: −1.00. The lowest difference is −1.0."
     )
+    assert "Alloy is on average 20.0 points above the best rival. In 2 of 2 cases" in by_set(found[:2])[-2]
+    assert by_set(found[:2])[-2].endswith("at most 0.5 points below it. The lowest difference is +10.0.")
 
 
 def test_a_setting_is_there_with_the_seeds_that_are_complete() -> None:

@@ -72,3 +72,13 @@ def test_the_claim_in_one_sentence_is_that_of_the_results(document: Path) -> Non
     claimed = re.findall(r"on average ([\d.]+)\s+points", document.read_text(encoding="utf-8"))
     assert claimed
     assert set(claimed) <= set(re.findall(r"Alloy is on average ([\d.]+) points above the best rival", page))
+
+
+def test_the_lowest_difference_in_the_readme_is_that_of_the_results() -> None:
+    """Over all cases of students: how many there are, and how far the balanced accuracy is below the best rival's."""
+    [(cases, lowest)] = re.findall(
+        r"In (\d+) of \d+ cases its balanced accuracy.* difference is −([\d.]+)\.", results()
+    )
+    readme = README.read_text(encoding="utf-8")
+    assert f"students in {cases} cases" in readme
+    assert f"its balanced accuracy is nowhere more than {lowest} points below" in readme
