@@ -34,7 +34,7 @@ def settings() -> tuple[Setting, ...]:
     for name, n in OVERLAPPING:
         at = by_topic(name, n)
         about = {"name": f"{at.name}-overlap", "title": f"{at.title}, overlapping"}
-        found.append(overlapping(name, n, _encoder(name), **about))
+        found.append(overlapping(name, n, encoder_of(name), **about))
     for name in BARELY:
         at = by_topic(name, 2)
         found.append(replace(at, name=f"{name}-barely", title=f"{at.title}, barely trained", barely=True))
@@ -48,7 +48,7 @@ def in_float32(setting: Setting) -> bool:
 
 def unevens() -> tuple[Setting, ...]:
     """Two teachers, of which one knows four times as many labels as the other one. In `more_targets` only."""
-    return tuple(uneven(name, _encoder(name)) for name in UNEVEN)
+    return tuple(uneven(name, encoder_of(name)) for name in UNEVEN)
 
 
 def by_topics() -> tuple[Setting, ...]:
@@ -77,14 +77,14 @@ def set_of(setting: Setting) -> str:
 
 
 def by_topic(name: str, n: int, encoder: str | None = None) -> Setting:
-    plain = split(name, n, encoder or _encoder(name))
+    plain = split(name, n, encoder or encoder_of(name))
     return replace(plain, name=f"{name}-{n}", title=f"{plain.title}, {n} teachers") if n > 2 else plain
 
 
 def _dealt(name: str, n: int, deal: int) -> Setting:
     at = by_topic(name, n)
-    return dealt(name, n, deal, _encoder(name), name=f"{at.name}-deal{deal}", title=f"{at.title}, deal {deal}")
+    return dealt(name, n, deal, encoder_of(name), name=f"{at.name}-deal{deal}", title=f"{at.title}, deal {deal}")
 
 
-def _encoder(name: str) -> str:
+def encoder_of(name: str) -> str:
     return "chinese" if name == "thucnews_titles" else "english-trimmed"
