@@ -13,6 +13,7 @@ from benchmarks.alloy import (
     details,
     earlier_students,
     few,
+    in_common,
     more_targets,
     overview,
     six_layers,
@@ -51,7 +52,7 @@ WORDS = {
 def write() -> None:
     tables = (students.TABLE, earlier_students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE)
     taught, earlier, read, more_read, labelled, deeper = (cells_of(table) for table in tables)
-    tables = (*tables, across_students.TABLE, across.TABLE)
+    tables = (*tables, in_common.TABLE, across_students.TABLE, across.TABLE)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_earlier = {pool: student_cases(earlier, pool, earlier_students.TABLE) for pool in earlier_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
@@ -64,6 +65,7 @@ def write() -> None:
         *(["In pool disjoint:", "", *overview.told(of_earlier[MAIN])] if of_earlier[MAIN] else []),
         *_targets(read, of_targets),
         *_targets_alone(more_targets.TABLE, more_read),
+        *_targets_alone(in_common.TABLE, cells_of(in_common.TABLE)),
         *_targets_alone(six_layers.TABLE, deeper),
         *_across(),
         *_by_energy(),
@@ -76,6 +78,7 @@ def write() -> None:
             targets.TABLE.settings,
             {
                 "labels dealt again, overlapping or uneven": (more_read, more_targets.TABLE.settings),
+                "many labels in common": (cells_of(in_common.TABLE), in_common.TABLE.settings),
                 "six layers": (deeper, six_layers.TABLE.settings),
                 "different data sets": (cells_of(across.TABLE), across.TABLE.settings),
             },
@@ -207,7 +210,7 @@ def _by_energy() -> list[str]:
     """The targets where the mixture is not used, beside the two simplest rules. Only settings that have all three."""
     shown = ("ensemble", "energy", "by_energy")
     found: list[tuple[str, list[float]]] = []
-    for table in (more_targets.TABLE, across.TABLE):
+    for table in (more_targets.TABLE, in_common.TABLE, across.TABLE):
         outcomes = {s: target_outcomes(cells_of(table), s.name, MAIN, table) for s in table.settings}
         for setting, by_seed in outcomes.items():
             for each in by_seed.values():

@@ -195,6 +195,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         targets.TABLE.name: {},
         "few": {},
         "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
+        "in_common": target_cells("ag_news-nested", "disjoint", 0, rivals, {"alloy": 45}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
         "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
         "across_students": student_cells(
@@ -222,7 +223,10 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     assert "- seed 1, natural: all" in text
     dealt = "| 5Abstracts, deal 2 | choice | Ensemble | 60.0 | 65.0 | 60.0 |"
     assert dealt in text[: text.index("## How to read")]
-    assert dealt in text[text.index("## Targets in float32") : text.index("## Teachers of six layers")]
+    common = text.index("## Teachers with many labels in common")
+    assert dealt in text[text.index("## Targets in float32") : common]
+    nested = "| AG News, all labels and half of them | choice | Ensemble | 60.0 | 45.0 | 60.0 |"
+    assert nested in text[common : text.index("## Teachers of six layers")]
     deeper = text[text.index("## Teachers of six layers") :]
     assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
     across = text[
@@ -259,6 +263,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
             "earlier_students",
             "targets",
             "more_targets",
+            "in_common",
             "six_layers",
             "across",
             "across_students",

@@ -73,29 +73,29 @@ def routed(spec: dict[str, Any] | str, pool: Pool) -> tuple[Tensor, Tensor, dict
     return found.teacher_weights.argmax(-1), found.weights, {**notes, "outcome": context.state.get("outcome")}
 
 
-def by_energy(pool: Pool) -> tuple[list[list[float]], list[list[float]], list[float]]:
-    """Weights, targets and v where the mixture is not used, text by text (Eqs. 2, 25, 26)."""
+def by_energy_in_a_loop(pool: Pool) -> tuple[list[list[float]], list[list[float]], list[float]]:
+    """Weights, targets and v where the mixture is not used, text by text (Eqs. 2, 7, 8, 25, 26)."""
     spaces = pool.space.teachers
     energies = [[math.log(sum(map(math.exp, z))) for z in t.logits.double().tolist()] for t in pool.everything.teachers]
     mean = [statistics.fmean(e) for e in energies]
     spread = [statistics.pstdev(e) for e in energies]
     weights, targets, v = [], [], []
     for x in range(len(pool)):
-        each = [
-            len(s) * math.exp(2 * (e[x] - m) / d) for s, e, m, d in zip(spaces, energies, mean, spread, strict=True)
-        ]
-        weights.append([w / sum(each) for w in each])
-        target = dict.fromkeys(pool.space.names, 0.0)
-        for w, labels, teacher in zip(weights[-1], spaces, pool.everything.teachers, strict=True):
+        w = [len(s) * math.exp(2 * (e[x] - m) / d) for s, e, m, d in zip(spaces, energies, mean, spread, strict=True)]
+        answers = []
+        for labels, teacher in zip(spaces, pool.everything.teachers, strict=True):
             z = [math.exp(value) for value in teacher.logits[x].double().tolist()]
-            for label, value in zip(labels, z, strict=True):
-                target[label] += w * value / sum(z)
-        known = [sum(target[c] for c in labels) for labels in spaces]
+            answers.append({label: value / sum(z) for label, value in zip(labels, z, strict=True)})
+        r = {}
+        for c in pool.space.names:
+            of = [i for i, labels in enumerate(spaces) if c in labels]
+            r[c] = math.prod(answers[i][c] for i in of) ** (1 / len(of)) * sum(w[i] for i in of)
+        r = {c: value / sum(r.values()) for c, value in r.items()}
+        weights.append([sum(r[c] / sum(c in other for other in spaces) for c in labels) for labels in spaces])
+        targets.append([sum(g * a.get(c, 0.0) for g, a in zip(weights[-1], answers, strict=True)) for c in r])
+        known = [sum(r[c] for c in labels) for labels in spaces]
         best = spaces[known.index(max(known))]
-        v.append(
-            max(0.0, max(known) - max(sum(target[c] for c in labels if c not in best) for labels in spaces)) + 1e-6
-        )
-        targets.append(list(target.values()))
+        v.append(max(0.0, max(known) - max(sum(r[c] for c in labels if c not in best) for labels in spaces)) + 1e-6)
     return weights, targets, v
 
 

@@ -6,12 +6,15 @@ from dataclasses import replace
 
 import pytest
 import torch
-from constructed_pools import Pool, by_energy, routed
+from constructed_pools import Pool, by_energy_in_a_loop, routed
 
+from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW
+from alloykit.methods.alloy.by_energy import by_energy, energy_weights
+from alloykit.methods.alloy.method import log_answers
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
-from alloykit.outputs import Rows
+from alloykit.outputs import Rows, TeacherRows
 
 
 def follows_the_energies(pool: Pool) -> None:
@@ -20,12 +23,31 @@ def follows_the_energies(pool: Pool) -> None:
     state = method.fit(pool, Context(pool.space, teachers=shapes))
     found = method.supervise(pool.rows(range(len(pool))), Context(pool.space, dict(state), teachers=shapes))
     assert found is not None
-    for values, wanted in zip((found.teacher_weights, found.targets, found.weights), by_energy(pool), strict=True):
+    for values, wanted in zip(
+        (found.teacher_weights, found.targets, found.weights), by_energy_in_a_loop(pool), strict=True
+    ):
         torch.testing.assert_close(values, torch.tensor(wanted), rtol=1e-4, atol=2e-6)
 
 
 def test_by_energy_with_a_shared_label_and_uneven_numbers_of_labels() -> None:
     follows_the_energies(Pool((15, 15, 15, 15), (("a", "b", "c"), ("c", "d"))))
+
+
+def test_without_the_mixture_a_teacher_that_another_one_contradicts_counts_less() -> None:
+    """The second teacher knows two of the first one's four labels and has the larger energy. The first one says that it is neither of the two."""
+    space = LabelSpace.union((("a", "b", "c", "d"), ("a", "b")))
+    first, second = torch.tensor([[0.05, 0.02, 0.90, 0.03]]), torch.tensor([[0.95, 0.05]])
+    rows, energies = Rows((TeacherRows(first.log()), TeacherRows(second.log()))), torch.tensor([[0.0, 1.0]]).double()
+    owners, answers = space.has_label(), log_answers(space, [first, second])
+    assert energy_weights(energies, owners, None)[0, 1] > 0.75
+    found = by_energy(rows, answers, energies, space, None)
+    assert space.names[int(found.targets.argmax())] == "c"
+    assert found.targets.sum() == pytest.approx(1)
+    assert found.teacher_weights is not None
+    assert found.teacher_weights[0, 0] > 0.6
+    agreed = torch.tensor([[0.90, 0.02, 0.05, 0.03]])
+    rows, answers = Rows((TeacherRows(agreed.log()), TeacherRows(second.log()))), log_answers(space, [agreed, second])
+    assert by_energy(rows, answers, energies, space, None).targets[0, 0] > 0.9
 
 
 def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:

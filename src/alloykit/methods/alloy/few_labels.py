@@ -24,7 +24,7 @@ from scipy.optimize import minimize
 from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
-from alloykit.methods.alloy.by_energy import energy_weights
+from alloykit.methods.alloy.by_energy import energy_responsibilities
 from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 
 FOLDS = 5
@@ -138,9 +138,9 @@ class FewLabels:
 
 
 def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
-    """Share of the labelled texts that get their label from Eq. 26, with a_c of Eq. 3 in place of the p_i of teachers that share a label."""
-    w = energy_weights(anchors.view.energies, owners, anchors.view.answered)
-    named = (anchors.view.answers + (w @ owners.double()).log()).argmax(-1)
+    """Share of the labelled texts whose label has the largest r of Eq. 26."""
+    view = anchors.view
+    named = energy_responsibilities(view.answers, view.energies, owners, view.answered).argmax(-1)
     return float((named == anchors.labels).double().mean())
 
 

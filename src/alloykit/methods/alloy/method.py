@@ -160,7 +160,9 @@ class Alloy(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
-            return by_energy(rows, self._energies(rows, context.state, context), context.space, _taken(rows))
+            answered = _taken(rows)
+            answers = log_answers(context.space, [t.probabilities() for t in rows.teachers], answered)
+            return by_energy(rows, answers, self._energies(rows, context.state, context), context.space, answered)
         view, owners = self._seen(rows, context), context.space.has_label().to(rows.teachers[0].logits.device)
         device = view.z.device
         chosen = ChosenMixture.of(context.state, device)
