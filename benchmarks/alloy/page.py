@@ -284,7 +284,7 @@ def _cost() -> list[str]:
     return [
         *lines,
         "Whole runs from teachers and texts to a student, without report, evaluation or cached outputs, in CPU seconds, with float32. Medians of "
-        f"{found['figures']['rounds']} rounds; every round runs every method. Last column: Alloy's time divided by this method's time (in brackets: the middle half of the rounds; of two rounds, both). Alloy is its eighth version (`own_labels: 0`).",
+        f"{found['figures']['rounds']} rounds; every round runs every method. Last column: Alloy's time divided by this method's time (in brackets: the middle half of the rounds; of two rounds, both).",
         "",
         *rows(["", "", "CPU seconds", "of which training", "Alloy / this method"], body),
         *ran(found),
