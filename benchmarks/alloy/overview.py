@@ -42,13 +42,17 @@ def by_set(found: Sequence[Case]) -> list[str]:
     ]
 
 
+def _accuracies(found: Sequence[Case]) -> list[str]:
+    """Of the best rival, Alloy and oracle routing: means over sets."""
+    return [percent(over_sets(found, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")]  # type: ignore[misc]
+
+
 def _figures(found: Sequence[Case]) -> list[str]:
     """Means over sets of accuracies, difference and share of the gap, and the lowest difference in balanced accuracy."""
     gained, gap = over_sets(found, lambda c: c.gained), over_sets(found, lambda c: c.gap)
     lowest = min(found, key=balanced_gain)
     return [
-        *(percent(over_sets(found, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")),  # type: ignore[misc]
-        signed(gained), closed(gained, gap), f"{signed(balanced_gain(lowest))} ({lowest.setting.title}, pool {lowest.pool})",
+        *_accuracies(found), signed(gained), closed(gained, gap), f"{signed(balanced_gain(lowest))} ({lowest.setting.title}, pool {lowest.pool})",
     ]  # fmt: skip
 
 
@@ -70,9 +74,10 @@ def by_setting(found: Sequence[Case]) -> list[str]:
         ])  # fmt: skip
     for name, these in groups(found).items():
         gained, gap = over_sets(these, lambda c: c.gained), over_sets(these, lambda c: c.gap)
-        means = [percent(over_sets(these, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")]  # type: ignore[misc]
         balanced = over_sets(these, balanced_gain)
-        body.append([f"*mean, {name}*", "", "", *means, signed(gained), closed(gained, gap), signed(balanced), ""])
+        body.append(
+            [f"*mean, {name}*", "", "", *_accuracies(these), signed(gained), closed(gained, gap), signed(balanced), ""]
+        )
     headings = [
         "accuracy on test texts, %", "set of the", "best rival", "its accuracy", "Alloy", "oracle routing", "Alloy − best rival, points",
         "share of the gap closed", "balanced accuracy: Alloy − best rival", "seeds",
@@ -100,9 +105,8 @@ def by_pool(found: dict[str, list[Case]]) -> list[str]:
         for name, these in groups(cases).items():
             worst = min(these, key=lambda c: c.gained)
             gained, gap = over_sets(these, lambda c: c.gained), over_sets(these, lambda c: c.gap)
-            means = [percent(over_sets(these, lambda c, m=m: c.mean(m))) for m in ("best", "alloy", "oracle")]  # type: ignore[misc]
             body.append([
-                pool, name, f"{len({set_of(c.setting) for c in these})} / {len(these)}", *means, signed(gained), closed(gained, gap),
+                pool, name, f"{len({set_of(c.setting) for c in these})} / {len(these)}", *_accuracies(these), signed(gained), closed(gained, gap),
                 f"{sum(c.gained < 0 for c in these)} of {len(these)}", f"{signed(worst.gained)} ({worst.setting.title})",
             ])  # fmt: skip
     headings = [

@@ -73,6 +73,7 @@ def in_order(every: Sequence[Setting]) -> list[Setting]:
 
 
 def set_of(setting: Setting) -> str:
+    """The data set that a setting counts for: its first one."""
     return setting.datasets[0]
 
 

@@ -99,7 +99,7 @@ def test_the_temporary_copy_leaves_no_trace(folder: Path, tmp_path: Path, monkey
 def test_a_folder_that_changes_meanwhile_is_read_as_it_was_checked(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """All parts are read from one copy."""
+    """Its small files are copied once. The weights are a link, so this says nothing of them."""
     checked = loading.check_weights
 
     def change(place: Path, model: str) -> None:

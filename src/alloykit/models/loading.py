@@ -163,7 +163,7 @@ class _Opened:
 
 @contextmanager
 def _opened(location: ModelLocation) -> Iterator[_Opened]:
-    """All parts of a model are read from one copy of its folder, which is checked once and is removed afterwards. AlloyError.
+    """All parts of a model are read from one copy of its folder (folder.py), which is checked once and is removed afterwards. AlloyError.
 
     Code that comes with a GGUF file is never run, trusted or not."""
     gguf = is_gguf(location.folder)
