@@ -19,6 +19,7 @@ from benchmarks.harness.settings import Setting
 from benchmarks.harness.summary import difference
 from benchmarks.harness.table import Table
 
+MAIN = "disjoint"  # the pool that every setting has
 NO_GAP = 0.01  # where oracle routing gains less than a point, a share of it says nothing
 
 

@@ -1,4 +1,4 @@
-"""The part of the page about `none of these`."""
+"""The parts of the pages about `none of these`: the means over the sets, and every set."""
 
 from __future__ import annotations
 
@@ -20,14 +20,28 @@ TRIED = {"distance": "distance", "distance + energy": "distance + energy",
 KINDS = {"foreign": "foreign", "held_out": "held-out label"}
 WORDS = (
     "Students of Alloy whose teachers do not know the last tenth of the set's labels (at least one label). AUROC: the probability that a text that no teacher knows has a "
-    "higher score than a test text of a known label; 0.5 is chance. Foreign: Wikipedia sentences. Held-out label: test texts of the labels that no teacher knows. Last "
-    "columns: texts with a score of at least 0.95 in `predict --none-of-these`; of test texts 5 % should have one."
+    "higher score than a test text of a known label; 0.5 is chance. Foreign: Wikipedia sentences. Held-out label: test texts of the labels that no teacher knows."
+)
+LAST = (
+    "Last columns: texts with a score of at least 0.95 in `predict --none-of-these`; of test texts 5 % should have one."
 )
 
 
+def none_means() -> list[str]:
+    """AUROC of each score, the mean over the sets, for each pool."""
+    cells, body = _done(), []
+    for pool in none.TABLE.grid:
+        found = [of for s in none.TABLE.settings if (of := _of(cells, s.name, pool))]
+        if found:
+            body.append([pool, len(found), *_auroc([cell for of in found for cell in of], SCORES)])
+    headings = ["pool", "sets", *(f"{kind}: {title}" for kind in KINDS.values() for title in SCORES.values())]
+    return ["## None of these", "", WORDS, "", *(rows(headings, body) if body else ["Not run yet.", ""])]
+
+
 def none_section(notes: Path) -> list[str]:
-    cells = {key: cell for key, cell in cells_of(none.TABLE).items() if cell["status"] == "done"}
-    lines = ["## None of these", "", WORDS, ""]
+    """Every set."""
+    cells = _done()
+    lines = ["## None of these", "", f"{WORDS} {LAST}", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
     lines += [*note(notes, "none"), *made(none.TABLE, cells)]
@@ -43,6 +57,10 @@ def none_section(notes: Path) -> list[str]:
     return [*lines, *not_run(none.TABLE, cells_of(none.TABLE))]
 
 
+def _done() -> dict[str, Any]:
+    return {key: cell for key, cell in cells_of(none.TABLE).items() if cell["status"] == "done"}
+
+
 def _of(cells: dict[str, Any], setting: str, pool: str) -> list[dict[str, Any]]:
     """The setting's finished cells, one for each seed."""
     return [cell for key, cell in cells.items() if key.startswith(f"{setting}/{pool}/")]
@@ -55,10 +73,13 @@ def _table(
     headings += ["≥ 0.95: test", *(f"≥ 0.95: {kind}" for kind in KINDS.values())] if shares else []
     body = []
     for title, cells in zip(titles, found, strict=True):
-        row: list[Any] = [title, len(cells)]
-        for kind in KINDS:
-            row += [f"{np.mean([c['auroc'][name][kind] for c in cells]):.3f}" for name in scores]
+        row: list[Any] = [title, len(cells), *_auroc(cells, scores)]
         if shares:
             row += [f"{100 * np.mean([c['unusual'][name] for c in cells]):.1f} %" for name in ("test", *KINDS)]
         body.append(row)
     return rows(headings, body)
+
+
+def _auroc(cells: Sequence[dict[str, Any]], scores: dict[str, str]) -> list[str]:
+    """Mean of each score, first for foreign texts, then for held-out labels."""
+    return [f"{np.mean([c['auroc'][name][kind] for c in cells]):.3f}" for kind in KINDS for name in scores]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
 from benchmarks.alloy.cases import NO_GAP, Case
+from benchmarks.alloy.methods import ABLATIONS, EIGHTH, TITLES
 from benchmarks.alloy.settings import set_of
 from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import corrected, points, rows
@@ -114,6 +115,28 @@ def by_pool(found: dict[str, list[Case]]) -> list[str]:
         "below the best rival", "worst case",
     ]  # fmt: skip
     return rows(headings, body) if body else ["Not run yet.", ""]
+
+
+def by_variant(students: Mapping[str, Sequence[Case]], targets: Mapping[str, Sequence[Case]]) -> list[str]:
+    """Variants of Alloy minus Alloy, by pool: the mean over sets and the lowest setting, in the cases that have both."""
+    kinds = [("students", students, (EIGHTH,)), ("targets", targets, tuple(ABLATIONS))]
+    pools, body = [pool for pool, cases in targets.items() if cases], []
+    for kind, cases, variants in kinds:
+        for variant in variants:
+            found = [_less_of(variant, cases.get(pool, [])) for pool in pools]
+            if any(found):
+                body.append([TITLES.get(variant, variant), kind, *(told or "–" for told in found)])
+    return rows(["variant − Alloy, points", "of", *pools], body) if body else ["Not run yet.", ""]
+
+
+def _less_of(variant: str, cases: Sequence[Case]) -> str:
+    """Empty if no case has both."""
+    both = [c for c in cases if all(variant in found for found in c.outcomes.values())]
+    if not both:
+        return ""
+    lost = [c.mean(variant) - c.mean("alloy") for c in both]
+    mean = over_sets(both, lambda c: c.mean(variant) - c.mean("alloy"))
+    return f"{signed(mean)} (lowest {signed(min(lost))}; {len(both)} setting{'s' if len(both) > 1 else ''})"
 
 
 def groups(found: Sequence[Case]) -> dict[str, list[Case]]:

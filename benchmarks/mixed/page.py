@@ -64,7 +64,7 @@ def _states(f: dict[str, Any]) -> list[str]:
     ]
     return [
         "A teacher that is no model of transformers gives no states. Alloy then sees the states of a neutral encoder only. This compares them with the teachers' own states, on teachers that have "
-        "some. Balanced accuracy of Alloy's targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy.md), pool disjoint, seed "
+        "some. Balanced accuracy of Alloy's targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy_details.md), pool disjoint, seed "
         f"{', '.join(map(str, f['seeds']))}. The method was chosen on AG News and 5Abstracts, and not on the other two sets. Differences of about 2 points are chance.",
         "",
         *rows(["whose states Alloy sees", *titles.values(), "mean"], body),

@@ -10,7 +10,17 @@ import pytest
 import torch
 
 from alloykit.evaluation.significance import paired_interval
-from benchmarks.alloy import earlier_students, foreign_section, none_section, page, students, targets
+from benchmarks.alloy import (
+    details_page,
+    earlier_students,
+    estimated_section,
+    foreign_section,
+    none,
+    none_section,
+    page,
+    students,
+    targets,
+)
 from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
 from benchmarks.alloy.details import ablations
 from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVAL_STUDENTS, RIVALS
@@ -207,23 +217,50 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         known = {m: n for m, n in rivals.items() if m != "muka-soft" or pool == "disjoint"}
         cells["targets"] |= target_cells("google_snippets", pool, 0, known, ours)
     cells["targets"]["ag_news/disjoint/0/alloy"] = {"status": "failed", "error": "it broke"}
-    monkeypatch.setattr(page, "cells_of", lambda table: cells[table.name])
-    monkeypatch.setattr(none_section, "cells_of", lambda table: {})
-    for module in (page, foreign_section):
+    cells["none"] = {
+        f"{none.TABLE.settings[0].name}/{pool}/0/alloy": ABOUT | {"status": "done", "auroc": {
+            name: {"foreign": 0.1 * n, "held_out": 0.1 * n + 0.05}
+            for n, name in enumerate([*none_section.SCORES, *none_section.TRIED])
+        }, "unusual": {"test": 0.05, "foreign": 0.5, "held_out": 0.25}}
+        for pool in ("disjoint", "foreign10")
+    }  # fmt: skip
+    for module in (page, details_page, estimated_section, none_section):
+        monkeypatch.setattr(module, "cells_of", lambda table: cells[table.name])
+    for module in (page, details_page, foreign_section):
         monkeypatch.setattr(module, "measured", lambda *_: None)
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
+    estimate = {"estimated": {"accuracy": 0.8, "estimate": 0.7, "confidence": 0.95, "labels": [[0.5, 0.75, 1.0]]}}
+    cells["more_targets"]["abstracts5-deal2/disjoint/0/alloy"] |= estimate
     page.write()
-    text = (tmp_path / "alloy.md").read_text("utf-8")
+    short, text = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("alloy", "alloy_details"))
+
+    assert "| StackOverflow | reported | 1 | 43.0 | 53.0 | 63.0 |" in short
+    assert "| foreign50 | sets of the choice | 1 / 1 | 45.0 | 55.0 | 65.0 | +10.0 | 50 % |" in short
+    assert "| disjoint | sets of the choice | 1 / 1 | 44.0 | 54.0 |" in short
+    assert "| skew5-first | reported sets | 1 / 1 | 43.0 | 53.0 |" in short
+    assert "| disjoint | reported sets | 1 / 1 | 60.0 | 70.0 |" in short[short.index("## Targets, all pools") :]
+    variant = "−5.0 (lowest −5.0; 1 setting)"
+    assert f"| Alloy, `own_labels: 0` | students | – | {variant} |" in short
+    assert f"| {next(iter(ABLATIONS))} | targets | +0.0 (lowest +0.0; 1 setting) |" in short
+    assert (
+        "| labels dealt again, overlapping or uneven | 1 | 80.0 | 70.0 | **10.0** | 95.0 | 15.0 | **25.0** | 50.0 |"
+        in short
+    )
+    assert "| foreign10 | 1 | 0.000 | 0.100 | 0.200 | 0.050 | 0.150 | 0.250 |" in short
+    order = ["## Students by set,", "## What the words mean", "## Students by setting", "## Students, all pools", "## Variants",
+             "## What was tried and dropped", "## Few labels", "## Estimated accuracy", "## None of these", "## Time", "## How to read"]  # fmt: skip
+    assert sorted(order, key=short.index) == order
+
     assert "| AG News | choice |" in text
     assert "| Google Snippets | reported |" in text
-    earlier = text[text.index("## Students of the eighth version") : text.index("## Targets in detail")]
+    earlier = text[text.index("## Students of the eighth version") : text.index("## Targets by setting")]
     assert "| AG News | 80.0 / 80.0 (1 seed) | 60.0 / 60.0 (1 seed) |" in earlier
     assert "share of the weight on foreign texts" in text
     assert "| Google Snippets | 90, 80 |" in text
     assert "- failed: ag_news/disjoint/0/alloy: it broke" in text
     assert "- seed 1, natural: all" in text
     dealt = "| 5Abstracts, deal 2 | choice | Ensemble | 60.0 | 65.0 | 60.0 |"
-    assert dealt in text[: text.index("## How to read")]
+    assert dealt in text[text.index("## Targets by setting") : text.index("## Targets in detail")]
     common = text.index("## Teachers with many labels in common")
     assert dealt in text[text.index("## Targets in float32") : common]
     nested = "| AG News, all labels and half of them | choice | Ensemble | 60.0 | 45.0 | 60.0 |"
@@ -240,38 +277,18 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     more = text[text.index("## Students in detail") : text.index("## Without the teachers' own labels")]
     assert "| AG News | 55.0 / 55.0 (1 seed) | 35.0 / 35.0 (1 seed) |" in more
     assert "| AG News, barely trained | 54.0 / 54.0 (1 seed) |" in more
-    assert "| foreign50 | sets of the choice | 1 / 1 | 45.0 | 55.0 | 65.0 | +10.0 | 50 % |" in text
-    assert "| disjoint | sets of the choice | 1 / 1 | 44.0 | 54.0 |" in text
-    assert "| skew5-first | reported sets | 1 / 1 | 43.0 | 53.0 |" in text
     alone = "| foreign50 | Alloy, `own_labels: 0` | sets of the choice | 1 | 55.0 | 50.0 | −5.0 (AG News) | −5.0 (AG News) |"
     assert alone in text
-    order = [
-        "## In short",
-        "## How to read",
-        "## Students in detail",
-        "## Without the teachers' own labels",
-        "## Students of the eighth version",
-        "## Targets in detail",
-        "## Variants",
-        "## Not run yet",
-    ]
+    assert "| 5Abstracts, deal 2 | disjoint | 1 | 80.0 | 70.0 | **10.0** | 95.0 | 15.0 | **25.0** | 50.0 |" in text
+    order = ["## How to read", "## Students in detail", "## Without the teachers' own labels", "## Students of the eighth version",
+             "## Targets in detail", "## Variants", "## None of these", "## Estimated accuracy", "## Not run yet"]  # fmt: skip
     assert sorted(order, key=text.index) == order
     assert "earlier_students" not in text[text.index("## Not run yet") :], "no further cell of it will be run"
-    cells |= {
-        name: {}
-        for name in (
-            "students",
-            "earlier_students",
-            "targets",
-            "more_targets",
-            "in_common",
-            "six_layers",
-            "across",
-            "across_students",
-        )
-    }
+
+    cells |= {name: {} for name in cells}
     page.write()
-    assert "| AG News" not in (tmp_path / "alloy.md").read_text("utf-8")
+    for name in ("alloy", "alloy_details"):
+        assert "| AG News" not in (tmp_path / f"{name}.md").read_text("utf-8")
 
 
 def test_what_is_not_run_stands_in_few_lines() -> None:
