@@ -38,16 +38,21 @@ class Gate:
         labelled = stages.texts_of(stages.pool(pool), want_labels=True)
         test = stages.texts_of(stages.test(pool), want_labels=True)
         (z, y, answers), (tested, truth, answered) = (self._read(stages, pool, texts) for texts in (labelled, test))
-        knows = stages.setting.space.has_label()
-        components = min(self.dimensions, len(z) // 2, z.shape[1])
-        pca = PCA(components, whiten=True, svd_solver="randomized", random_state=0).fit(z.numpy())
-        z, tested = torch.from_numpy(pca.transform(z.numpy())), torch.from_numpy(pca.transform(tested.numpy()))
-        half, named = torch.arange(len(z)) % 2 == 0, torch.empty_like(y)
-        for one, other in ((half, ~half), (~half, half)):
-            named[other] = _learned(z[one], y[one], z[other])
-        routed = _asked(answers, knows, named)
+        knows, components = stages.setting.space.has_label(), self._components(z)
+        z, tested = _transformed(components, z), _transformed(components, tested)
+        routed = _asked(answers, knows, _by_halves(z, y))
         on_test = _asked(answered, knows, _learned(z, y, tested))
         return {"pool": scores(routed, y), "test": scores(on_test, truth, each=True)}
+
+    def named(self, stages: Stages, pool: str) -> tuple[Texts, Tensor]:
+        """The pool's labelled texts, and the label that the gate names for each, having learned from the other half. [n] int64, positions in the union."""
+        labelled = stages.texts_of(stages.pool(pool), want_labels=True)
+        z, y, _ = self._read(stages, pool, labelled)
+        return labelled, _by_halves(_transformed(self._components(z), z), y)
+
+    def _components(self, z: Tensor) -> PCA:
+        count = min(self.dimensions, len(z) // 2, z.shape[1])
+        return PCA(count, whiten=True, svd_solver="randomized", random_state=0).fit(z.numpy())
 
     def _read(self, stages: Stages, pool: str, texts: Texts) -> tuple[Tensor, Tensor, Tensor]:
         """States [n, d], labels [n], and what every teacher says of every label, [n, N, C]."""
@@ -58,6 +63,18 @@ class Gate:
             padded = [prepared.space.scatter(i, t.probabilities()) for i, t in enumerate(rows.teachers)]
             answers.append(torch.stack(padded, 1))
         return torch.cat(states), prepared.labels(texts), torch.cat(answers)
+
+
+def _transformed(components: PCA, z: Tensor) -> Tensor:
+    return torch.from_numpy(components.transform(z.numpy()))
+
+
+def _by_halves(z: Tensor, y: Tensor) -> Tensor:
+    """For each text, what a classifier that learned from the other half says. [n]"""
+    half, named = torch.arange(len(z)) % 2 == 0, torch.empty_like(y)
+    for one, other in ((half, ~half), (~half, half)):
+        named[other] = _learned(z[one], y[one], z[other])
+    return named
 
 
 def _learned(z: Tensor, y: Tensor, asked: Tensor) -> Tensor:

@@ -47,6 +47,7 @@ STUDENTS: Methods = {
     "alloy": ALLOY,
     EIGHTH: EIGHTH_VERSION,
     **RIVAL_STUDENTS,
+    "gate": {"name": "student of the gate"},  # learns from the pool's labels, as oracle routing does
     **ORACLE,
 }
 CORE = ("teachers", "alloy", "vanilla_kd", "energy", "oracle")

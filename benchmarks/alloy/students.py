@@ -1,5 +1,7 @@
 """Students of Alloy and of its rivals, with alloykit's default learning rate and number of epochs; in float32, which every CPU is fast in."""
 
+from benchmarks.alloy.gate import EARLY
+from benchmarks.alloy.gate_student import gate_student
 from benchmarks.alloy.methods import CORE, EIGHTH, PASSES, RIVAL_STUDENTS, STUDENTS
 from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import CLOSE, by_topics, few, settings, varied
@@ -9,7 +11,7 @@ from benchmarks.harness.table import Table
 SETTINGS = tuple(s for s in settings() if not s.name.endswith(("-deal2", "-deal3")))
 MORE_RIVALS = tuple(name for name in RIVAL_STUDENTS if name not in CORE)  # of teachers cut by topic, in pool disjoint
 GRID = {
-    "disjoint": (*CORE, *MORE_RIVALS, EIGHTH),
+    "disjoint": (*CORE, *MORE_RIVALS, "gate", EIGHTH),
     NATURAL: CORE,
     "skew5-first": (*CORE, EIGHTH),
     "foreign50": (*CORE, EIGHTH),
@@ -39,6 +41,8 @@ TABLE = Table(
     GRID,
     STUDENTS,
     passes=PASSES,
+    reads=(EARLY,),
+    analyses={"student of the gate": gate_student},
     only=dict.fromkeys(varied(SETTINGS), (*CORE, EIGHTH)),
     limited=dict.fromkeys(tuple(GRID)[1:], few()),
     seed_by_seed=True,

@@ -15,6 +15,7 @@ from alloykit.methods.registry import create
 from alloykit.methods.report_sections import MethodReport, Table
 from alloykit.methods.rl_kd.method import SELECTION
 from alloykit.outputs import chunks
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from benchmarks.harness.results import commit, letters
@@ -53,22 +54,26 @@ def _method(stages: Stages, pool: str, spec: dict[str, Any], knowledge: Any) -> 
     if statistics is not None:
         shutil.copyfile(stages.pool(statistics), generated_folder(recipe) / TEXTS_FILE)
     run = run_recipe(recipe, cache=knowledge, report=False)
-    answers = Answers.load(run.answers)
-    way = STUDENT if run.has_student else ROUTING
-    scores = run.metrics["evaluation"]["scores"]
-    found = _scores(answers, way, scores[way])
-    if way == ROUTING:
+    if run.has_student:
+        found = of_student(run)
+    else:
+        found = _scores(run, ROUTING)
         if not create(spec).needs.labels:  # a method that reads labels needs no estimate on the pool
             found["pool"] = on_pool(stages, pool, spec)
-    else:
-        if "correct_teacher" in scores.get(ROUTING, {}):
-            found["routing"] = {key: scores[ROUTING][key] for key in ("correct_teacher", "correct_teacher_balanced")}
-        found["confidence"] = float(answers.probabilities[way].max(-1).values.double().mean())
-        training = run.training
-        found["training"] = {k: training[k] for k in ("steps", "selected_step")}
-        if selection := _selection(training["report"]):
-            found["selection"] = selection
     shutil.rmtree(run.folder)
+    return found
+
+
+def of_student(run: RunFolder) -> dict[str, Any]:
+    """What a cell has of a finished run: the student's scores and answers on the test texts, the routing's, and steps."""
+    found, routing = _scores(run, STUDENT), run.metrics["evaluation"]["scores"].get(ROUTING, {})
+    if "correct_teacher" in routing:
+        found["routing"] = {key: routing[key] for key in ("correct_teacher", "correct_teacher_balanced")}
+    found["confidence"] = float(Answers.load(run.answers).probabilities[STUDENT].max(-1).values.double().mean())
+    training = run.training
+    found["training"] = {k: training[k] for k in ("steps", "selected_step")}
+    if selection := _selection(training["report"]):
+        found["selection"] = selection
     return found
 
 
@@ -105,7 +110,7 @@ def _teachers(stages: Stages, pool: str) -> dict[str, Any]:
         }
     return {
         "teachers": about,
-        "ensemble": _scores(answers, ENSEMBLE, scores[ENSEMBLE]),
+        "ensemble": _with_answers(answers, ENSEMBLE, scores[ENSEMBLE]),
         "labels": letters(answers.labels.tolist()),
     }
 
@@ -157,7 +162,11 @@ def _weights(method: Any, rows: Any, context: Context) -> torch.Tensor:
     return method.supervise(rows, context).weights
 
 
-def _scores(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]:
+def _scores(run: RunFolder, way: str) -> dict[str, Any]:
+    return _with_answers(Answers.load(run.answers), way, run.metrics["evaluation"]["scores"][way])
+
+
+def _with_answers(answers: Answers, way: str, score: dict[str, Any]) -> dict[str, Any]:
     predicted = answers.probabilities[way].argmax(-1).tolist()
     return {**score, "answers": letters(predicted)}
 

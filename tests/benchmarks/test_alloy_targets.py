@@ -14,8 +14,10 @@ import torch
 from alloykit.methods.protocol import EstimatedAccuracy
 from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
+from benchmarks.alloy.gate_student import gate_student
 from benchmarks.alloy.scores import bits
 from benchmarks.alloy.target import rivals, target
+from benchmarks.harness.cells import run_cell
 from benchmarks.harness.data import FOREIGN
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import numbers
@@ -108,3 +110,31 @@ def test_the_gate_learns_from_the_states_that_it_is_given(stages: Stages) -> Non
     found = Gate(states=lambda rows: queue.pop(0))(stages, "disjoint")
     assert found["test"]["right"] == oracle["test"]["right"]
     assert found["pool"]["accuracy"] == pytest.approx(oracle["pool"]["accuracy"])
+
+
+def test_the_gates_student_learns_from_the_labels_that_the_gate_names(
+    stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A gate that names the true labels has the student of oracle routing, and one that names others has another one."""
+    student = tiny.encoder(tmp_path / "student", "bert", seed=3)
+    monkeypatch.setattr(Stages, "encoder", lambda *_, **__: {"model": str(student)})
+    stages.profile = replace(stages.profile, student={"epochs": 4, "learning_rate": 5e-3})
+    texts = stages.texts_of(stages.pool("disjoint"), want_labels=True)
+    truth = torch.tensor([stages.setting.space.names.index(y) for y in texts.table["label"]])
+    monkeypatch.setattr(Gate, "named", lambda *_: (texts, truth))
+    found, oracle = gate_student(stages, "disjoint"), run_cell(stages, "disjoint", {"name": "oracle"})
+    assert found["answers"] == oracle["answers"]
+    assert found["confidence"] == oracle["confidence"]
+    monkeypatch.setattr(Gate, "named", lambda *_: (texts, (truth + 2) % 4))
+    assert gate_student(stages, "disjoint")["confidence"] != oracle["confidence"]
+
+
+def test_the_gate_names_a_label_for_each_text_of_the_pool(stages: Stages) -> None:
+    texts = stages.texts_of(stages.pool("disjoint"), want_labels=True)
+    truth = torch.tensor([stages.setting.space.names.index(y) for y in texts.table["label"]])
+    codes = torch.nn.functional.one_hot(truth, 4).double() * 100
+    found, named = Gate(states=lambda rows: codes).named(stages, "disjoint")
+    assert list(found.table["text"]) == list(texts.table["text"])
+    assert named.equal(truth)
+    constant = Gate(states=lambda rows: torch.zeros(len(codes), 3).double()).named(stages, "disjoint")[1]
+    assert len(set(constant[::2].tolist())) == len(set(constant[1::2].tolist())) == 1
