@@ -65,6 +65,7 @@ TABLES = {
         "across_students": "students of such teachers",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
+        "other_topics": "targets in pools of texts about other topics than the teachers' labels, and whether Alloy warns",
         "suggest": "students that continue with 100 or 300 labelled texts: suggested ones, and random ones",
         "none": "how well students tell texts that no teacher knows",
         "cost": "the time that Alloy adds to a run",

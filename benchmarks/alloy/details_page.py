@@ -25,6 +25,7 @@ from benchmarks.alloy.foreign_section import foreign_section
 from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVALS
 from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
+from benchmarks.alloy.other_topics_section import other_topics_section
 from benchmarks.alloy.settings import in_order
 from benchmarks.harness.data import NATURAL, SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
@@ -66,6 +67,7 @@ def details_page() -> list[str]:
         *_across(),
         *_by_energy(),
         *foreign_section(),
+        *other_topics_section(),
         *_suggest(),
         *none_section(NOTES),
         *by_setting(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +21,7 @@ from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, target
 from alloykit.outputs import chunks
 from alloykit.progress import log_line
+from benchmarks.alloy.foreign_texts import texts_of_a_source
 from benchmarks.alloy.methods import ALLOY
 from benchmarks.alloy.scores import balanced
 from benchmarks.alloy.settings import CHOICE, set_of, settings
@@ -32,7 +32,7 @@ from benchmarks.speed.measure import Measurement
 
 SOURCES = ("wiki_sentences", "sst2", "qqp_10k", "banking77", "abstracts5", "ag_news")  # of foreign texts
 SHARES = (0.0, 0.2, 0.35, 0.5)  # of a pool of SIZE texts, or of fewer if there are not enough
-SIZE, OF_A_SOURCE, CANDIDATES = 1500, 750, 8000
+SIZE, OF_A_SOURCE = 1500, 750
 NAMES = (
     "ag_news", "ag_news-barely", "abstracts5", "banking77-3", "banking77-10",
     "google_snippets", "stackoverflow20", "stackoverflow20-4", "ohsumed-4",
@@ -80,14 +80,7 @@ def _seen(stages: Stages, data: Path, folder: Path) -> Seen:
     texts, labels, sources = list(own["text"]), list(own["label"]), [""] * len(own)
     tokenizer = AutoTokenizer.from_pretrained(str(stages.teacher_folders("disjoint")[0]))
     for source in (s for s in SOURCES if s not in stages.setting.datasets):
-        candidates = [t for t in read(data / source / "train.parquet")["text"][:CANDIDATES] if t]
-        random.Random(source).shuffle(candidates)
-        known = (
-            t
-            for t in candidates
-            if tokenizer.unk_token_id not in tokenizer(t, truncation=True, max_length=24).input_ids
-        )
-        taken = [text for text, _ in zip(known, range(OF_A_SOURCE), strict=False)]
+        taken = texts_of_a_source(data, source, tokenizer, OF_A_SOURCE)
         texts, labels, sources = texts + taken, labels + [None] * len(taken), sources + [source] * len(taken)
     path = folder / "texts.parquet"
     write({"text": texts, "label": labels}, path)

@@ -48,6 +48,8 @@ def target(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
     if (estimated := prepared.method.estimated_accuracy(context)) is not None:
         found["estimated"] = beside(estimated, targets[known], prepared.labels(labelled))
+    if (agreement := context.state.get("label_agreement")) is not None:
+        found["label_agreement"] = float(agreement)
     if bool(known.all()):
         return found
     return found | {"weight_on_foreign": float(weights[~known].double().sum() / weights.double().sum())}

@@ -17,6 +17,7 @@ from benchmarks.alloy import (
     foreign_section,
     none,
     none_section,
+    other_topics_section,
     page,
     students,
     targets,
@@ -226,7 +227,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     }  # fmt: skip
     for module in (page, details_page, estimated_section, none_section):
         monkeypatch.setattr(module, "cells_of", lambda table: cells[table.name])
-    for module in (page, details_page, foreign_section):
+    for module in (page, details_page, foreign_section, other_topics_section):
         monkeypatch.setattr(module, "measured", lambda *_: None)
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
     estimate = {"estimated": {"accuracy": 0.8, "estimate": 0.7, "confidence": 0.95, "labels": [[0.5, 0.75, 1.0]]}}
@@ -289,6 +290,22 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     page.write()
     for name in ("alloy", "alloy_details"):
         assert "| AG News" not in (tmp_path / f"{name}.md").read_text("utf-8")
+
+
+def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.MonkeyPatch) -> None:
+    accuracy = {"alloy": 0.5, "by_energy": 0.6, "ensemble": 0.55, "energy": 0.58}
+    pool = {"title": "AG News", "choice": True, "texts": 1500, "accuracy": accuracy, "used": True}
+    figures = [
+        pool | {"source": "own", "label_agreement": 0.81, "warned": False},
+        pool | {"source": "sst2", "label_agreement": 0.22, "warned": True},
+        pool | {"source": "wiki_sentences", "label_agreement": 0.6, "warned": False, "used": True},
+    ]
+    machine = {"processor": "a", "threads": 1, "gpu": None, "torch": "2"}
+    found = {"figures": {"pools": figures}, "command": "c", "seconds": 1, "commit": "d", "machine": machine}
+    monkeypatch.setattr(other_topics_section, "measured", lambda *_: found)
+    text = "\n".join(other_topics_section.other_topics_section())
+    assert "| AG News | choice | SST-2 | 1,500 | 0.22 | warning | 50.0 | 60.0 | 55.0 | 58.0 |" in text
+    assert "Alloy warns in 1 of 2 pools of other topics, and in 0 of 1 pools of the set's own texts." in text
 
 
 def test_what_is_not_run_stands_in_few_lines() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from typing import Any
+from typing import Any, Literal
 
 import torch
 from torch import Tensor
@@ -23,11 +23,13 @@ class Pool:
     """Every label, and what is foreign, a cluster of states; the first teacher is surer of everything than the others are of their own.
 
     `constant`: foreign texts all get the first teacher's first label. `widths`: of each teacher's states.
+    `encoder`: whether there are states of an encoder too, and whether they have the same clusters or others.
     """
 
     def __init__(
         self, counts: tuple[int, ...], groups: tuple[tuple[str, ...], ...] = LABELS, *, foreign: int = 0, seed: int = 0,
         apart: float = 4.0, constant: bool = False, widths: tuple[int, ...] | None = None,
+        encoder: Literal["alike", "other"] | None = None,
     ) -> None:  # fmt: skip
         self.space, g = LabelSpace.union(groups), torch.Generator().manual_seed(seed)
         kinds = self.space.size
@@ -45,15 +47,18 @@ class Pool:
             logits = torch.nn.functional.one_hot(torch.where(own, place, elsewhere), len(names)) * sure[:, None]
             own_states = states @ torch.linalg.qr(torch.randn(max(width, self.widths[i]), width, generator=g))[0].T
             teachers.append(TeacherRows(logits, pooled_states=(own_states[:, : self.widths[i]].half(),) * 3))
-        self.everything = Rows(tuple(teachers))
+        groups_of_encoder = self.labels if encoder == "alike" else torch.randint(kinds, (n,), generator=g)
+        of_encoder = apart * torch.eye(kinds + 1, width)[groups_of_encoder] + torch.randn(n, width, generator=g)
+        self.everything = Rows(tuple(teachers), text_states=None if encoder is None else of_encoder.half())
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def rows(self, indices: Any) -> Rows:
         at = torch.as_tensor(list(indices))
+        states = self.everything.text_states
         return Rows(tuple(TeacherRows(t.logits[at], pooled_states=tuple(s[at] for s in t.pooled_states or ()))
-                          for t in self.everything.teachers))  # fmt: skip
+                          for t in self.everything.teachers), text_states=None if states is None else states[at])  # fmt: skip
 
     @property
     def known(self) -> Tensor:

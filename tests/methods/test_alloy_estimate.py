@@ -10,11 +10,12 @@ import torch
 from alloy_views import OVERLAPPING, OWNERS, drawn
 
 from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_teacher
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 from alloykit.methods.alloy.target import confidence_of_answers
+from alloykit.methods.alloy.views import label_agreement, two_views
 
 
 def test_the_estimated_accuracy() -> None:
@@ -78,12 +79,26 @@ def test_two_views_of_the_states() -> None:
         seen = View(StateSpace.fit(part, of_teachers, 128)(part), view.answers, view.energies)
         scores.append(LabelMixture.fit(seen, OWNERS).scores(seen, OWNERS))
     texts = PoolView(view, torch.arange(80), [], states, 3)
-    found = views_agree(texts, 128, OWNERS, background=False)
+    found = two_views(texts, 128, OWNERS, background=False)
     assert found is not None
-    assert torch.equal(found, same_teacher(*scores, OWNERS))
-    assert 0.3 < float(found.double().mean()) < 1
+    assert all(torch.equal(view, expected) for view, expected in zip(found, scores, strict=True))
+    assert 0.3 < float(same_teacher(*found, OWNERS).double().mean()) < 1
     for of_teachers in (0, 6):
-        assert views_agree(replace(texts, of_teachers=of_teachers), 128, OWNERS, background=False) is None
+        assert two_views(replace(texts, of_teachers=of_teachers), 128, OWNERS, background=False) is None
+
+
+def test_how_often_two_views_name_the_same_label() -> None:
+    """Eq. 27, text by text."""
+    g = torch.Generator().manual_seed(6)
+    one = torch.randn(50, 4, generator=g).double()
+    other = one + torch.randn(50, 4, generator=g).double()
+    names, others = one.argmax(-1).tolist(), other.argmax(-1).tolist()
+    agree = sum(a == b for a, b in zip(names, others, strict=True)) / 50
+    chance = sum(names.count(c) / 50 * others.count(c) / 50 for c in range(4))
+    assert label_agreement(one, other) == pytest.approx((agree - chance) / (1 - chance))
+    assert label_agreement(one, one) == 1
+    always = torch.eye(4).double()[[2] * 50]
+    assert label_agreement(always, always) == 1, "one label for all texts"
 
 
 def test_the_confidence_of_an_answer() -> None:

@@ -105,3 +105,20 @@ def test_a_label_that_lost_its_texts_is_warned_of() -> None:
     assert warning == (
         "label 'a' had 90 texts at the start of the fit and has 2 at its end: the student may not learn it."
     )
+
+
+def test_texts_that_are_about_something_else_are_warned_of() -> None:
+    """The encoder's states have the same groups as the teachers', or others. Without states of an encoder nothing can be said."""
+    method, notes = create("alloy"), {}
+    for encoder in ("alike", "other", None):
+        pool = Pool((60, 60, 60, 60), encoder=encoder)
+        state = dict(method.fit(pool, Context(pool.space, teachers=(ModelShape(6, 3),) * 2)))
+        notes[encoder] = method.fit_report(Context(pool.space, state), ["one", "two"])
+        assert ("label_agreement" in state) == (encoder is not None)
+    assert notes["alike"].warnings == notes[None].warnings == ()
+    [warning] = notes["other"].warnings
+    assert warning.startswith(
+        "the teachers' states and the encoder's states agree little about the labels of the texts (κ 0."
+    )
+    assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
+    assert "κ" not in str(notes[None].sections)

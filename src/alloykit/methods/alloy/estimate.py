@@ -18,15 +18,10 @@ estimate, over all texts and over those whose most likely label is c.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import torch
 from torch import Tensor
 
-from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_label, same_teacher
-from alloykit.methods.alloy.mixture import LabelMixture
-from alloykit.methods.alloy.pool_view import PoolView
-from alloykit.methods.alloy.states import StateSpace
+from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_label
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
 VIEWS = 0.75  # exponent of the share of texts that both views send to the same teacher
@@ -56,21 +51,6 @@ def estimate(
         share = teacher[of_label].mean() * label[of_label].mean() / (teacher.mean() * label.mean()).clamp(min=1e-12)
         each.append((whole * share).clamp(max=1))
     return {"estimated_accuracy": whole, "estimated_by_label": torch.stack(each)}
-
-
-def views_agree(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> Tensor | None:
-    """Which texts two mixtures send to the same teacher, one by the teachers' states and one by the encoder's, [n] bool; None where one kind is missing.
-    dimensions: D of Eq. 1. background: whether the mixtures have one."""
-    if texts.of_teachers in (0, texts.states.shape[1]):
-        return None
-    scores = []
-    for part, own in (
-        (texts.states[:, : texts.of_teachers], texts.of_teachers),
-        (texts.states[:, texts.of_teachers :], 0),
-    ):
-        seen = replace(texts.view, z=StateSpace.fit(part, own, dimensions)(part))
-        scores.append(LabelMixture.fit(seen, owners, background=background).scores(seen, owners))
-    return same_teacher(scores[0], scores[1], owners)
 
 
 def estimate_from_labels(rho: Tensor) -> dict[str, Tensor]:

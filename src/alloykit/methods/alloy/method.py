@@ -28,7 +28,7 @@ from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accep
 from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.by_energy import FLOOR, by_energy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of, views_agree
+from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
     Anchors,
@@ -43,6 +43,7 @@ from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
+from alloykit.methods.alloy.views import label_agreement, two_views
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_scores
 from alloykit.methods.own_labels import own_labels_kl
@@ -117,7 +118,7 @@ class Alloy(Method):
         owners, background = space.has_label(), chosen.has_background
         everything, b = texts.view, chosen.background_share(texts.view, owners)
         halves = cross_fit(everything, owners, background=background)
-        same = views_agree(texts, self.options.dimensions, owners, background=background)
+        views = two_views(texts, self.options.dimensions, owners, background=background)
         labels_outside = dict[str, Tensor]()
         if chosen.without is not None:
             inside = b < 0.5
@@ -126,7 +127,8 @@ class Alloy(Method):
                 .argmax(-1)
                 .bincount(minlength=owners.shape[1])
             }
-            texts, halves, same = texts.part(inside), halves.part(inside), None if same is None else same[inside]
+            texts, halves = texts.part(inside), halves.part(inside)
+            views = None if views is None else (views[0][inside], views[1][inside])
         view = texts.view
         plain = chosen.scores(view, owners)
         alpha = fit_inverse_temperature(plain, halves.scores, owners)
@@ -154,8 +156,10 @@ class Alloy(Method):
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
-        both, views = (same_half, False) if same is None else (same, True)
-        measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views)
+        both = same_half if views is None else same_teacher(*views, owners)
+        measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views is not None)
+        if views is not None:
+            measures["label_agreement"] = torch.tensor(label_agreement(*views), dtype=torch.float64)
         return measures | by_labels | labels_outside
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:

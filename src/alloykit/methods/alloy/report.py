@@ -12,6 +12,7 @@ from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.routing import knows_label, routing_margin
+from alloykit.methods.alloy.views import UNLIKE
 from alloykit.methods.protocol import Context, State
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
@@ -60,6 +61,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "agreement": float(state["agreement"]),
         "inverse_temperature": float(state["inverse_temperature"]),
         "skill": skill,
+        "label_agreement": float(state["label_agreement"]) if "label_agreement" in state else None,
         "separation": dict(zip(names, state["separation"].tolist(), strict=True)),
         "clarity": dict(zip(names, state["clarity"].tolist(), strict=True)),
         "examples": [
@@ -82,6 +84,11 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     """What may be wrong with a fit that is used."""
     first, last = state["texts_by_label"].tolist()
     found = []
+    if float(state.get("label_agreement", 1.0)) < UNLIKE:
+        found.append(
+            f"the teachers' states and the encoder's states agree little about the labels of the texts (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}). "
+            "Perhaps the texts are not about the labels. Then use texts like those that the student will see, or test the student with labelled texts (`evaluate`)."
+        )
     if "background_center" in state:
         share, label = _most(state["background_labels"])
         found.append(
@@ -126,6 +133,16 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     }
 
 
+def _agreement_sentence(found: Mapping[str, Any]) -> str:
+    """With a space at its end. Empty if there is one kind of states."""
+    if found["label_agreement"] is None:
+        return ""
+    return (
+        "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
+        f"κ = {found['label_agreement']:.2f} (1: always, 0: as often as by chance; below {UNLIKE} the texts are perhaps not about the labels). "
+    )
+
+
 def _background_sentence(found: Mapping[str, Any]) -> str:
     measures = f"gain {found['background_gain']:.1f}, used from {MIN_GAIN}"
     if found["background"] is None:
@@ -151,7 +168,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
-            f"below {MIN_SKILL:.2f} the mixture is not used). {_background_sentence(found)}"
+            f"below {MIN_SKILL:.2f} the mixture is not used). {_agreement_sentence(found)}{_background_sentence(found)}"
         ),
         Table(
             caption="Teachers in the mixture",

@@ -1,0 +1,44 @@
+"""Two mixtures of one pool, one for each kind of states, and how often they name the same label (ours: Alloy, Eq. 27).
+
+    κ = (agree − chance) / (1 − chance)          chance = Σ_c q_c q′_c                                                          (27)
+
+agree is the share of texts to which both mixtures give the same label; q_c and q′_c are the shares of texts to which they give label c. This is Cohen's κ
+(1960). One mixture sees only the teachers' own states, the other only the neutral encoder's. If the pool's texts are about the labels, both find the
+same groups of texts. If they are about something else, each finds groups of its own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import torch
+from sklearn.metrics import cohen_kappa_score
+from torch import Tensor
+
+from alloykit.methods.alloy.mixture import LabelMixture
+from alloykit.methods.alloy.pool_view import PoolView
+from alloykit.methods.alloy.states import StateSpace
+
+UNLIKE = 0.55  # κ below which the texts are probably not about the labels
+
+
+def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> tuple[Tensor, Tensor] | None:
+    """The scores (Eq. 6) of all texts by the mixture of the teachers' states and by that of the encoder's, [n, C] each; None where one kind is missing.
+    dimensions: D of Eq. 1. background: whether the mixtures have one."""
+    if texts.of_teachers in (0, texts.states.shape[1]):
+        return None
+
+    def scores(states: Tensor, of_teachers: int) -> Tensor:
+        seen = replace(texts.view, z=StateSpace.fit(states, of_teachers, dimensions)(states))
+        return LabelMixture.fit(seen, owners, background=background).scores(seen, owners)
+
+    n = texts.of_teachers
+    return scores(texts.states[:, :n], n), scores(texts.states[:, n:], 0)
+
+
+def label_agreement(one: Tensor, other: Tensor) -> float:
+    """κ of Eq. 27; 1 if both give all texts the same label. one, other: scores, [n, C] each."""
+    labels, others = one.argmax(-1), other.argmax(-1)
+    if int(torch.cat([labels, others]).min()) == int(torch.cat([labels, others]).max()):
+        return 1.0
+    return float(cohen_kappa_score(labels.numpy(), others.numpy()))
