@@ -99,6 +99,7 @@ def test_how_often_two_views_name_the_same_label() -> None:
     assert label_agreement(one, one) == 1
     always = torch.eye(4).double()[[2] * 50]
     assert label_agreement(always, always) == 1, "one label for all texts"
+    assert label_agreement(one[:0], other[:0]) == 1, "no text outside of the background"
 
 
 def test_the_confidence_of_an_answer() -> None:

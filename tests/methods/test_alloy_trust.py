@@ -118,7 +118,7 @@ def test_texts_that_are_about_something_else_are_warned_of() -> None:
     assert notes["alike"].warnings == notes[None].warnings == ()
     [warning] = notes["other"].warnings
     assert warning.startswith(
-        "the teachers' states and the encoder's states agree little about the labels of the texts (κ 0."
+        "two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ 0."
     )
     assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
     assert "κ" not in str(notes[None].sections)

@@ -86,8 +86,8 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     found = []
     if float(state.get("label_agreement", 1.0)) < UNLIKE:
         found.append(
-            f"the teachers' states and the encoder's states agree little about the labels of the texts (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}). "
-            "Perhaps the texts are not about the labels. Then use texts like those that the student will see, or test the student with labelled texts (`evaluate`)."
+            f"two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}): "
+            "perhaps the texts are not about the labels, and the student learns wrong ones. Use texts like those that the student will see, or test the student with labelled texts (`evaluate`)."
         )
     if "background_center" in state:
         share, label = _most(state["background_labels"])

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import torch
 from sklearn.metrics import cohen_kappa_score
 from torch import Tensor
 
@@ -37,8 +36,8 @@ def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: b
 
 
 def label_agreement(one: Tensor, other: Tensor) -> float:
-    """κ of Eq. 27; 1 if both give all texts the same label. one, other: scores, [n, C] each."""
+    """κ of Eq. 27; 1 if both give all texts the same label, or there is no text. one, other: scores, [n, C] each."""
     labels, others = one.argmax(-1), other.argmax(-1)
-    if int(torch.cat([labels, others]).min()) == int(torch.cat([labels, others]).max()):
+    if len({*labels.tolist(), *others.tolist()}) <= 1:
         return 1.0
     return float(cohen_kappa_score(labels.numpy(), others.numpy()))
