@@ -33,7 +33,8 @@ def none_means() -> list[str]:
     for pool in none.TABLE.grid:
         found = [of for s in none.TABLE.settings if (of := _of(cells, s.name, pool))]
         if found:
-            body.append([pool, len(found), *_auroc([cell for of in found for cell in of], SCORES)])
+            means = np.mean([_auroc(of, SCORES) for of in found], 0)
+            body.append([pool, len(found), *(f"{mean:.3f}" for mean in means)])
     headings = ["pool", "sets", *(f"{kind}: {title}" for kind in KINDS.values() for title in SCORES.values())]
     return ["## None of these", "", WORDS, "", *(rows(headings, body) if body else ["Not run yet.", ""])]
 
@@ -73,13 +74,13 @@ def _table(
     headings += ["≥ 0.95: test", *(f"≥ 0.95: {kind}" for kind in KINDS.values())] if shares else []
     body = []
     for title, cells in zip(titles, found, strict=True):
-        row: list[Any] = [title, len(cells), *_auroc(cells, scores)]
+        row: list[Any] = [title, len(cells), *(f"{mean:.3f}" for mean in _auroc(cells, scores))]
         if shares:
             row += [f"{100 * np.mean([c['unusual'][name] for c in cells]):.1f} %" for name in ("test", *KINDS)]
         body.append(row)
     return rows(headings, body)
 
 
-def _auroc(cells: Sequence[dict[str, Any]], scores: dict[str, str]) -> list[str]:
+def _auroc(cells: Sequence[dict[str, Any]], scores: dict[str, str]) -> list[float]:
     """Mean of each score, first for foreign texts, then for held-out labels."""
-    return [f"{np.mean([c['auroc'][name][kind] for c in cells]):.3f}" for kind in KINDS for name in scores]
+    return [float(np.mean([c["auroc"][name][kind] for c in cells])) for kind in KINDS for name in scores]

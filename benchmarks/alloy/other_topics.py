@@ -10,6 +10,7 @@ import torch
 from transformers import AutoTokenizer
 
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.alloy.views import UNLIKE
 from alloykit.outputs import chunks
 from alloykit.progress import log_line
@@ -77,7 +78,7 @@ def _asked(stages: Stages, pool: Path) -> dict[str, Any]:
         if way == "alloy":
             agreement = context.state.get("label_agreement")
             found["label_agreement"] = None if agreement is None else float(agreement)
-            found["used"] = int(context.state["outcome"]) == 0
+            found["used"] = int(context.state["outcome"]) == ACCEPTED
             found["warned"] = not found["used"] or (agreement is not None and float(agreement) < UNLIKE)
     return found
 

@@ -22,8 +22,8 @@ TITLES = {
 }
 SOURCES = {OWN: "*the set's own*", "wiki_sentences": "Wikipedia sentences"}
 WORDS = (
-    "The teachers are those of the settings above (seed 0), but all texts of the pool are about something else. Accuracy of the targets on the set's own test texts, in %. No student is trained. "
-    f"κ: how often the teachers' states and the encoder's states give a text the same label ([Eq. 27](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). Below {UNLIKE} Alloy warns. "
+    "The teachers are those of the settings above (seed 0), and the pool is the set's own texts, or texts that are all about something else. Accuracy of the targets on the set's own test texts, in %. No student is trained. "
+    f"κ: how often the teachers' states and the encoder's states give a text the same label, beyond chance ([Eq. 27](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). Below {UNLIKE} Alloy warns. "
     "This limit was chosen on AG News, 5Abstracts and Banking77 with the same teachers."
 )
 

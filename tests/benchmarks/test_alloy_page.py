@@ -292,6 +292,21 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         assert "| AG News" not in (tmp_path / f"{name}.md").read_text("utf-8")
 
 
+def test_none_of_these_in_the_mean_over_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A set with two seeds counts as much as one with one."""
+    one, other = (s.name for s in none.TABLE.settings[:2])
+    scores = {f"{one}/disjoint/0": 0.5, f"{one}/disjoint/1": 0.7, f"{other}/disjoint/0": 0.9}
+    cells = {
+        f"{key}/alloy": {
+            "status": "done",
+            "auroc": {score: {"foreign": n, "held_out": n} for score in none_section.SCORES},
+        }
+        for key, n in scores.items()
+    }
+    monkeypatch.setattr(none_section, "cells_of", lambda table: cells)
+    assert "| disjoint | 2 |" + 6 * " 0.750 |" in none_section.none_means()
+
+
 def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     accuracy = {"alloy": 0.5, "by_energy": 0.6, "ensemble": 0.55, "energy": 0.58}
     pool = {"title": "AG News", "choice": True, "texts": 1500, "accuracy": accuracy, "used": True}
