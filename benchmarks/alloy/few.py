@@ -1,9 +1,9 @@
-"""Few labels: 1 to 20 labelled texts for every label, beside plain fine-tuning on the same texts."""
+"""Few labels: 1 to 20 labelled texts for every label, beside plain fine-tuning on the same texts. In float32."""
 
 from dataclasses import replace
 
-from benchmarks.alloy.methods import EIGHTH_VERSION, TEACHERS, Methods
-from benchmarks.alloy.profile import PRECISION, PROFILE
+from benchmarks.alloy.methods import ALLOY, TEACHERS, Methods
+from benchmarks.alloy.profile import PROFILE
 from benchmarks.alloy.settings import settings
 from benchmarks.harness.table import Table
 
@@ -11,8 +11,8 @@ COUNTS = (1, 5, 20)
 NAMES = ("abstracts5", "banking77-3", "google_snippets", "stackoverflow20-4")
 METHODS: Methods = (
     TEACHERS
-    | {"alloy": EIGHTH_VERSION}
-    | {f"alloy, {n}": EIGHTH_VERSION | {"few": n} for n in COUNTS}
+    | {"alloy": ALLOY}
+    | {f"alloy, {n}": ALLOY | {"few": n} for n in COUNTS}
     | {f"fine-tuning, {n}": {"name": "supervised", "few": n} for n in COUNTS}
 )
 TABLE = Table(
@@ -23,7 +23,6 @@ TABLE = Table(
     {"disjoint": tuple(METHODS)},
     METHODS,
     passes=0,
-    precision=PRECISION,
     seed_by_seed=True,
     profile=replace(PROFILE, seeds=(0, 1, 2)),
 )

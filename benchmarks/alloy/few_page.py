@@ -11,7 +11,7 @@ from benchmarks.harness.summary import rows
 
 WHAT = (
     "Students with 1 to 20 labelled texts for every label (`labelled:`), beside fine-tuning the same encoder on these texts alone. "
-    "Accuracy on test texts, %, mean over the seeds that have the cell. All students of Alloy are of its eighth version (`own_labels: 0`)."
+    "Accuracy on test texts, %, mean over the seeds that have the cell."
 )
 
 
