@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -62,6 +63,29 @@ def test_only_what_belongs_to_a_teacher_is_left(taught: Taught) -> None:
     assert log.count(": accuracy ") == 1
     made = yaml.safe_load((taught.teachers["billing"] / "teach.yaml").read_text())
     assert made["training"]["warmup"] == 0.1
+
+
+@pytest.mark.parametrize("moved", [0, 2])
+def test_killed_while_the_finished_files_are_moved(
+    moved: int, inputs: Recipe, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was left behind is replaced."""
+    done: list[Path] = []
+
+    def replace(source: Path, target: Path) -> None:
+        if len(done) == moved:
+            raise KeyboardInterrupt
+        done.append(target)
+        source.rename(target)
+
+    with monkeypatch.context() as killed:
+        killed.setattr("alloykit.teaching.teaching_folder.os", SimpleNamespace(replace=replace))
+        assert call("teach", write_recipe(tmp_path, inputs)).code == 130
+    assert list((tmp_path / "teacher" / ".ready").iterdir())
+    again = call("teach", write_recipe(tmp_path, inputs))
+    assert again.code == 0, again.err
+    assert not (tmp_path / "teacher" / ".ready").exists()
+    assert AutoConfig.from_pretrained(tmp_path / "teacher").num_labels == len(LABELS)
 
 
 def test_a_finished_teacher_is_left_as_it_is(taught: Taught, tmp_path: Path, call: Call) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -69,8 +70,10 @@ def name_of(folder: Path) -> str:
 
 
 def install(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
-    """Move the saved files into the folder, config.json last: only with it the folder counts as a teacher."""
+    """Move the saved files into the folder, config.json last: only with it the folder counts as a teacher. `folder` is locked."""
     ready = folder / ".ready"
+    if ready.is_dir() and not ready.is_symlink():  # of a process that was killed while it moved the files
+        shutil.rmtree(ready)
     save_classifier(model, tokenizer, ready, max_length)
     for file in sorted(ready.iterdir(), key=lambda path: path.name == "config.json"):
         os.replace(file, folder / file.name)
