@@ -26,7 +26,14 @@ from benchmarks.faults.steps import step
 from benchmarks.faults.worker import Worker
 
 BILLING, DELIVERY, TASK = ("refund", "charge", "invoice"), ("track", "damaged"), ("no", "yes")
-TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 24, "check_every": 4}
+TRAINING = {
+    "epochs": 1,
+    "learning_rate": 1e-3,
+    "batch_size": 8,
+    "max_length": 24,
+    "check_every": 4,
+    "save_every_seconds": 0,
+}
 GENERATION = {
     "language_model": "lm", "candidates": 8, "top_k": 5, "max_tokens": 6, "min_tokens": 3, "per_class": 6, "batch_size": 6,
 }  # fmt: skip

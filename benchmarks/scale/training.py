@@ -133,7 +133,7 @@ def one(folder: Path, name: str, trainers: str, address: str) -> None:
     alloykit.amalgamate(
         [folder / "teacher0", folder / "teacher1"], folder / "texts.txt", {"model": str(folder / "encoder")}, "vanilla_kd",
         training={
-            "epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last", "check_every": 40,
+            "epochs": EPOCHS, "learning_rate": 1e-3, "batch_size": 16, "max_length": 16, "select": "last", "check_every": 40, "save_every_seconds": 0,
             "arguments": {"fsdp": True} if sharded else {},
         },
         engine={"name": "ray", "address": address, "workers": 1, "trainers": int(trainers)} if address and not sharded else None,

@@ -21,7 +21,14 @@ def recipe_for(models: dict[str, Path], folder: Path) -> dict[str, Any]:
         "texts": str(texts),
         "student": {"model": str(models["encoder"]), "layers": 2},
         "method": {"name": "muka", "passes": 8},
-        "training": {"epochs": 2.3, "learning_rate": 1e-3, "batch_size": 16, "max_length": 32, "check_every": 5},
+        "training": {
+            "epochs": 2.3,
+            "learning_rate": 1e-3,
+            "batch_size": 16,
+            "max_length": 32,
+            "check_every": 5,
+            "save_every_seconds": 0,
+        },
         "inference": {"tokens_per_batch": 1024},
         "output": str(folder / "run"),
     }

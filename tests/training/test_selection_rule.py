@@ -78,6 +78,16 @@ def test_out_of_reach_checks_are_pruned(tmp_path):
     assert kept(tmp_path / "labelled") == [20]
 
 
+def test_weights_that_cannot_be_chosen_are_not_written(tmp_path, monkeypatch):
+    """A check far above the lowest one: the file would be removed at once."""
+    written = []
+    monkeypatch.setattr(
+        "alloykit.training.selection.replace_atomic", lambda path, write: (written.append(path.stem), write(path))
+    )
+    feed(Selection(tmp_path, "unlabelled", 1.0), [(2.0, 0.1), (1.0, 0.1), (1.15, 0.1), (1.9, 0.1)])
+    assert written == ["step-0000010", "step-0000020", "step-0000030"]
+
+
 @settings(max_examples=10, deadline=None, derandomize=True, database=None)
 @given(st.lists(st.tuples(st.floats(0, 1), st.floats(0.1, 0.2)), min_size=1, max_size=7))
 def test_the_chosen_weights_are_never_pruned(tmp_path_factory, values):

@@ -22,6 +22,7 @@ from alloykit.methods.requirements import require_several
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.more_arguments import more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer
+from alloykit.training.save_timer import SaveTimer
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
 from alloykit.training.trainer import _PhaseRun
@@ -212,7 +213,7 @@ def test_a_process_that_is_lost_while_a_checkpoint_is_saved_is_no_error_of_the_d
 
     monkeypatch.setattr(Trainer, "_save_checkpoint", lost)
     trainer = PhaseTrainer.__new__(PhaseTrainer)
-    trainer.args = cast(Any, SimpleNamespace(output_dir="run"))
+    trainer.args, trainer.save_timer = cast(Any, SimpleNamespace(output_dir="run")), SaveTimer(0)
     with pytest.raises(AlloyError, match="checkpoints"):  # of one process it can only be the disk
         trainer._save_checkpoint()
     monkeypatch.setattr(processes, "_group", processes.ProcessGroup(1, 3, None))

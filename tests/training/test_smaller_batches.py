@@ -52,7 +52,7 @@ def test_the_student_is_the_same(
 def test_it_goes_on_from_the_last_checkpoint(
     quiet_encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    options = {"double": True, "batch_size": 16, "check_every": 2}
+    options = {"double": True, "batch_size": 16, "check_every": 2, "save_every_seconds": 0}
     whole, _ = run({"name": "muka"}, quiet_encoder, tmp_path / "one", **options)  # type: ignore[arg-type]
     small_device(monkeypatch, 8, after=2)
     cut, _ = run({"name": "muka"}, quiet_encoder, tmp_path / "cut", **options)  # type: ignore[arg-type]

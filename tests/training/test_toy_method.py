@@ -67,7 +67,7 @@ N = 30
 @pytest.fixture(scope="module")
 def trained(quiet_encoder, tmp_path_factory):
     folder, method = tmp_path_factory.mktemp("toy"), Toy()
-    student, fitted = run(method, quiet_encoder, folder, n=N, batch_size=8)
+    student, fitted = run(method, quiet_encoder, folder, n=N, batch_size=8, save_every_seconds=0)
     return student, fitted, method, folder
 
 
@@ -126,7 +126,7 @@ def test_modules_are_trained_and_checkpointed(trained):
 def test_a_finished_run_started_again_gives_the_same_student_and_modules(trained, quiet_encoder):
     student, fitted, method, folder = trained
     again = Toy()
-    student2, fitted2 = run(again, quiet_encoder, folder, n=N, batch_size=8)
+    student2, fitted2 = run(again, quiet_encoder, folder, n=N, batch_size=8, save_every_seconds=0)
     assert again.steps == [], "nothing was left to train"
     assert fitted2.steps == fitted.steps
     for (name, one), other in zip(student.state_dict().items(), student2.state_dict().values(), strict=True):

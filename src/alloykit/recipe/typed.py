@@ -179,6 +179,7 @@ class TrainingDict(TypedDict, total=False):
     tolerance: float
     held_out: float
     check_every: int | None
+    save_every_seconds: float
     report_to: list[
         Literal["tensorboard", "wandb", "mlflow", "trackio", "comet_ml", "clearml", "neptune", "swanlab", "codecarbon"]
     ]

@@ -22,6 +22,7 @@ from alloykit.outputs import Rows
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
+from alloykit.training.save_timer import SaveTimer
 from alloykit.training.shares import SharedLoader, ShareOfBatches
 
 VALIDATION_TEXTS, VALIDATION_BATCH = 256, 64  # of `Step.validation_accuracy`
@@ -37,12 +38,19 @@ class PhaseTrainer(Trainer):
     labelled = False
     learns_after_steps = False
     validation: Validation | None = None
+    save_timer: SaveTimer
 
     def prepare_for(
-        self, method: Method, check_collator: Collator, validation: Validation | None, *, labelled: bool
+        self,
+        method: Method,
+        check_collator: Collator,
+        validation: Validation | None,
+        save_timer: SaveTimer,
+        *,
+        labelled: bool,
     ) -> None:
         """What the method needs. check_collator: for checks. labelled: checks measure accuracy instead of the method's loss."""
-        self.validation = validation
+        self.validation, self.save_timer = validation, save_timer
         # `compute_loss` below divides already: the Trainer must not divide by the accumulation steps.
         self.model_accepts_loss_kwargs = True
         self.learns_after_steps = type(method).after_step is not Method.after_step
@@ -83,6 +91,7 @@ class PhaseTrainer(Trainer):
         return (loss, outputs) if return_outputs else loss
 
     def _save_checkpoint(self, *args: Any, **kwargs: Any) -> None:
+        self.save_timer.begin()
         try:
             super()._save_checkpoint(*args, **kwargs)
         # Torch's writer raises RuntimeError, whatever the reason.
@@ -164,7 +173,7 @@ def evenly_spaced(n: int, most: int) -> list[int]:
 
 
 class TrainingProgress(TrainerCallback):
-    """Advances the progress bar, calls the method after each step, and marks checkpoints as complete."""
+    """Advances the progress bar, calls the method after each step, leaves out checkpoints that are not due, and marks those that are complete."""
 
     def __init__(self, advance: Any, trainer: PhaseTrainer) -> None:
         self.advance, self.trainer = advance, trainer
@@ -173,12 +182,15 @@ class TrainingProgress(TrainerCallback):
         self.trainer.after_step()
         self.advance(1)
         if control.should_save:
-            # A logged mean must not include steps before the checkpoint: a resumed run does not have them.
+            # A logged mean must not include steps before the checkpoint: a resumed run does not have them. Steps without a
+            # checkpoint are logged too, so that the history does not depend on the time.
             control.should_log = True
+            control.should_save = self.trainer.save_timer.due()
 
     def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         if state.is_world_process_zero:
             mark_complete(Path(args.output_dir) / f"checkpoint-{state.global_step}", state.global_step)
+        self.trainer.save_timer.end()
 
 
 def check_metrics(prediction: EvalPrediction) -> dict[str, float]:

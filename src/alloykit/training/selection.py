@@ -50,7 +50,7 @@ def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
 class Selection(TrainerCallback):
     """Keeps the weights of every check that may still be chosen, in `folder`, and the list of all checks.
 
-    Weights of a check that can no longer be chosen are deleted at once, to save disk space.
+    Weights of a check that cannot be chosen are not written, and deleted as soon as a later check is better, to save time and disk space.
     """
 
     def __init__(self, folder: Path, rule: Rule, tolerance: float = 0.0) -> None:
@@ -79,11 +79,12 @@ class Selection(TrainerCallback):
         check = Check(state.global_step, metrics["eval_criterion"], metrics["eval_standard_error"])
         if math.isnan(check.mean) or any(c.step == check.step for c in self.checks):
             return
-        tensors = whole_state(model)
-        if state.is_world_process_zero:
-            replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
-            check = replace(check, sha256=file_sha256(self._file(check)))
         self.checks.append(check)
+        if check in self._reachable():  # in every process: a sharded student's weights are gathered
+            tensors = whole_state(model)
+            if state.is_world_process_zero:
+                replace_atomic(self._file(check), lambda path: safetensors.torch.save_file(tensors, path))
+                self.checks[-1] = replace(check, sha256=file_sha256(self._file(check)))
         if state.is_world_process_zero:
             write_json(self.folder / "checks.json", [asdict(c) for c in self.checks])
             self._prune()

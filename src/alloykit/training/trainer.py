@@ -30,6 +30,7 @@ from alloykit.training.freed_memory import keep_freed_memory
 from alloykit.training.module import TrainingModule
 from alloykit.training.more_arguments import arguments_named, more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer, TrainingProgress, Validation, check_metrics
+from alloykit.training.save_timer import SaveTimer
 from alloykit.training.schedule import Schedule, required
 from alloykit.training.selection import Selection
 from alloykit.training.sharded import copy_to_shard, whole_state
@@ -160,7 +161,8 @@ class _PhaseRun:
             compute_metrics=check_metrics,
             callbacks=[selection, *([self.tracker] if self.tracker is not None else [])],
         )
-        trainer.prepare_for(self.model.method, self.check_collator, self.validation, labelled=rule == "labelled")
+        timer = SaveTimer(options.save_every_seconds)
+        trainer.prepare_for(self.model.method, self.check_collator, self.validation, timer, labelled=rule == "labelled")
         for unwanted in (PrinterCallback, ProgressCallback):
             trainer.remove_callback(unwanted)
         done = self._run(trainer, selection, total)
