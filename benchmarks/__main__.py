@@ -57,7 +57,6 @@ TABLES = {
     "alloy": {
         "targets": "what students would learn from, of Alloy, its rivals, its variants and oracle routing, on six pools",
         "students": "students of Alloy, its rivals and oracle routing",
-        "earlier_students": "the same of Alloy's eighth version, with more rivals, in bfloat16",
         "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time, overlap, or are unevenly many",
         "in_common": "targets of teachers that have half of their labels or more in common",
         "six_layers": "targets of teachers of six layers in place of three",

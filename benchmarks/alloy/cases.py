@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alloy import students, targets
-from benchmarks.alloy.methods import EIGHTH, PASSES, RIVAL_STUDENTS, RIVALS, TITLES
+from benchmarks.alloy.methods import PASSES, RIVAL_STUDENTS, RIVALS, TITLES
 from benchmarks.alloy.scores import Bits, balanced, bits
 from benchmarks.alloy.settings import CHOICE, in_order
 from benchmarks.harness.results import numbers
@@ -44,13 +44,12 @@ Outcomes = Mapping[int, Mapping[str, Outcome]]  # by seed and method
 
 @dataclass(frozen=True)
 class Case:
-    """`outcomes`: of the seeds that have `ours` (a version of Alloy), oracle routing and all rivals; it is not empty."""
+    """`outcomes`: of the seeds that have Alloy, oracle routing and all rivals; it is not empty."""
 
     setting: Setting
     pool: str
     rivals: Sequence[str]
     outcomes: Outcomes
-    ours: str = "alloy"
 
     @property
     def chosen(self) -> bool:
@@ -69,8 +68,8 @@ class Case:
         return TITLES[self.best]
 
     def of(self, method: str) -> list[Outcome]:
-        """By seed; `best` is the best rival, and `alloy` the version of Alloy that the table has."""
-        name = {"best": self.best, "alloy": self.ours}.get(method, method)
+        """By seed; `best` is the best rival."""
+        name = self.best if method == "best" else method
         return [found[name] for found in self.outcomes.values()]
 
     def mean(self, method: str, what: str = "accuracy") -> float:
@@ -96,12 +95,10 @@ class Case:
 
 
 def student_cases(cells: Cells, pool: str, table: Table = students.TABLE) -> list[Case]:
-    ours = "alloy" if "alloy" in table.methods else EIGHTH
-
     def rivals(setting: str) -> list[str]:
         return [name for name in table.methods_of(setting, pool) if name in RIVAL_STUDENTS]
 
-    return _cases(cells, pool, in_order(table.settings), rivals, partial(student_outcomes, table=table), ours)
+    return _cases(cells, pool, in_order(table.settings), rivals, partial(student_outcomes, table=table))
 
 
 def target_cases(cells: Cells, pool: str, table: Table = targets.TABLE) -> list[Case]:
@@ -147,16 +144,15 @@ def _cases(
     settings: Sequence[Setting],
     rivals_of: Callable[[str], Sequence[str]],
     outcomes: Callable[[Cells, str, str], dict[int, dict[str, Outcome]]],
-    ours: str = "alloy",
 ) -> list[Case]:
     """Set by set; a setting is there with the seeds that are complete."""
     found = []
     for setting in settings:
         rivals = rivals_of(setting.name)
-        needed = {*rivals, ours, "oracle"}
+        needed = {*rivals, "alloy", "oracle"}
         whole = {seed: each for seed, each in outcomes(cells, setting.name, pool).items() if needed <= each.keys()}
         if whole:
-            found.append(Case(setting, pool, rivals, whole, ours))
+            found.append(Case(setting, pool, rivals, whole))
     return found
 
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 
 from benchmarks.alloy import (
     across,
     across_students,
     details,
-    earlier_students,
     few,
     in_common,
     more_targets,
@@ -46,15 +44,12 @@ WORDS = {
 
 def details_page() -> list[str]:
     """The lines of the page."""
-    taught, earlier, read = (cells_of(table) for table in (students.TABLE, earlier_students.TABLE, targets.TABLE))
+    taught, read = cells_of(students.TABLE), cells_of(targets.TABLE)
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
-    of_earlier = {pool: student_cases(earlier, pool, earlier_students.TABLE) for pool in earlier_students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     lines = [
-        *_students(students.TABLE, "Students in detail", taught, of_students),
+        *_students(taught, of_students),
         *_own_labels(of_students),
-        *_students(earlier_students.TABLE, "Students of the eighth version", earlier, of_earlier),
-        *(["In pool disjoint:", "", *overview.told(of_earlier[MAIN])] if of_earlier[MAIN] else []),
         f"## Targets by setting, pool: {MAIN}",
         "",
         *overview.by_setting(
@@ -92,14 +87,14 @@ def _head() -> list[str]:
 
 
 def _missing() -> list[str]:
-    """Cells that have no outcome yet. No further cell of the eighth version will be run."""
+    """Cells that have no outcome yet."""
     tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE,
               across_students.TABLE, across.TABLE)  # fmt: skip
     return ["## Not run yet", "", *(line for table in tables for line in not_run(table, cells_of(table)))]
 
 
-def _students(table: Table, heading: str, cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
-    lines = [f"## {heading}", ""]
+def _students(cells: Cells, cases: dict[str, list[Case]]) -> list[str]:
+    table, lines = students.TABLE, ["## Students in detail", ""]
     if not cells:
         return [*lines, "Not run yet.", ""]
     lines += [*note(NOTES, table.name), *made(table, cells)]
@@ -107,7 +102,7 @@ def _students(table: Table, heading: str, cells: Cells, cases: dict[str, list[Ca
         settings = [s for s in table.settings if s.name in table.limited.get(pool, [s.name])]
         names = [method for method in methods if method != "teachers"]
         lines += [f"### {table.title}, pool: {pool}", "", WORDS[pool], ""]
-        lines += details.accuracies(cells, pool, settings, names, partial(student_outcomes, table=table))
+        lines += details.accuracies(cells, pool, settings, names, student_outcomes)
         lines += details.differences(cases[pool])
     return lines
 

@@ -145,7 +145,8 @@ def _base_size(f: Figures) -> list[str]:
     ]
     return [
         f"{f['model']}. {f['texts']:,} texts of AG News with {f['tokens']:.0f} tokens on average, two teachers, {f['passes']} Monte-Carlo passes and a plain one, a student of the teachers' size, one epoch, "
-        f"{f['precision']}. The last column is the share of the machine's rate of large matrix products, {f['matmul_tflops']:,.0f} TFLOP/s: the FLOPs of the texts' tokens without padding, over the time.",
+        f"{f['precision']}. The last column is the share of the machine's rate of large matrix products, {f['matmul_tflops']:,.0f} TFLOP/s: the FLOPs of the texts' tokens without padding, over the time. "
+        "Plain pass and training steps are of the models alone. Sweep and training are parts of a whole run: they also load models, and write outputs, weights and checkpoints.",
         "",
         *rows(["", "seconds", "texts read per second", "share of the machine's rate"], body),
     ]

@@ -12,7 +12,6 @@ import torch
 from alloykit.evaluation.significance import paired_interval
 from benchmarks.alloy import (
     details_page,
-    earlier_students,
     estimated_section,
     foreign_section,
     none,
@@ -160,16 +159,15 @@ def test_by_set() -> None:
 
 
 def test_a_setting_is_there_with_the_seeds_that_are_complete() -> None:
-    every, close = dict.fromkeys(RIVAL_STUDENTS, 50) | {EIGHTH: 60, "oracle": 70}, "stackoverflow20"
-    table = earlier_students.TABLE
+    every, close = dict.fromkeys(RIVAL_STUDENTS, 50) | {"alloy": 60, "oracle": 70}, "stackoverflow20"
     core = {m: n for m, n in every.items() if m not in ("uhc", "muka-soft", "max_logit")}
     cells = student_cells("ohsumed-4", "disjoint", 0, every) | student_cells(close, "disjoint", 1, every)
     cells |= student_cells(close, "disjoint", 2, {m: n for m, n in every.items() if m != "uhc"})
     cells |= student_cells("ag_news", "natural", 0, core)
-    earlier = student_cases(cells, "disjoint", table)
-    assert [(c.setting.name, list(c.outcomes)) for c in earlier] == [(close, [1]), ("ohsumed-4", [0])]
-    assert earlier[0].mean("alloy") == 0.6, "of the version that the table has"
-    [natural] = student_cases(cells, "natural", table)
+    found = student_cases(cells, "disjoint")
+    assert [(c.setting.name, list(c.outcomes)) for c in found] == [(close, [1]), ("ohsumed-4", [0])]
+    assert found[0].mean("alloy") == 0.6
+    [natural] = student_cases(cells, "natural")
     assert natural.rivals == ["vanilla_kd", "energy"]
     core = core | {"alloy": 65}
     varied = student_cells("google_snippets-deal1", "disjoint", 0, core)
@@ -192,11 +190,9 @@ def test_variants_are_compared_in_the_cases_that_have_them() -> None:
 
 
 def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    students_right = dict.fromkeys(RIVAL_STUDENTS, 60) | {EIGHTH: 80, "oracle": 90}
     rivals = dict.fromkeys([*RIVALS, "gate", "oracle"], 60)
     ours = dict.fromkeys(["alloy", *ABLATIONS], 70)
     cells = {
-        "earlier_students": student_cells("ag_news", "disjoint", 0, students_right),
         "students": student_cells(
             "ag_news", "foreign50", 0, {"alloy": 55, "vanilla_kd": 35, "energy": 45, "oracle": 65, EIGHTH: 50}
         )
@@ -254,8 +250,6 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
 
     assert "| AG News | choice |" in text
     assert "| Google Snippets | reported |" in text
-    earlier = text[text.index("## Students of the eighth version") : text.index("## Targets by setting")]
-    assert "| AG News | 80.0 / 80.0 (1 seed) | 60.0 / 60.0 (1 seed) |" in earlier
     assert "share of the weight on foreign texts" in text
     assert "| Google Snippets | 90, 80 |" in text
     assert "- failed: ag_news/disjoint/0/alloy: it broke" in text
@@ -281,10 +275,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     alone = "| foreign50 | Alloy, `own_labels: 0` | sets of the choice | 1 | 55.0 | 50.0 | −5.0 (AG News) | −5.0 (AG News) |"
     assert alone in text
     assert "| 5Abstracts, deal 2 | disjoint | 1 | 80.0 | 70.0 | **10.0** | 95.0 | 15.0 | **25.0** | 50.0 |" in text
-    order = ["## How to read", "## Students in detail", "## Without the teachers' own labels", "## Students of the eighth version",
+    order = ["## How to read", "## Students in detail", "## Without the teachers' own labels",
              "## Targets in detail", "## Variants", "## None of these", "## Estimated accuracy", "## Not run yet"]  # fmt: skip
     assert sorted(order, key=text.index) == order
-    assert "earlier_students" not in text[text.index("## Not run yet") :], "no further cell of it will be run"
 
     cells |= {name: {} for name in cells}
     page.write()
