@@ -22,8 +22,8 @@ from alloykit.methods.requirements import require_several
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.more_arguments import more_arguments
 from alloykit.training.phase_trainer import PhaseTrainer
-from alloykit.training.save_timer import SaveTimer
 from alloykit.training.sampler import LengthSampler
+from alloykit.training.save_timer import SaveTimer
 from alloykit.training.shares import PADDING, ShareOfBatches, share, share_of
 from alloykit.training.trainer import _PhaseRun
 from alloykit.training.training_options import TrainingOptions
