@@ -9,7 +9,14 @@ from typing import Any
 import tiny
 
 LABELS = ["no", "yes"]
-TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 3}
+TRAINING = {
+    "epochs": 1,
+    "learning_rate": 1e-3,
+    "batch_size": 8,
+    "max_length": 32,
+    "check_every": 3,
+    "save_every_seconds": 0,
+}
 
 
 def rows(n: int, seed: int, pairs: bool) -> list[dict[str, str]]:

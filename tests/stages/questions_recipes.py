@@ -32,7 +32,14 @@ def questions_recipe(models: dict[str, Path], folder: Path, **changes: Any) -> d
         },
         "texts": str(folder / "texts.csv"),
         "student": {"model": str(models["encoder"]), "layers": 2},
-        "training": {"epochs": 2, "learning_rate": 1e-3, "batch_size": 16, "max_length": 32, "check_every": 4},
+        "training": {
+            "epochs": 2,
+            "learning_rate": 1e-3,
+            "batch_size": 16,
+            "max_length": 32,
+            "check_every": 4,
+            "save_every_seconds": 0,
+        },
         "evaluate": {"data": str(folder / "test.csv")},
         "output": str(folder / "run"),
     } | changes

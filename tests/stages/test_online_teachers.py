@@ -14,7 +14,14 @@ from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe, parse
 
 TEXTS = tiny.texts(40)
-TRAINING = {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32, "check_every": 4}
+TRAINING = {
+    "epochs": 2,
+    "learning_rate": 1e-3,
+    "batch_size": 8,
+    "max_length": 32,
+    "check_every": 4,
+    "save_every_seconds": 0,
+}
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,14 @@ def test_the_same_student(
         "texts": str(texts),
         "student": {"model": str(models["encoder"]), "layers": 2},
         "method": method,
-        "training": {"epochs": 2, "learning_rate": 1e-3, "batch_size": 8, "max_length": 16, "check_every": 4},
+        "training": {
+            "epochs": 2,
+            "learning_rate": 1e-3,
+            "batch_size": 8,
+            "max_length": 16,
+            "check_every": 4,
+            "save_every_seconds": 0,
+        },
     }
     students = []
     hold, part = PieceReader.hold, stored_tokens.TokensInParts.lengths

@@ -8,6 +8,7 @@ import pytest
 import torch
 from small_training import run
 
+from alloykit import processes
 from alloykit.training import save_timer
 from alloykit.training.save_timer import SaveTimer
 
@@ -51,6 +52,14 @@ def test_zero_is_every_check(clock: list[float]) -> None:
     timer = SaveTimer(0)
     saved(timer, clock, 4)
     assert timer.due()
+
+
+def test_all_processes_get_the_answer_of_the_first(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their clocks differ, and each of them writes a part of a sharded student."""
+    asked: list[bool] = []
+    monkeypatch.setattr(processes, "from_first", lambda own: asked.append(own) or True)
+    assert SaveTimer(30).due()
+    assert asked == [False]
 
 
 def test_a_run_without_checkpoints_is_the_same_run(quiet_encoder: Path, tmp_path: Path) -> None:

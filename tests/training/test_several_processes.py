@@ -75,6 +75,7 @@ def test_two_processes_are_one(quiet_encoder: Path, tmp_path: Path) -> None:
         "accumulate": 4,
         "select": "unlabelled",
         "check_every": 2,
+        "save_every_seconds": 0,
     }
 
     def work(folder: str = "two"):

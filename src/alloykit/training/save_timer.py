@@ -1,4 +1,4 @@
-"""When training writes a checkpoint to go on from. A checkpoint of a large student takes seconds, on a GPU as long as a hundred steps."""
+"""When training writes a checkpoint to go on from. One of a student of base size has 1.3 GB. On a GPU its writing can take longer than the steps between two checks."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 
 from alloykit import processes
 
-COST = 20  # training takes at least this many times the seconds of its checkpoints
+COST = 20  # after a checkpoint, training takes at least this many times its seconds until the next one
 
 
 class SaveTimer:

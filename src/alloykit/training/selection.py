@@ -50,7 +50,7 @@ def choose(checks: list[Check], rule: Rule, tolerance: float = 0.0) -> Check:
 class Selection(TrainerCallback):
     """Keeps the weights of every check that may still be chosen, in `folder`, and the list of all checks.
 
-    Weights of a check that cannot be chosen are not written, and deleted as soon as a later check is better, to save time and disk space.
+    Weights of a check that cannot be chosen are not written. If a later check makes weights useless, they are deleted at once.
     """
 
     def __init__(self, folder: Path, rule: Rule, tolerance: float = 0.0) -> None:

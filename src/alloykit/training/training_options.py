@@ -72,8 +72,8 @@ class TrainingOptions(Block):
     check_every: int | None = Field(None, gt=0)
     """Steps between checks; if not given, 100: fewer in a short training (at least 3 checks), more in a long one (at most 20 checks)."""
     save_every_seconds: float = Field(30.0, ge=0)
-    """Checkpoints to go on from after a kill are written at checks, with at least this many seconds of training between two of them, and at least twenty
-    times the seconds that the last one took; 0: at every check."""
+    """Seconds of training between two checkpoints to go on from after a kill. They are written at checks. If a checkpoint takes long, at least twenty times its
+    seconds pass before the next one; 0: a checkpoint at every check."""
     report_to: list[TrackerName] = Field(default_factory=list)
     """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""
     arguments: dict[str, Any] = Field(default_factory=dict)
