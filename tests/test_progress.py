@@ -8,7 +8,7 @@ import pytest
 
 from alloykit import progress
 from alloykit.errors import AlloyError
-from alloykit.progress import bar, log_line, logged_to, set_quiet
+from alloykit.progress import bar, log_line, logged_to, rate, set_quiet
 
 
 class Clock:
@@ -52,7 +52,7 @@ def test_a_bar_of_no_total_gives_no_lines_on_its_way(clock: Clock, capsys: pytes
 def test_a_single_text_is_no_plural(clock: Clock, capsys: pytest.CaptureFixture[str]) -> None:
     with bar("student", 1) as advance:
         advance(1)
-    assert capsys.readouterr().err.splitlines() == ["student: 1 text in 20.0 s (0/s)"]
+    assert capsys.readouterr().err.splitlines() == ["student: 1 text in 20.0 s (0.05/s)"]
 
 
 def test_the_log_gets_the_lines_also_in_silence(
@@ -86,5 +86,13 @@ def test_nothing_done_yet_says_no_time_left() -> None:
     """Workers may take long before the first unit is finished."""
     from alloykit.progress import _so_far
 
-    assert _so_far(0, 600, "reads", 20.0) == "0 of 600 reads (0 %), 0.0/s"
+    assert _so_far(0, 600, "reads", 20.0) == "0 of 600 reads (0 %), 0/s"
     assert _so_far(300, 600, "reads", 20.0) == "300 of 600 reads (50 %), 15/s, about 20 s left"
+
+
+@pytest.mark.parametrize(
+    ("per_second", "shown"),
+    [(0.0, "0"), (0.05, "0.05"), (0.31, "0.31"), (3.04, "3.0"), (60.2, "60"), (12345.6, "12,346")],
+)
+def test_a_slow_rate_is_not_shown_as_zero(per_second: float, shown: str) -> None:
+    assert rate(per_second) == shown

@@ -104,7 +104,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
 
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed or 0:,.0f} {unit}/s")
+            return Text(f"{rate(task.speed or 0)} {unit}/s")
 
     out, start, done = console(), time.perf_counter(), 0
     line_at = start
@@ -131,7 +131,7 @@ def bar(what: str, total: int, unit: str = "texts") -> Iterator[Callable[[int], 
     seconds = time.perf_counter() - start
     if done:
         log_line(
-            f"{what}: {done:,} {unit.removesuffix('s') if done == 1 else unit} in {seconds:.1f} s ({done / max(seconds, 1e-9):,.0f}/s)"
+            f"{what}: {done:,} {unit.removesuffix('s') if done == 1 else unit} in {seconds:.1f} s ({rate(done / max(seconds, 1e-9))}/s)"
         )
 
 
@@ -145,9 +145,16 @@ def _line(text: str, *, shown: bool) -> None:
 
 def _so_far(done: int, total: int, unit: str, seconds: float) -> str:
     """For instance "1,200 of 4,000 reads (30 %), 60/s, about 47 s left"."""
-    rate = done / max(seconds, 1e-9)
-    left = f", about {duration((total - done) / rate)} left" if done else ""
-    return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate:,.{0 if rate >= 10 else 1}f}/s{left}"
+    speed = done / max(seconds, 1e-9)
+    left = f", about {duration((total - done) / speed)} left" if done else ""
+    return f"{done:,} of {total:,} {unit} ({100 * done / total:.0f} %), {rate(speed)}/s{left}"
+
+
+def rate(per_second: float) -> str:
+    """A number per second as text: a slow one is not shown as 0."""
+    if per_second >= 10:
+        return f"{per_second:,.0f}"
+    return f"{per_second:.1f}" if per_second >= 1 else f"{per_second:.2g}"
 
 
 def duration(seconds: float) -> str:

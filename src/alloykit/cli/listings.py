@@ -13,7 +13,7 @@ from rich.table import Table
 
 from alloykit.methods.protocol import Needs
 from alloykit.methods.registry import create, method_class, methods
-from alloykit.progress import duration
+from alloykit.progress import duration, rate
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
 
@@ -115,7 +115,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
         line = f"teacher {t['name']}: {', '.join(t['labels'])}: {t['reads']:,} reads"
         if "seconds" in t:
             tokens = f" of {t['tokens_each']:.0f} tokens" if t["tokens_each"] else ""
-            line += f"{tokens}, {t['reads_per_second']:,.0f}/s, about {duration(t['seconds'])}"
+            line += f"{tokens}, {rate(t['reads_per_second'])}/s, about {duration(t['seconds'])}"
         if "requests" in t:
             line += _requests(t)
         lines.append(line)

@@ -16,7 +16,7 @@ from alloykit.names import quoted, short
 from alloykit.planning.finding import Finding
 from alloykit.planning.plan_run import plan_recipe, plan_several
 from alloykit.precision import native_bfloat16
-from alloykit.progress import duration, log_line
+from alloykit.progress import duration, log_line, rate
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.run_folder import check_run_folder
@@ -146,7 +146,7 @@ def _time(recipe: Recipe, plan: dict[str, Any]) -> Iterator[Finding]:
         if "seconds" not in teacher:
             continue
         each = f"{texts:,} texts × {teacher['reads'] // max(texts, 1)} reads"
-        spent = f"{teacher['reads_per_second']:,.0f} reads per second, about {duration(teacher['seconds'])}"
+        spent = f"{rate(teacher['reads_per_second'])} reads per second, about {duration(teacher['seconds'])}"
         yield Finding(f"time of {teacher['name']}", f"{each}, {spent}")
     found = f"about {duration(total)}: teachers {duration(seconds['sweep'])}, training {duration(seconds['training'])}"
     hints = list(_faster(recipe, plan)) if total > SLOW else []

@@ -178,7 +178,7 @@ def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str
     return {
         "seconds": round(seconds, 3),
         "tokens_each": round(measured.tokens / measured.texts, 1),
-        "reads_per_second": round(distinct * (1 + passes) / seconds, 1) if seconds else 0.0,
+        "reads_per_second": round(distinct * (1 + passes) / seconds, 4) if seconds else 0.0,
         "plain_seconds_each": measured.plain / measured.texts,
         "padding": round(1 - measured.tokens / measured.padded, 3),
     }

@@ -15,7 +15,7 @@ from markupsafe import Markup, escape
 
 from alloykit.escape import last_part, visible
 from alloykit.models.location import BUNDLED, BUNDLED_ON_HUB, is_hub_id
-from alloykit.progress import duration
+from alloykit.progress import duration, rate
 from alloykit.reporting.figures import percent
 from alloykit.reporting.html_environment import html_environment
 from alloykit.reporting.recipes import public_values
@@ -74,6 +74,6 @@ def template_environment() -> Environment:
     made = html_environment("alloykit.reporting")
     style = files("alloykit.reporting").joinpath("templates/style.css").read_text(encoding="utf-8")
     made.globals |= {"style": Markup(style), "version": version("alloykit")}
-    made.filters |= {"percent": percent, "points": points_of, "duration": duration, "p_value": p_value}
+    made.filters |= {"percent": percent, "points": points_of, "duration": duration, "rate": rate, "p_value": p_value}
     made.filters |= {"svg": Markup, "sentence": sentence}
     return made
