@@ -8,7 +8,7 @@ from benchmarks.alloy.settings import CLOSE, by_topics, few, settings, varied
 from benchmarks.harness.data import NATURAL
 from benchmarks.harness.table import Table
 
-SETTINGS = tuple(s for s in settings() if not s.name.endswith(("-deal2", "-deal3")))
+SETTINGS = settings()
 MORE_RIVALS = tuple(name for name in RIVAL_STUDENTS if name not in CORE)  # of teachers cut by topic, in pool disjoint
 GRID = {
     "disjoint": (*CORE, *MORE_RIVALS, "gate", EIGHTH),
