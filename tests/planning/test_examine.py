@@ -22,6 +22,11 @@ from alloykit.planning import examine_machine, examine_recipe
 Usage = namedtuple("Usage", "total used free")
 
 
+@pytest.fixture(autouse=True)
+def small_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_machine, "SIZE", 32)
+
+
 def named(found: dict[str, Any], name: str) -> dict[str, Any]:
     (check,) = (check for check in found["checks"] if check["name"] == name)
     return check
