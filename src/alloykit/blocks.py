@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
@@ -40,11 +40,32 @@ class Block(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
+    without_effect: ClassVar[tuple[str, ...]] = ()
+    """Keys that change no result: a run goes on although they were changed."""
+
     @field_validator("*", mode="after")
     @classmethod
     def _within_limits(cls, value: Any) -> Any:
         _check(value)
         return value
+
+
+def effective(block: BaseModel) -> dict[str, Any]:
+    """The block as plain values of JSON, without the keys that change no result, at any depth."""
+    return block.model_dump(mode="json", exclude=_without_effect(block))
+
+
+def _without_effect(value: Any) -> dict[Any, Any]:
+    """What pydantic leaves out: a key or a position, and for it True or a mapping of the same kind."""
+    parts: Iterable[tuple[Any, Any]] = ()
+    if isinstance(value, BaseModel):
+        parts = value
+    elif isinstance(value, Mapping):
+        parts = value.items()
+    elif isinstance(value, list | tuple):
+        parts = enumerate(value)
+    inside = {key: left_out for key, part in parts if (left_out := _without_effect(part))}
+    return inside | dict.fromkeys(value.without_effect if isinstance(value, Block) else (), True)
 
 
 def _check(value: Any) -> None:

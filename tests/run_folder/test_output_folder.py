@@ -75,6 +75,17 @@ def test_another_recipe_in_the_same_output_is_refused(name: str, made: Recipe, t
     assert files_of(tmp_path / "run") == before
 
 
+def test_settings_that_change_no_result_are_not_another_recipe(made: Recipe, tmp_path: Path, call: Call) -> None:
+    weights = tmp_path / "run" / "student" / "model.safetensors"
+    before = files_of(weights.parent)[weights.name]
+    changes = {"save_every_seconds": 5, "report_to": ["tensorboard"]}
+    result = call("amalgamate", write_recipe(tmp_path, made | {"training": made["training"] | changes}))
+    assert result.code == 0, result.out
+    assert files_of(weights.parent)[weights.name] == before
+    recorded = yaml.safe_load((tmp_path / "run" / "recipe.yaml").read_text())["training"]
+    assert {key: recorded[key] for key in changes} == changes
+
+
 def test_other_teachers_in_the_same_output_are_refused(
     made: Recipe, models: dict[str, Path], tmp_path: Path, call: Call
 ) -> None:

@@ -88,10 +88,15 @@ def test_killed_while_the_finished_files_are_moved(
     assert AutoConfig.from_pretrained(tmp_path / "teacher").num_labels == len(LABELS)
 
 
-def test_a_finished_teacher_is_left_as_it_is(taught: Taught, tmp_path: Path, call: Call) -> None:
+@pytest.mark.parametrize("changes", [{}, {"save_every_seconds": 5}])
+def test_a_finished_teacher_is_left_as_it_is(
+    changes: dict[str, int], taught: Taught, tmp_path: Path, call: Call
+) -> None:
+    """Also if settings have changed that change no result."""
     folder = taught.teachers["billing"]
     before = files_of(folder)
-    result = call("teach", write_recipe(tmp_path, taught.recipe))
+    training = dict(taught.recipe.get("training", {})) | changes
+    result = call("teach", write_recipe(tmp_path, dict(taught.recipe) | {"training": training}))
     assert result.code == 0, result.err
     assert "finished already" in result.err
     assert files_of(folder) | {"run.log": None} == before | {"run.log": None}

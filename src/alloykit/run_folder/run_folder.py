@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Self
 
+from alloykit.blocks import effective
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic, write_json
 from alloykit.knowledge.store.artifacts import differences, record_made, refuse, what_differs
@@ -216,14 +217,14 @@ def has_results(folder: Path) -> bool:
 
 def _refuse_changes(folder: Path, recipe: Recipe | QuestionsRecipe, inputs: Mapping[str, Any]) -> None:
     try:
-        old = any_recipe_of(folder).model_dump(mode="json")
+        old = effective(any_recipe_of(folder))
     except AlloyError as error:
         raise AlloyError(
             expected=error.expected,
             got=error.got,
             hint=f"Restore it. {OR_OVERWRITE}",
         ) from error
-    new = recipe.model_dump(mode="json")
+    new = effective(recipe)
     new["training"] |= unresolved_settings(old, new)
     changed = [line for section in SECTIONS for line in differences(section, old.get(section), new.get(section))]
     refuse([*changed, *what_differs(folder / INPUTS, inputs)], **_refusal(folder))

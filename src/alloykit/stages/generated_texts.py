@@ -12,6 +12,7 @@ from typing import Any
 import datasets
 from pydantic import TypeAdapter, ValidationError
 
+from alloykit.blocks import effective
 from alloykit.engines.choose import engine_of
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.engines.generation_jobs import BatchOfTexts, BatchPlace, GenerationMaker
@@ -92,7 +93,7 @@ def _write_texts(
     _check_made(
         folder,
         {
-            "options": options.model_dump(mode="json"),
+            "options": effective(options),
             "max_length": max_length,
             "labels": [list(t) for t in space.teachers],
             "language_model": model_identity(options.language_model.model, options.language_model.revision),

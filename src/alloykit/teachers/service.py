@@ -13,6 +13,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import torch
 from pydantic import Discriminator, Field, Tag, model_validator
 
+from alloykit.blocks import effective
 from alloykit.data import text_id
 from alloykit.errors import AlloyError
 from alloykit.files import digest
@@ -50,6 +51,7 @@ class ServiceSpec(ServiceSettings):
     """A service that is asked over HTTP. Its texts leave this machine if the address does."""
 
     key: ClassVar[str] = "url"
+    without_effect: ClassVar[tuple[str, ...]] = (*ServiceSettings.without_effect, "batch", "tolerance")
 
     format: Literal["openai", "tei", "json"] = "openai"
     """openai: a chat endpoint compatible with OpenAI's. tei: `predict` of text-embeddings-inference or Hugging Face Inference. json: any
@@ -135,8 +137,9 @@ class ServiceInfo(TeacherInfo):
         return Gives(every_text=False)
 
     def identity(self) -> str:
-        unimportant = {*ServiceSettings.model_fields, "batch", "tolerance"} - {"url"}
-        return digest([self.spec.model_dump(mode="json", exclude=unimportant), self.labels])
+        about = effective(self.spec)
+        del about["name"]
+        return digest([about, self.labels])
 
     def estimate(self, texts: int) -> dict[str, float]:
         spec = self.spec

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
 from urllib.parse import parse_qsl, urlsplit
 
 from pydantic import Field, field_validator
@@ -13,6 +14,10 @@ SECRET = ("key", "token", "secret", "password", "signature")
 
 class ServiceSettings(TeacherSpec):
     """The part of a service's entry that does not change its answers, and its address."""
+
+    without_effect: ClassVar[tuple[str, ...]] = (
+        "key_env", "key_header", "parallel", "per_second", "timeout", "retries", "backoff", "max_requests", "cost_per_request", "max_cost",
+    )  # fmt: skip
 
     url: str
     """The full address, such as http://localhost:8000/v1/chat/completions."""

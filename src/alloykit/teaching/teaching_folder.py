@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
+from alloykit.blocks import effective
 from alloykit.data import Texts
 from alloykit.files import write_atomic
 from alloykit.knowledge.store.artifacts import Complete, check_made, record_made, recorded, with_defaults_of
@@ -47,7 +48,7 @@ def record(
 
 
 def _settings(recipe: BaseModel, encoders: Sequence[StudentSpec]) -> dict[str, Any]:
-    return recipe.model_dump(mode="json") | {"encoders": [model_identity(e.model, e.revision) for e in encoders]}
+    return effective(recipe) | {"encoders": [model_identity(e.model, e.revision) for e in encoders]}
 
 
 def _texts(texts: Texts, validation: Texts | None) -> dict[str, Any]:

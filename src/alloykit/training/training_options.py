@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -34,6 +34,8 @@ class StudentSpec(ModelSpec):
 
 class TrainingOptions(Block):
     """Batch size, warm-up and weight decay are MUKA's (§4.1); learning rate and epochs follow the rule of training/schedule.py."""
+
+    without_effect: ClassVar[tuple[str, ...]] = ("save_every_seconds", "report_to")
 
     epochs: float | None = Field(None, gt=0, le=10_000)
     """How often each text is learned from; if not given, three times, or more often where that gives too few steps."""

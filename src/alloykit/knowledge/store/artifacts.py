@@ -20,6 +20,7 @@ from pydantic import BaseModel, ValidationError
 from safetensors import SafetensorError
 from torch import Tensor
 
+from alloykit.blocks import effective
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, read_json, replace_atomic, write_json
 from alloykit.names import shown
@@ -67,11 +68,12 @@ def what_differs(record: Path, made_of: MadeOf, complete: Complete | None = None
 
 
 def with_defaults_of(kind: type[BaseModel], record: Mapping[str, Any]) -> dict[str, Any]:
-    """Settings of an earlier version as this version reads them: a key that it did not have, at any depth, has its default. Keys that are
-    no settings stay. kind: of the settings. Settings that this version does not understand stay as they are."""
+    """Settings of an earlier version as this version reads them: a key that it did not have, at any depth, has its default, and keys
+    without effect are left out. Keys that are no settings stay. kind: of the settings. Settings that this version does not understand stay
+    as they are."""
     settings = {key: value for key, value in record.items() if key in kind.model_fields}
     try:
-        return dict(record) | kind.model_validate(settings).model_dump(mode="json")
+        return dict(record) | effective(kind.model_validate(settings))
     except (ValidationError, AlloyError):
         return dict(record)
 
