@@ -32,6 +32,17 @@ def test_help_is_fast_and_imports_no_torch() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
 
 
+def test_commands_that_train_nothing_start_without_scikit_learn_and_the_trainer() -> None:
+    """Both take two seconds to import, and so would every `predict`, `plan` and worker of a sweep."""
+    probe = (
+        "import sys\n"
+        "from alloykit.commands import plan, predict, serve, sweep\n"
+        "print(sorted({'sklearn', 'scipy', 'accelerate'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", probe], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout == "[]\n", done.stderr
+
+
 @pytest.mark.parametrize("command", COMMANDS)
 def test_every_command_explains_itself(command: str, call: Call) -> None:
     result = call(command, "--help")

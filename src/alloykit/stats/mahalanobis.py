@@ -15,8 +15,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import torch
-from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 RIDGE = 1e-9  # of the mean variance: keeps a covariance of low rank invertible without shrinkage
@@ -93,6 +91,8 @@ def _groups(z: Tensor, classes: Tensor) -> tuple[Tensor, Tensor]:
 
 def _shrunk(centred: Tensor, reference: Tensor, shrinkage: float | None, floor: float) -> Tensor:
     """The covariance of `centred` [n, d], shrunk with the share and the multiple of the identity computed from `reference` [m, d]."""
+    from sklearn.covariance import ledoit_wolf_shrinkage
+
     share = ledoit_wolf_shrinkage(reference.numpy(), assume_centered=True) if shrinkage is None else shrinkage
     scale = (reference**2).mean()
     eye = torch.eye(centred.shape[1], dtype=torch.float64)
@@ -111,6 +111,8 @@ def fit_logistic(scores: Tensor, positive: Tensor) -> Tensor:
 
     scores [n], positive [n] bool. The slope stays finite if the groups do not overlap.
     """
+    from sklearn.linear_model import LogisticRegression
+
     spread = scores.double().std().clamp(min=1e-12)
     x = ((scores.double() - scores.double().mean()) / spread).numpy()[:, None]
     model = LogisticRegression(C=100.0, class_weight="balanced", max_iter=1000).fit(

@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 TEMPERATURES = (0.05, 20.0)
@@ -57,6 +56,8 @@ def fit_binary_temperature(probabilities: Tensor, targets: Tensor, known: Tensor
 
 def _lowest(loss: Callable[[float], float]) -> float:
     """The temperature with the lowest loss."""
+    from scipy.optimize import minimize_scalar
+
     low, high = (math.log(t) for t in TEMPERATURES)
     found = minimize_scalar(
         lambda log_t: loss(math.exp(log_t)), bounds=(low, high), method="bounded", options={"xatol": 1e-4}

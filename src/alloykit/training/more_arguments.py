@@ -8,8 +8,6 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
-from transformers import TrainingArguments
-
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.names import nearest_name, shown
@@ -81,6 +79,10 @@ ELSEWHERE = frozenset(
 
 def more_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe's `training: {arguments: …}`. AlloyError for a name that transformers does not know, and for one that alloykit sets."""
+    if not given:
+        return {}  # without the import, which takes half a second of each command
+    from transformers import TrainingArguments
+
     known = {field.name for field in fields(TrainingArguments) if field.init}
     for name in given:
         if name in OURS:

@@ -18,7 +18,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
-from scipy.optimize import minimize_scalar
 from torch import Tensor
 
 from alloykit.methods.alloy.mixture import LabelMixture, View
@@ -52,6 +51,8 @@ def cross_fit(view: View, owners: Tensor, *, background: bool = False) -> CrossF
 
 def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
     """α of Eq. 9, []. scores, cross_fitted: [n, C], by the mixture of all texts and by that of the other half."""
+    from scipy.optimize import minimize_scalar
+
     teacher = knows_label(torch.softmax(scores, -1), owners).argmax(-1, keepdim=True)
 
     def loss(alpha: float) -> float:

@@ -20,8 +20,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 import torch
-from scipy.optimize import minimize
-from sklearn.linear_model import LogisticRegression
 from torch import Tensor
 
 from alloykit.methods.alloy.by_energy import energy_responsibilities
@@ -47,6 +45,8 @@ class LabelClassifier:
     @classmethod
     def fit(cls, anchors: Anchors) -> LabelClassifier:
         """All weights are 0 where the labelled texts have one label only."""
+        from sklearn.linear_model import LogisticRegression
+
         features, labels = _features(anchors.view), anchors.labels
         c = anchors.view.answers.shape[1]
         weights, bias = torch.zeros(c, features.shape[1], dtype=torch.float64), torch.zeros(c, dtype=torch.float64)
@@ -86,6 +86,8 @@ class FewLabels:
     @classmethod
     def fit(cls, view: View, anchors: Anchors, owners: Tensor, *, background: bool = False) -> FewLabels:
         """view: the pool. owners [N, C] bool. background: whether the mixtures have one."""
+        from scipy.optimize import minimize
+
         scores, logs = (torch.zeros_like(anchors.view.answers) for _ in range(2))
         fold = _folds(anchors.labels)
         for k in range(FOLDS):

@@ -15,7 +15,6 @@ from dataclasses import dataclass, fields
 
 import numpy as np
 import torch
-from sklearn.decomposition import PCA
 from torch import Tensor
 
 from alloykit.methods.early_states import early_states
@@ -50,6 +49,8 @@ class StateSpace:
     @classmethod
     def fit(cls, states: Tensor, of_teachers: int, dimensions: int) -> StateSpace:
         """states [n, d], as `raw_states` gives them. At most `dimensions` components, and one for every four texts."""
+        from sklearn.decomposition import PCA
+
         shift, deviation = states.double().mean(0), states.double().std(0, correction=0)
         teachers, encoder = deviation[:of_teachers], deviation[of_teachers:]
         scale = torch.cat(

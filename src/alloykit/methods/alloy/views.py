@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sklearn.metrics import cohen_kappa_score
 from torch import Tensor
 
 from alloykit.methods.alloy.mixture import LabelMixture
@@ -37,6 +36,8 @@ def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: b
 
 def label_agreement(one: Tensor, other: Tensor) -> float:
     """κ of Eq. 27; 1 if both give all texts the same label, or there is no text. one, other: scores, [n, C] each."""
+    from sklearn.metrics import cohen_kappa_score
+
     labels, others = one.argmax(-1), other.argmax(-1)
     if len({*labels.tolist(), *others.tolist()}) <= 1:
         return 1.0
