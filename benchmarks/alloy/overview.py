@@ -31,14 +31,13 @@ def by_set(found: Sequence[Case]) -> list[str]:
         "share of the gap closed", "balanced accuracy: lowest Alloy − best rival",
     ]  # fmt: skip
     below = [case for case in found if balanced_gain(case) < -NEAR]
-    named = "".join(
-        f"; {c.setting.title}, pool {c.pool}: {100 * balanced_gain(c):+.2f}".replace("-", "−") for c in below
-    )
+    named = "; ".join(f"{c.setting.title}, pool {c.pool}: {signed(balanced_gain(c))}" for c in below)
+    others = f" The others: {named}." if below else ""
     mean, lowest = over_sets(found, lambda c: c.gained), min(map(balanced_gain, found))
     return [
         *rows(headings, body),
         f"A case is a setting with one pool. Alloy is on average {100 * abs(mean):.1f} points {'above' if mean >= 0 else 'below'} the best rival. In {len(found) - len(below)} of {len(found)} cases its "
-        f"balanced accuracy, in the mean over the seeds, is above that of the best rival or at most {100 * NEAR:.1f} points below it{named}. The lowest difference is {signed(lowest)}.",
+        f"balanced accuracy, in the mean over the seeds, is above that of the best rival or at most {100 * NEAR:.1f} points below it.{others} The lowest difference is {signed(lowest)}.",
         "",
     ]
 

@@ -27,6 +27,7 @@ MORE_CLOSE = (  # seed 0 differs by less than 3 points
     "stackoverflow20/foreign50",
     "stackoverflow20/shared",
     "stackoverflow20-deal3/disjoint",
+    "stackoverflow20-4-deal3/disjoint",
 )
 SEEDS = {  # of settings, or of one pool of them; later lines replace earlier ones
     **{s.name: range(1) for s in SETTINGS},
