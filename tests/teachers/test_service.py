@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 import torch
-from commandline import Call, write_recipe
+from commandline import Call, Result, write_recipe
 from local_service import local_service
 
 from alloykit import AlloyError
@@ -270,6 +270,31 @@ def test_limits_hold_over_all_runs(tmp_path: Path) -> None:
             assert len(asked.bodies) == (4 if "max_requests" in limit else 6), "the second limit leaves 2 more"
         assert len(answered(teacher(asked.url, tmp_path, **TEI, batch=1), texts)) == 10
         assert Counter(str(body) for body in asked.bodies).most_common(1)[0][1] == 1
+
+
+def test_a_run_that_a_limit_stopped_after_the_training_goes_on_with_a_higher_one(
+    recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    """The texts of the test need more requests than the limit leaves. A higher limit is not another recipe."""
+
+    def answer(body: Any) -> Any:
+        odd = [len(text) % 2 for text, *_ in body["inputs"]]
+        return [[{"label": "track", "score": 0.1 + 0.8 * x}, {"label": "damaged", "score": 0.9 - 0.8 * x}] for x in odd]
+
+    def run(limit: int) -> Result:
+        service = {"url": asked.url, "name": "delivery", "max_requests": limit, "batch": 1, "format": "tei"}
+        service |= {"labels": ["track", "damaged"]}
+        changes = {"teachers": [str(models["billing"]), service], "method": "vanilla_kd"}
+        return call("amalgamate", write_recipe(tmp_path, recipe | changes))
+
+    weights = tmp_path / "run" / "student" / "model.safetensors"
+    with local_service(answer) as asked:
+        run(125).refused("125 requests", "max_requests")
+        before = weights.read_bytes()
+        again = run(1000)
+    assert again.code == 0, again.out
+    assert weights.read_bytes() == before
+    assert len(asked.bodies) == 32 + 80 + 30, "the probe's texts, and each text of pool and test, once"
 
 
 def killed_after(url: str, folder: Path, texts: list[str], answers: int, parallel: int) -> None:
