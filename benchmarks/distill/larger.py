@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 from benchmarks.distill.methods import RL, STRATEGIES, Methods
 from benchmarks.harness.profiles import TASKS
@@ -20,8 +21,20 @@ SMALL_STUDENT: Methods = {
     "rl_kd-improvement": RL["rl_kd-improvement"],
 }
 DEEP = "minilm6"  # a student as deep as the best teacher
+OWN_RATE: dict[str, Any] = {"learning_rate": None}  # None: alloykit's default, in place of the profile's
+BY_NAME: Methods = SMALL_STUDENT | {
+    "supervised-own_rate": {"name": "supervised", "training": OWN_RATE},
+    "supervised-own_rate_and_epochs": {"name": "supervised", "training": OWN_RATE | {"epochs": None}},
+}
 DEEP_STUDENT: Methods = {
-    f"{name}-six": SMALL_STUDENT[name] | {"student": DEEP} for name in ("supervised", "u_ensemble", "mt_bert")
+    f"{name}-six": BY_NAME[name] | {"student": DEEP}
+    for name in (
+        "supervised",
+        "supervised-own_rate",
+        "supervised-own_rate_and_epochs",
+        "u_ensemble",
+        "mt_bert",
+    )
 }
 METHODS: Methods = {
     "teachers": {"name": "teachers"},

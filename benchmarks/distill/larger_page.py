@@ -12,7 +12,11 @@ from benchmarks.harness.summary import Part, corrected, points, rows, spread
 from benchmarks.harness.table import Table
 
 FT, ENSEMBLE = "supervised", "u_ensemble"
-NAMES = TITLES | {"mt_bert": "MT-BERT"}
+NAMES = TITLES | {
+    "mt_bert": "MT-BERT",
+    "supervised-own_rate": "FT, alloykit's learning rate",
+    "supervised-own_rate_and_epochs": "FT, alloykit's learning rate and epochs",
+}
 five = partial(spread, usual=5)
 
 
