@@ -41,7 +41,7 @@ class Block(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, use_attribute_docstrings=True)
 
     without_effect: ClassVar[tuple[str, ...]] = ()
-    """Keys that change no result: a run goes on although they were changed."""
+    """Keys that change no result. A run goes on if only they were changed."""
 
     @field_validator("*", mode="after")
     @classmethod
@@ -56,7 +56,7 @@ def effective(block: BaseModel) -> dict[str, Any]:
 
 
 def _without_effect(value: Any) -> dict[Any, Any]:
-    """What pydantic leaves out: a key or a position, and for it True or a mapping of the same kind."""
+    """The `exclude` of pydantic's `model_dump`: for a key or a position True, or what to leave out inside it."""
     parts: Iterable[tuple[Any, Any]] = ()
     if isinstance(value, BaseModel):
         parts = value

@@ -33,7 +33,7 @@ def test_help_is_fast_and_imports_no_torch() -> None:
 
 
 def test_commands_that_train_nothing_start_without_scikit_learn_and_the_trainer() -> None:
-    """Both take two seconds to import, and so would every `predict`, `plan` and worker of a sweep."""
+    """Their imports are slow, and these commands do not need them."""
     probe = (
         "import sys\n"
         "from alloykit.commands import plan, predict, serve, sweep\n"

@@ -19,14 +19,14 @@ from alloykit.teachers.hugging_face import HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
 TEXTS, BATCH = 32, 16  # texts that each model reads, and texts of a batch
-SLOW = 5.0  # seconds of the first round, from which on there is no second one
+SLOW = 5.0  # if the first round takes so many seconds or more, there is no second one
 
 
 def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
     """Parameters, layers, width and texts per second of each model of transformers, by its name. The student is last.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
-    A model that needs more than SLOW seconds reads them once.
+    A model that needs SLOW seconds or more reads them once.
     """
     at = np.sort(sampled_positions(len(prepared.texts), TEXTS))
     shown = prepared.texts.table.take(at, prepared.texts.text_columns)

@@ -157,9 +157,8 @@ def student_logits(rows: Rows, context: Context, seed: int = 1, scale: float = 2
 def losses(method: Method, rows: Rows, context: Context, logits: Tensor, training: bool = True) -> dict[str, Tensor]:
     """The loss terms for a student with these logits, in the first phase. The modules are the same at every call."""
     with torch.random.fork_rng(devices=[]):
-        torch.default_generator.manual_seed(
-            0
-        )  # not the devices' generators: without a GPU that keeps a stack trace for each
+        # `torch.manual_seed` seeds GPUs too, and is slow where there is none.
+        torch.default_generator.manual_seed(0)
         modules = method.modules(context).to(logits.dtype)
         inputs = LossInputs(
             student_output(method, logits),

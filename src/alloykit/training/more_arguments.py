@@ -80,7 +80,7 @@ ELSEWHERE = frozenset(
 def more_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
     """The recipe's `training: {arguments: …}`. AlloyError for a name that transformers does not know, and for one that alloykit sets."""
     if not given:
-        return {}  # without the import, which takes half a second of each command
+        return {}  # without the slow import below
     from transformers import TrainingArguments
 
     known = {field.name for field in fields(TrainingArguments) if field.init}
