@@ -30,7 +30,7 @@ MADE = [import_module(f"benchmarks.{paper}.{name}").TABLE for paper, names in TA
 SMALL = [table for table in MADE if isinstance(table, Table)]
 STATED = [whole for table in SMALL if (whole := table.as_stated) is not None]
 PAPERS = {"muka", "stratanet", "distill"}
-OURS = {"narrow", "larger", "domains", "fig5_larger", "full"}  # of these folders, tables that no paper has
+OURS = {"narrow", "larger", "domains", "fig5_larger", "full", "own_rates"}  # of these folders, tables that no paper has
 
 
 def called(table: Table) -> str:

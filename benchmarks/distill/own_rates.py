@@ -1,0 +1,55 @@
+"""The students of 3,000 texts again: every model has alloykit's default rate for its size, and MPNet-base is a teacher."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from benchmarks.distill import larger
+from benchmarks.distill.methods import RL, STRATEGIES, Methods
+from benchmarks.harness.profiles import FETCHED
+from benchmarks.harness.sets import SETS
+from benchmarks.harness.settings import one_task
+from benchmarks.harness.table import Table
+
+BASE = ("mpnet", "minilm6", "minilm4")
+TWO_LAYERS: Methods = {
+    "supervised": {"name": "supervised"},
+    "u_ensemble": STRATEGIES["u_ensemble"],
+    "best_single": STRATEGIES["best_single"],
+    "mt_bert": {"name": "mt_bert"},
+    "rl_kd-improvement": RL["rl_kd-improvement"],
+}
+SIX_LAYERS: Methods = {
+    f"{name}-six": TWO_LAYERS[name] | {"student": larger.DEEP}
+    for name in ("supervised", "u_ensemble", "best_single", "mt_bert")
+}
+METHODS: Methods = {
+    "teachers": {"name": "teachers"},
+    "routing-u_ensemble": {"name": "routing", "of": STRATEGIES["u_ensemble"]},
+    **TWO_LAYERS,
+    **SIX_LAYERS,
+}
+WITH_BASE = tuple(
+    one_task(name, BASE, student="student2", name=f"{name}-mpnet", title=f"{SETS[name].title}, with MPNet-base")
+    for name in larger.DATA
+)
+MINILM = tuple(one_task(name, larger.THREE, student="student2") for name in ("mnli_10k", "qnli_10k"))
+SMALLER = larger.TABLE.profile
+TABLE = Table(
+    "distill",
+    "own_rates",
+    "With 3,000 texts, a rate for each model, and MPNet-base",
+    (*WITH_BASE, *MINILM),
+    {"shared": tuple(METHODS)},
+    METHODS,
+    passes=0,
+    seed_by_seed=True,
+    profile=replace(
+        SMALLER,
+        name="tasks-3000-rates",
+        encoders=SMALLER.encoders | {"mpnet": {"model": f"{FETCHED}mpnet"}},
+        teacher=SMALLER.teacher | {"learning_rate": None},  # None: alloykit's default
+        student=SMALLER.student | {"learning_rate": None},
+        seeds=(0, 1, 2),
+    ),
+)
