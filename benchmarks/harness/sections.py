@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.harness.results import RESULTS, load
 from benchmarks.harness.summary import DIFFERENCE, Part, points, rows, spread
-from benchmarks.harness.table import PAPER, Table
+from benchmarks.harness.table import PAPER, Cell, Table
 
 Cells = dict[str, Any]
 Stated = Mapping[
@@ -180,9 +180,23 @@ def gaps(table: Table, cells: Cells) -> list[str]:
     """Failed cells, and cells of the grid that have no outcome yet."""
     lines = [f"- failed: {key}: {cell['error']}" for key, cell in cells.items() if cell["status"] == "failed"]
     every = list(table.cells())
-    missing = [cell for cell in every if cell.key not in cells]
-    for setting, pool in sorted({(cell.setting, cell.pool) for cell in missing}):
-        names = [f"{c.method} {c.seed}" for c in missing if (c.setting, c.pool) == (setting, pool)]
-        whole = len(names) == sum((c.setting, c.pool) == (setting, pool) for c in every)
-        lines.append(f"- not run: {setting}, {pool}: {'all of it' if whole else ', '.join(names)}")
+    for setting, pool in sorted({(c.setting, c.pool) for c in every if c.key not in cells}):
+        part = [c for c in every if (c.setting, c.pool) == (setting, pool)]
+        lines.append(f"- not run: {setting}, {pool}: {_missing(part, cells)}")
     return [*lines, ""] if lines else []
+
+
+def _missing(part: Sequence[Cell], cells: Cells) -> str:
+    """What one setting and pool lack. Seeds that lack the same methods stand together."""
+    if not any(c.key in cells for c in part):
+        return "all of it"
+    lacking: dict[tuple[str, ...], list[str]] = {}
+    for seed in dict.fromkeys(c.seed for c in part):
+        of_seed = [c for c in part if c.seed == seed]
+        names = [c.method for c in of_seed if c.key not in cells]
+        if names:
+            lacking.setdefault(("all methods",) if len(names) == len(of_seed) else tuple(names), []).append(str(seed))
+    return "; ".join(
+        f"{'seed' if len(seeds) == 1 else 'seeds'} {', '.join(seeds)} ({', '.join(names)})"
+        for names, seeds in lacking.items()
+    )

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.distill import larger, larger_page, rlkd4
+from benchmarks.distill import larger, larger_page, own_rates, rlkd4
 from benchmarks.harness.results import letters
 
 
@@ -32,3 +32,17 @@ def test_large_stands_beside_small_and_against_fine_tuning(monkeypatch: pytest.M
     )
     assert "| two layers | U-Ensemble | **+10.0 (" in lines
     assert "| six layers | MT-BERT | **−10.0 (" in lines
+
+
+def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_have_no_column(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    now = cells("sst2-mpnet", supervised=300, best_single=340) | cells("mnli_10k", supervised=200)
+    before = {larger.TABLE.name: cells("sst2", supervised=260)}
+    monkeypatch.setattr(larger_page, "cells_of", lambda table: before[table.name])
+    lines = larger_page.own_rates_body(own_rates.TABLE, now)
+    assert "| accuracy, % | SST-2, with MPNet-base | MNLI |" in lines
+    assert "| teacher mpnet | 60.0 (1 seed) | – |" in lines
+    assert "| teacher minilm6 | 70.0 (1 seed) | 60.0 (1 seed) |" in lines
+    assert "| FT | 75.0 (1 seed) [65.0 (1 seed)] | 50.0 (1 seed) [not run] |" in lines
+    assert any(line.startswith("| two layers | Best-Single-Ensemble | **+10.0 (") for line in lines)
