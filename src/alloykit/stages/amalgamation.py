@@ -114,7 +114,7 @@ def _run(
             if recipe.engine.trainers and prepared.method.phases() and not run.has_student:
                 train_in_cluster(recipe, run, cache)
             student = make_student(prepared, run, outputs, fitted, tracker)
-            findings.add_student(prepared, run, outputs, fitted, student, report=report)
+            findings.add_student(prepared, outputs, fitted, student, report=report)
             findings.write(run, prepared, outputs, student, time.perf_counter() - begun)
             if prepared.test is not None:
                 evaluate_run(prepared, run, fitted.context, outputs.store, prepared.test)

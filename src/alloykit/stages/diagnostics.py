@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,6 +18,7 @@ from alloykit.models.export import TEMPERATURE
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.run_folder.records import TrainingRecord
+from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import Knowledge
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.prepare import Prepared
@@ -81,17 +81,16 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
 
 
 def student_view(
-    prepared: Prepared, folder: Path, source: Source, context: Context, warnings: list[str]
+    prepared: Prepared, classifier: Predictor, source: Source, context: Context, warnings: list[str]
 ) -> tuple[dict[str, Any], NoneOfThese | None]:
-    """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
+    """The student `classifier` on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
     The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
-    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's folder
+    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's configuration
     stays: a run that is started again, perhaps with other versions or another number of threads, must not change a finished student."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
-    classifier = prepared.predictor(folder)
     fitted_before = vars(classifier.model.config).get(TEMPERATURE)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from alloykit.files import write_json
@@ -67,7 +68,6 @@ class Findings:
     def add_student(
         self,
         prepared: Prepared,
-        run: RunFolder,
         outputs: Knowledge,
         fitted: Fitted,
         student: TrainedStudent | None,
@@ -81,24 +81,28 @@ class Findings:
             return
         if student.training is not None and "report" in student.training:
             self.warnings += student.training["report"]["warnings"]
-        if report and prepared.method.needs.multi_label:
-            view, unusual = multi_label_pool(prepared, student.folder, outputs.stored)
+        if report:
+            self._add_answers(prepared, outputs, fitted, student.folder)
+        self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
+        self.warnings += self.metrics["learning"].pop("warnings")
+        self._print()
+
+    def _add_answers(self, prepared: Prepared, outputs: Knowledge, fitted: Fitted, folder: Path) -> None:
+        """What the student in `folder` says of the pool, and the sizes of all models."""
+        classifier = prepared.predictor(folder)
+        if prepared.method.needs.multi_label:
+            view, unusual = multi_label_pool(prepared, classifier, outputs.stored)
             self.metrics["multi_label"] = {"pool": view}
-            save_in_config(student.folder, {TEMPERATURE: view["temperature"]})
-            save_none_of_these(student.folder, unusual)
-            self.metrics["models"] = model_sizes(prepared, run)
-        elif report:
-            view, unusual = student_view(prepared, student.folder, outputs.pool, fitted.context, self.warnings)
+            save_in_config(folder, {TEMPERATURE: view["temperature"]})
+        else:
+            view, unusual = student_view(prepared, classifier, outputs.pool, fitted.context, self.warnings)
             self.metrics["student"] = view
             estimated = (self.metrics.get("estimated_accuracy") or {}).get("labels")
             if (view.get("same_as_supervision") or 0) < LEARNED:
                 estimated = None  # it is an estimate of the targets, and this student answers otherwise
-            save_in_config(student.folder, {TEMPERATURE: view["temperature"], ESTIMATED: estimated})
-            save_none_of_these(student.folder, unusual)
-            self.metrics["models"] = model_sizes(prepared, run)
-        self.metrics["learning"] = learning_view(prepared, student.training, self.metrics.get("student"))
-        self.warnings += self.metrics["learning"].pop("warnings")
-        self._print()
+            save_in_config(folder, {TEMPERATURE: view["temperature"], ESTIMATED: estimated})
+        save_none_of_these(folder, unusual)
+        self.metrics["models"] = model_sizes(prepared, classifier)
 
     @property
     def temperature(self) -> float | None:

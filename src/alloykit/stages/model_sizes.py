@@ -11,7 +11,6 @@ import torch
 from alloykit.models.long_texts import encode_long
 from alloykit.models.tokens import pad
 from alloykit.progress import bar
-from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
 from alloykit.stats.sampled_positions import sampled_positions
@@ -22,7 +21,7 @@ TEXTS, BATCH = 32, 16  # texts that each model reads, and texts of a batch
 SLOW = 5.0  # if the first round takes so many seconds or more, there is no second one
 
 
-def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]:
+def model_sizes(prepared: Prepared, student: Predictor) -> dict[str, dict[str, Any]]:
     """Parameters, layers, width and texts per second of each model of transformers, by its name. The student is last.
 
     The speed is the better of two rounds over the same texts, in batches of similar length, in float32, each model with its own tokenizer.
@@ -33,15 +32,13 @@ def model_sizes(prepared: Prepared, run: RunFolder) -> dict[str, dict[str, Any]]
     length, device, found = prepared.recipe.training.max_length, prepared.device, {}
     models = [info for info in prepared.infos if info.gives.model] if prepared.method.needs.teachers else []
     reading = Reading(max_length=length, long_texts=prepared.recipe.inference.long_texts, device=device)
-    with bar("size and speed", len(models) + run.has_student, "models") as advance:
+    with bar("size and speed", len(models) + 1, "models") as advance:
         for info in models:
             teacher: Any = info.load(reading)
             found[info.name] = size_and_speed(teacher, shown)
             advance(1)
-        if run.has_student:
-            student = prepared.predictor(run.student)
-            found["student"] = size_and_speed(student, shown)
-            advance(1)
+        found["student"] = size_and_speed(student, shown)
+        advance(1)
     return found
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -21,6 +20,7 @@ from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
+from alloykit.serving.predictor import Predictor
 from alloykit.stages.prepare import Prepared
 from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
 from alloykit.stats.none_of_these import NoneOfThese
@@ -31,8 +31,10 @@ ASKED = 5_000  # texts of the pool that the student answers
 LEAST = 2  # held-out texts to which a temperature is fitted
 
 
-def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[dict[str, Any], NoneOfThese | None]:
-    """The student on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
+def multi_label_pool(
+    prepared: Prepared, classifier: Predictor, source: Source
+) -> tuple[dict[str, Any], NoneOfThese | None]:
+    """The student `classifier` on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
     The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts), its most unusual texts, and by
     label its calibrated answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
@@ -41,7 +43,6 @@ def multi_label_pool(prepared: Prepared, folder: Path, source: Source) -> tuple[
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
-    classifier = prepared.predictor(folder)
     student, states = classifier.with_states(list(table["text"]), pairs, "student on the pool")
     target, known = label_probabilities(source.rows(asked), space)
     view: dict[str, Any] = {"temperature": None}

@@ -204,7 +204,7 @@ def _measure(part: _Part, begun: float) -> None:
     """Measure one question's part of the student, as `run_recipe` does with a whole one, and write its report."""
     prepared, run, outputs = part.prepared, part.run, part.outputs
     student = TrainedStudent(run.student, run.training)
-    part.findings.add_student(prepared, run, outputs, part.fitted, student, report=True)
+    part.findings.add_student(prepared, outputs, part.fitted, student, report=True)
     part.findings.write(run, prepared, outputs, student, time.perf_counter() - begun)
     if prepared.test is not None:
         evaluate_run(prepared, run, part.fitted.context, outputs.store, prepared.test)
