@@ -1,12 +1,12 @@
-"""The sections of the students with 3,000 texts: beside those of another table, and against fine-tuning."""
+"""The section of the students with 3,000 texts: beside those with 500, and against fine-tuning."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 
-from benchmarks.distill import larger, own_rates, rlkd4
-from benchmarks.distill.methods import TITLES, Methods
+from benchmarks.distill import larger, rlkd4
+from benchmarks.distill.methods import TITLES
 from benchmarks.harness.sections import Cells, cells_of
 from benchmarks.harness.summary import Part, corrected, points, rows, spread
 from benchmarks.harness.table import Table
@@ -16,35 +16,26 @@ NAMES = TITLES | {
     "mt_bert": "MT-BERT",
     "supervised-own_rate": "FT, alloykit's learning rate",
     "supervised-own_rate_and_epochs": "FT, alloykit's learning rate and epochs",
+    "vanilla_kd-others": "Vanilla KD, 3,000 other texts without labels",
 }
 Parts = Mapping[str, Part]
 five = partial(spread, usual=5)
-three = partial(spread, usual=3)
 
 
 def body(table: Table, cells: Cells) -> list[str]:
-    """Of `larger`, beside RL-KD's tables."""
     told = "Students of two layers. In brackets: with 500 texts, from RL-KD's tables below, where RoBERTa is a teacher too."
-    return _body(table, _parts(cells, larger.DATA), _parts(cells_of(rlkd4.TABLE), larger.DATA), told, larger.SMALL_STUDENT, larger.DEEP_STUDENT, five)  # fmt: skip
+    before = cells_of(rlkd4.TABLE)
+    now, smaller = ({name: Part(found, name, "shared") for name in larger.DATA} for found in (cells, before))
+    return tables(table, now, smaller, told, tuple(larger.SMALL_STUDENT), tuple(larger.DEEP_STUDENT), five)
 
 
-def own_rates_body(table: Table, cells: Cells) -> list[str]:
-    """Of `own_rates`, beside `larger`. Only settings that have cells."""
-    ran = [s for s in table.settings if any(key.startswith(f"{s.name}/") for key in cells)]
-    before = cells_of(larger.TABLE)
-    parts = {s.name: Part(cells, s.name, "shared") for s in ran}
-    beside = {s.name: Part(before, s.datasets[0], "shared") for s in ran}
-    told = "Students of two layers. In brackets: at 3e-4, from the table above, without MPNet-base."
-    return _body(table, parts, beside, told, own_rates.TWO_LAYERS, own_rates.SIX_LAYERS, three)
-
-
-def _parts(cells: Cells, names: Iterable[str]) -> dict[str, Part]:
-    return {name: Part(cells, name, "shared") for name in names}
-
-
-def _body(
-    table: Table, parts: Parts, beside: Parts, told: str, small: Methods, deep: Methods, show: partial[str]
+def tables(
+    table: Table, parts: Parts, beside: Parts, told: str, small: Sequence[str], deep: Sequence[str], show: partial[str]
 ) -> list[str]:
+    """Teachers; students of two layers (`small`; in brackets those of `beside`, as `told` says); of six layers (`deep`); each minus fine-tuning.
+
+    parts, beside: by setting. show: how the values of some seeds are written.
+    """
     titles = [s.title for s in table.settings if s.name in parts]
     return [
         "Teachers, and their ensemble without a student:",
@@ -90,7 +81,7 @@ def _beside(method: str, parts: Parts, beside: Parts, show: partial[str]) -> lis
     return [found[0], *(f"{new} [{old}]" for new, old in zip(found[1:], before[1:], strict=True))]
 
 
-def _less(methods: Methods, rival: str, parts: Parts) -> list[list[str]]:
+def _less(methods: Sequence[str], rival: str, parts: Parts) -> list[list[str]]:
     """A row for each method; Holm's correction is over the tasks of a row."""
     layers = "six layers" if rival.endswith("-six") else "two layers"
     body = []

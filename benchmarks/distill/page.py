@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from alloykit.files import write_atomic
-from benchmarks.distill import larger, larger_page, measurements, mtbert, mtbert_page, own_rates, rlkd4
+from benchmarks.distill import larger, larger_page, measurements, mtbert, mtbert_page, own_rates, own_rates_page, rlkd4
 from benchmarks.distill.methods import FOUR, SHARED, TITLES
 from benchmarks.harness.profiles import TASKS
 from benchmarks.harness.results import RESULTS, numbers
@@ -56,7 +56,7 @@ def write() -> None:
         *measurements.sizes(),
         *measurements.policy(NOTES),
         *section(larger.TABLE, NOTES, larger_page.body),
-        *section(own_rates.TABLE, NOTES, larger_page.own_rates_body),
+        *section(own_rates.TABLE, NOTES, own_rates_page.body),
         *section(rlkd4.TABLE, NOTES, _rlkd),
         *section(mtbert.TABLE, NOTES, mtbert_page.body),
     ]

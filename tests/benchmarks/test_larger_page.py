@@ -1,4 +1,4 @@
-"""Students with 3,000 texts stand beside those with 500, and each minus fine-tuning of the same number of layers."""
+"""Students with 3,000 texts stand beside those with 500 or at another rate, and each minus fine-tuning of the same number of layers."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.distill import larger, larger_page, own_rates, rlkd4
+from benchmarks.distill import larger, larger_page, own_rates, own_rates_page, rlkd4
 from benchmarks.harness.results import letters
 
 
@@ -39,10 +39,17 @@ def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_ha
 ) -> None:
     now = cells("sst2-mpnet", supervised=300, best_single=340) | cells("mnli_10k", supervised=200)
     before = {larger.TABLE.name: cells("sst2", supervised=260)}
-    monkeypatch.setattr(larger_page, "cells_of", lambda table: before[table.name])
-    lines = larger_page.own_rates_body(own_rates.TABLE, now)
+    others = cells("sst2-mpnet", vanilla_kd__six=320)
+    now |= {key.replace("/shared/", "/disjoint/"): cell for key, cell in others.items() if "vanilla" in key}
+    now |= cells("sst2-mpnet", supervised__six=360, supervised=300)
+    monkeypatch.setattr(own_rates_page, "cells_of", lambda table: before[table.name])
+    lines = own_rates_page.body(own_rates.TABLE, now)
     assert "| accuracy, % | SST-2, with MPNet-base | MNLI |" in lines
     assert "| teacher mpnet | 60.0 (1 seed) | – |" in lines
     assert "| teacher minilm6 | 70.0 (1 seed) | 60.0 (1 seed) |" in lines
     assert "| FT | 75.0 (1 seed) [65.0 (1 seed)] | 50.0 (1 seed) [not run] |" in lines
     assert any(line.startswith("| two layers | Best-Single-Ensemble | **+10.0 (") for line in lines)
+    assert "| Vanilla KD, 3,000 other texts without labels | 80.0 (1 seed) | not run |" in lines
+    assert any(
+        line.startswith("| six layers | Vanilla KD, 3,000 other texts without labels | **−10.0 (") for line in lines
+    )

@@ -1,0 +1,38 @@
+"""The section of the students with alloykit's default rates: beside those at one rate, and against fine-tuning."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from benchmarks.distill import larger, larger_page, own_rates
+from benchmarks.harness.sections import Cells, cells_of
+from benchmarks.harness.summary import Part, spread
+from benchmarks.harness.table import Table
+
+OTHERS = {"vanilla_kd": "vanilla_kd-others", "vanilla_kd-six": "vanilla_kd-others-six"}
+
+
+def body(table: Table, cells: Cells) -> list[str]:
+    """Only settings that have cells."""
+    ran = [s for s in table.settings if any(key.startswith(f"{s.name}/") for key in cells)]
+    found, before = _of_one_pool(cells), cells_of(larger.TABLE)
+    told = "Students of two layers. In brackets: at 3e-4, from the table above, without MPNet-base."
+    return larger_page.tables(
+        table,
+        {s.name: Part(found, s.name, "shared") for s in ran},
+        {s.name: Part(before, s.datasets[0], "shared") for s in ran},
+        told,
+        (*own_rates.TWO_LAYERS, "vanilla_kd-others"),
+        (*own_rates.SIX_LAYERS, "vanilla_kd-others-six"),
+        partial(spread, usual=3),
+    )
+
+
+def _of_one_pool(cells: Cells) -> Cells:
+    """With the students of other texts as further methods of the pool "shared". Both pools have the same test texts."""
+    found = dict(cells)
+    for key, cell in cells.items():
+        setting, pool, seed, method = key.split("/")
+        if pool == "disjoint":
+            found[f"{setting}/shared/{seed}/{OTHERS[method]}"] = cell
+    return found
