@@ -17,6 +17,7 @@ NAMES = TITLES | {
     "supervised-own_rate": "FT, alloykit's learning rate",
     "supervised-own_rate_and_epochs": "FT, alloykit's learning rate and epochs",
     "vanilla_kd-others": "Vanilla KD, 3,000 other texts without labels",
+    "vanilla_kd-many_others": "Vanilla KD, 15,000 other texts without labels",
 }
 Parts = Mapping[str, Part]
 five = partial(spread, usual=5)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from functools import partial
 
 from benchmarks.distill import larger, larger_page, own_rates
+from benchmarks.harness.data import MANY
 from benchmarks.harness.sections import Cells, cells_of
 from benchmarks.harness.summary import Part, spread
 from benchmarks.harness.table import Table
 
-OTHERS = {"vanilla_kd": "vanilla_kd-others", "vanilla_kd-six": "vanilla_kd-others-six"}
+OTHERS = {"disjoint": "others", MANY: "many_others"}  # what stands in the names of their students here
 
 
 def body(table: Table, cells: Cells) -> list[str]:
@@ -22,17 +23,18 @@ def body(table: Table, cells: Cells) -> list[str]:
         {s.name: Part(found, s.name, "shared") for s in ran},
         {s.name: Part(before, s.datasets[0], "shared") for s in ran},
         told,
-        (*own_rates.TWO_LAYERS, "vanilla_kd-others"),
-        (*own_rates.SIX_LAYERS, "vanilla_kd-others-six"),
+        (*own_rates.TWO_LAYERS, *(f"vanilla_kd-{which}" for which in OTHERS.values())),
+        (*own_rates.SIX_LAYERS, *(f"vanilla_kd-{which}-six" for which in OTHERS.values())),
         partial(spread, usual=3),
     )
 
 
 def _of_one_pool(cells: Cells) -> Cells:
-    """With the students of other texts as further methods of the pool "shared". Both pools have the same test texts."""
+    """With the students of other texts as further methods of the pool "shared". All pools have the same test texts."""
     found = dict(cells)
     for key, cell in cells.items():
         setting, pool, seed, method = key.split("/")
-        if pool == "disjoint":
-            found[f"{setting}/shared/{seed}/{OTHERS[method]}"] = cell
+        if pool in OTHERS:
+            name = method.removesuffix("-six")
+            found[f"{setting}/shared/{seed}/{name}-{OTHERS[pool]}{method.removeprefix(name)}"] = cell
     return found

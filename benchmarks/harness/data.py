@@ -39,6 +39,7 @@ SKEWED = {  # other texts of the set, so many times as many of the first, or the
     "skew20-last": (-1, 20),
 }
 NATURAL = "natural"  # other texts of the set, label frequencies proportional to 1 / rank; its test texts have the same frequencies
+MANY = "disjoint5"  # up to five times as many other texts
 MIN_TEXTS = 3  # of every label in it, if the set has as many
 REACH = 6  # teachers and pools take their texts from the first REACH · `texts` rows of a seed's order
 
@@ -60,6 +61,8 @@ class Files:
             return self._part("teachers", own)
         if pool == "disjoint":
             return self._part("others", other)
+        if pool == MANY:
+            return self._part("many-others", self._unseen(len(own)))
         rows, share = (other, UNSEEN_FOREIGN[pool]) if pool in UNSEEN_FOREIGN else (own, FOREIGN_SHARE)
         foreign = round(share * len(rows))
         return self._mixed(pool, rows[: len(rows) - foreign], foreign)
@@ -141,7 +144,7 @@ class Files:
 
     def _halved(self, pool: str) -> bool:
         return self.profile.texts is None and (
-            pool in ("disjoint", NATURAL) or pool in UNSEEN_FOREIGN or pool in SKEWED
+            pool in ("disjoint", MANY, NATURAL) or pool in UNSEEN_FOREIGN or pool in SKEWED
         )
 
     def _orders(self, pool: str) -> tuple[list[int], list[int]]:

@@ -16,7 +16,7 @@ import pytest
 from benchmarks.__main__ import TABLES
 from benchmarks.defaults.study import Cell, Study
 from benchmarks.harness import table as table_module
-from benchmarks.harness.data import Files
+from benchmarks.harness.data import MANY, Files
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import Record, letters, load, numbers
 from benchmarks.harness.sets import SETS, DataSet
@@ -76,6 +76,9 @@ def test_pools_are_what_they_are_called(data: Path, tmp_path: Path) -> None:
     assert {t for t in mixed if t.startswith("toy")} < set(own)
     table = datasets.Dataset.from_parquet(str(parts.pool("foreign")), keep_in_memory=True)
     assert [row["label"] is None for row in table] == [row["text"].startswith("wiki") for row in table]
+    many = texts(parts.pool(MANY))
+    assert set(others) < set(many) and not set(own) & set(many), "the other texts and more of them"
+    assert len(many) == len(set(many)) == min(5 * 40, len(parts._answers) - 40)
 
 
 def test_skewed_and_contaminated_pools_are_of_unseen_texts(data: Path, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_ha
     before = {larger.TABLE.name: cells("sst2", supervised=260)}
     others = cells("sst2-mpnet", vanilla_kd__six=320)
     now |= {key.replace("/shared/", "/disjoint/"): cell for key, cell in others.items() if "vanilla" in key}
+    now |= {"sst2-mpnet/disjoint5/0/vanilla_kd-six": cells("x", one=360)["x/shared/0/one"]}
     now |= cells("sst2-mpnet", supervised__six=360, supervised=300)
     monkeypatch.setattr(own_rates_page, "cells_of", lambda table: before[table.name])
     lines = own_rates_page.body(own_rates.TABLE, now)
@@ -49,6 +50,7 @@ def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_ha
     assert "| teacher minilm6 | 70.0 (1 seed) | 60.0 (1 seed) |" in lines
     assert "| FT | 75.0 (1 seed) [65.0 (1 seed)] | 50.0 (1 seed) [not run] |" in lines
     assert any(line.startswith("| two layers | Best-Single-Ensemble | **+10.0 (") for line in lines)
+    assert "| Vanilla KD, 15,000 other texts without labels | 90.0 (1 seed) | not run |" in lines
     assert "| Vanilla KD, 3,000 other texts without labels | 80.0 (1 seed) | not run |" in lines
     assert any(
         line.startswith("| six layers | Vanilla KD, 3,000 other texts without labels | **−10.0 (") for line in lines
