@@ -76,9 +76,18 @@ def test_pools_are_what_they_are_called(data: Path, tmp_path: Path) -> None:
     assert {t for t in mixed if t.startswith("toy")} < set(own)
     table = datasets.Dataset.from_parquet(str(parts.pool("foreign")), keep_in_memory=True)
     assert [row["label"] is None for row in table] == [row["text"].startswith("wiki") for row in table]
-    many = texts(parts.pool(MANY))
-    assert set(others) < set(many) and not set(own) & set(many), "the other texts and more of them"
-    assert len(many) == len(set(many)) == min(5 * 40, len(parts._answers) - 40)
+
+
+@pytest.mark.parametrize(("size", "found"), [(10, 50), (40, 60)])
+def test_many_others_are_five_times_as_many_texts_or_all_there_are(
+    data: Path, tmp_path: Path, size: int, found: int
+) -> None:
+    parts = files(data, tmp_path, texts=size)
+    own, others, many = (texts(parts.pool(pool)) for pool in ("shared", "disjoint", MANY))
+    assert texts(parts.teachers(MANY)) == own
+    assert set(others) < set(many)
+    assert not set(own) & set(many)
+    assert len(many) == len(set(many)) == found
 
 
 def test_skewed_and_contaminated_pools_are_of_unseen_texts(data: Path, tmp_path: Path) -> None:
