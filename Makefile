@@ -10,13 +10,17 @@ LOWEST_TESTS := tests/data tests/test_files.py tests/recipe tests/knowledge/test
 	tests/stats/test_mahalanobis.py tests/reporting/test_page.py tests/commands/test_predict.py \
 	tests/run_folder/test_lock.py tests/cli/test_commands.py::test_wrong_usage_ends_with_2
 
-.PHONY: demo test test-lowest lint docs bench clean
+.PHONY: demo test test-slow test-lowest lint docs bench clean
 
 demo: $(READY)
 	$(BIN)/alloykit demo
 
 test: $(READY)
-	$(RUN_TESTS) -n 2 --dist worksteal
+	$(RUN_TESTS) -n 2 --dist worksteal -m "not slow"
+
+# Whole runs, killed processes, a cluster, a server, a browser.
+test-slow: $(READY)
+	$(RUN_TESTS) -n 2 --dist worksteal -m slow
 
 # Python 3.11 too is the lowest: wheels of the lowest versions are made for it.
 test-lowest: $(LOWEST)/.installed

@@ -25,6 +25,7 @@ import pytest
 import tiny
 import torch
 import toy
+import typer.main
 from commandline import Call, Finished, Result, Taught, execute, run_here, write_recipe
 from shared import once, whole_run
 
@@ -35,6 +36,7 @@ os.fsync = lambda _: None  # the tests stop processes, never the machine: they n
 page.template_environment = compare.template_environment = functools.cache(
     page.template_environment
 )  # templates are compiled once
+typer.main.get_command = functools.cache(typer.main.get_command)  # and so are the commands
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")

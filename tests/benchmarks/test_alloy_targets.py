@@ -25,6 +25,8 @@ from benchmarks.harness.sets import SETS, DataSet
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.stages import Stages
 
+pytestmark = pytest.mark.slow
+
 GROUPS = {"teacher1": ("a", "b"), "teacher2": ("c", "d")}
 POOLS = {"disjoint": 2, "foreign50": 0}
 

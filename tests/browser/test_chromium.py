@@ -13,7 +13,7 @@ import pytest
 from browsing import Seen, browse, needs_browser
 from PIL import Image
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.slow, needs_browser]
 
 PHONE, DESK = 375, 1280
 NAMES = ("tested", "untested", "many labels", "long names", "comparison")

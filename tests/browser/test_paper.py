@@ -13,7 +13,7 @@ import pytest
 from browsing import browse, needs_browser
 from htmltree import Node, parse, rows
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.slow, needs_browser]
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,7 @@ from running import Fake, running
 from alloykit.finished_runs.explain_text import Explanation, TeacherAnswer
 from alloykit.web import page_routes
 
-pytestmark = needs_browser
+pytestmark = [pytest.mark.slow, needs_browser]
 
 EVIL = "<img src=x onerror=alert(1)>"
 DRIVE = """

@@ -32,6 +32,7 @@ def test_help_is_fast_and_imports_no_torch() -> None:
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1.0
 
 
+@pytest.mark.slow
 def test_commands_that_train_nothing_start_without_scikit_learn_and_the_trainer() -> None:
     """Their imports are slow, and these commands do not need them."""
     probe = (
@@ -118,6 +119,7 @@ def test_an_unknown_method_gets_a_suggestion(call: Call) -> None:
     call("methods", "mukka").refused("'mukka'", "Did you mean 'muka'", "vanilla_kd")
 
 
+@pytest.mark.slow
 def test_methods_in_a_process_of_its_own_whose_reader_leaves() -> None:
     done = subprocess.run(
         ["bash", "-c", f"{shlex.join(COMMAND)} methods --json | head -n 3"],

@@ -17,6 +17,8 @@ import alloykit
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
 
+pytestmark = pytest.mark.slow
+
 ROUTED = {
     "kd", "u_ensemble", "w_ensemble", "lr_train_ensemble", "lr_dev_ensemble", "distilbert", "pkd", "tinybert",
     "dissimilarity_ensemble",

@@ -64,6 +64,7 @@ def test_the_teachers_numbers_follow_from_their_answers(
     assert scores["teacher billing"]["groups"]["delivery"] == 0
 
 
+@pytest.mark.slow
 def test_other_data_with_other_columns(run: Path, tmp_path: Path, call: Call) -> None:
     """Only some labels, in a file whose columns are called otherwise; the group without texts has no number."""
     texts = [text for text, _ in examples(12, seed=21)]

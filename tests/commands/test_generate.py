@@ -24,6 +24,8 @@ from alloykit.reporting.figures import percent
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.generated_texts import generate_recipe
 
+pytestmark = pytest.mark.slow
+
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 8, "max_length": 32}
 
 

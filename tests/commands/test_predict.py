@@ -123,6 +123,7 @@ def test_all_probabilities_sum_to_one(finished: Finished, call: Call) -> None:
         assert line["probability"] == max(line["probabilities"].values()) == line["probabilities"][line["label"]]
 
 
+@pytest.mark.slow
 def test_predict_in_a_process_of_its_own_from_a_pipe(finished: Finished) -> None:
     """Words that only look like nothing stay texts; the last line needs no line break."""
     result = execute("predict", finished.folder, stdin="card café 你好\nNA\r\n\nnull".encode())
@@ -151,6 +152,7 @@ def test_a_model_folder_answers_too(finished: Finished, models: dict[str, Path],
     assert labels <= {"refund", "charge", "invoice"}
 
 
+@pytest.mark.slow
 def test_a_text_longer_than_the_model_reads_is_cut(
     recipe: dict[str, object], models: dict[str, Path], tmp_path: Path, call: Call
 ) -> None:
@@ -191,6 +193,7 @@ def test_predict_refuses(
     result.refused(*words)
 
 
+@pytest.mark.slow
 def test_pairs(models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     """From recipe to answers: two columns of text, and the second one counts."""
     pairs = list(zip(tiny.texts(60), tiny.texts(60, seed=8), strict=True))

@@ -45,6 +45,7 @@ def arguments(models: dict[str, Path], output: Path, **changes: Any) -> dict[str
     } | changes
 
 
+@pytest.mark.slow
 def test_lists_in_a_run_out(models: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     test = [{"text": t, "label": LABELS[i % 5]} for i, t in enumerate(tiny.texts(20, seed=9))]
     given = arguments(models, tmp_path / "run", evaluate=test)
@@ -78,6 +79,7 @@ def test_evaluating_a_run_whose_texts_were_in_memory(models: dict[str, Path], tm
     assert alloykit.evaluate(run.folder, test)["texts"] == 10
 
 
+@pytest.mark.slow
 def test_a_data_set_of_datasets(models: dict[str, Path], tmp_path: Path) -> None:
     names = datasets.ClassLabel(names=list(LABELS))
     table = datasets.Dataset.from_dict(

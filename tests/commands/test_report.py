@@ -34,6 +34,7 @@ def test_amalgamate_leaves_a_report_and_a_card(finished: Finished) -> None:
     assert f"| student | {accuracy} %" in card
 
 
+@pytest.mark.slow
 def test_report_writes_page_and_card_again(finished: Finished, run: Path, call: Call) -> None:
     """Word for word as `amalgamate` left them, but for the run's name, which is where it lies."""
     (run / "report.html").unlink()
@@ -49,6 +50,7 @@ def test_report_writes_page_and_card_again(finished: Finished, run: Path, call: 
     assert (run / "metrics.json").read_bytes() == (finished.folder / "metrics.json").read_bytes()
 
 
+@pytest.mark.slow
 def test_a_run_without_its_report_gets_it_from_the_next_call(run: Path) -> None:
     (run / "report.html").unlink()
     scores = json.loads((run / "metrics.json").read_text())["evaluation"]["scores"]
@@ -63,6 +65,7 @@ def test_a_run_without_its_report_gets_it_from_the_next_call(run: Path) -> None:
     assert whole.metrics["student"]
 
 
+@pytest.mark.slow
 def test_report_elsewhere(run: Path, tmp_path: Path, call: Call) -> None:
     out = tmp_path / "pages" / "page.html"
     result = call("report", run, "--output", out)
@@ -89,6 +92,7 @@ def test_several_runs_are_compared(run: Path, tmp_path: Path, call: Call, monkey
     assert len(list(Path().iterdir())) == 1
 
 
+@pytest.mark.slow
 def test_evaluating_on_other_data_renews_the_report(run: Path, tmp_path: Path, call: Call) -> None:
     assert "on 40 labelled texts" in (run / "report.html").read_text(encoding="utf-8")
     data = labelled(tmp_path / "other.csv", 15, seed=33)

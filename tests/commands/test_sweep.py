@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from commandline import Call, files_of, write_recipe
 
 
+@pytest.mark.slow
 def test_sweep_in_parts_then_amalgamate_from_the_shared_knowledge(
     recipe: dict[str, object], tmp_path: Path, call: Call
 ) -> None:

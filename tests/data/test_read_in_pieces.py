@@ -18,6 +18,8 @@ import pytest
 from alloykit.data import TextsOptions, load_texts, pieces, read_in_pieces
 from alloykit.errors import AlloyError, AlloyWarning
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:

@@ -16,6 +16,8 @@ from alloykit.exporting.float_graph import float_graph
 from alloykit.serving.predictor import Predictor
 from alloykit.teachers.protocol import Reading
 
+pytestmark = pytest.mark.slow
+
 PAGE = ROOT / "docs" / "guide" / "bring-any-teacher.md"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from pages import ROOT
+from sources import parsed
 
 import alloykit
 
@@ -30,7 +31,7 @@ def strings(tree: ast.AST) -> list[str]:
 @pytest.fixture(scope="module")
 def said() -> list[str]:
     files = Path(alloykit.__file__).parent.rglob("*.py")
-    return [s for file in files for s in strings(ast.parse(file.read_text(encoding="utf-8")))]
+    return [s for file in files for s in strings(parsed(file))]
 
 
 def test_the_page_quotes_messages() -> None:

@@ -16,6 +16,8 @@ from pages import GUIDE, README, snippets
 
 from alloykit.cli import main as cli
 
+pytestmark = pytest.mark.slow
+
 QUICK_START = next(p for p in GUIDE if p.stem == "quick-start")
 LABELS = {"billing": ("refund", "charge", "invoice"), "delivery": ("track", "damaged"), "account": ("login", "locked")}
 SMALLER = (  # tiny models, one epoch

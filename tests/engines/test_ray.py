@@ -20,7 +20,7 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.predict_files import predict_files
 from alloykit.knowledge.store.store import Store
 
-pytestmark = pytest.mark.usefixtures("cluster")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("cluster")]
 TEXTS = tiny.texts(60)
 ONE, OPTIONS = EngineOptions(name="ray", workers=1), EngineOptions(name="ray", workers=2)
 

@@ -22,6 +22,8 @@ from alloykit.knowledge.store.storage import Storage
 from alloykit.knowledge.store.store import Store
 from benchmarks.scale.s3_server import S3Server
 
+pytestmark = pytest.mark.slow
+
 TEXTS = tiny.texts(60)
 DOWN = 0.5  # seconds that the server is stopped while workers write
 

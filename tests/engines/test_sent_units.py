@@ -16,6 +16,8 @@ from alloykit.engines.jobs import Job, Worker
 from alloykit.engines.sweep_jobs import SweepBy
 from alloykit.errors import AlloyError
 
+pytestmark = pytest.mark.slow
+
 TEXTS = tiny.texts(40)
 
 

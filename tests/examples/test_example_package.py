@@ -9,6 +9,8 @@ import pytest
 from commandline import Call, write_recipe
 from installed import install
 
+pytestmark = pytest.mark.slow
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "alloykit-confidence-vote"
 
 

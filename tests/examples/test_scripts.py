@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 import tiny
 
+pytestmark = pytest.mark.slow
+
 FOLDER = Path(__file__).parents[2] / "examples"
 NAMES = sorted(path.stem for path in FOLDER.glob("*.py") if path.stem not in ("conftest", "notebooks", "shop"))
 SMALLER = (

@@ -25,6 +25,8 @@ from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.unusual_texts import fit_none_of_these
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["a", "b", "c", "d"]
 TEXTS = tiny.texts(60, seed=3, longest=30)
 

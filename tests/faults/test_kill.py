@@ -12,6 +12,8 @@ import pytest
 import yaml
 from interrupted import Reference, amalgamate, result_of, stop
 
+pytestmark = pytest.mark.slow
+
 
 def resume(recipe: Path) -> Path:
     return amalgamate(yaml.safe_load(recipe.read_text()))

@@ -18,6 +18,8 @@ from alloykit.errors import AlloyError
 from alloykit.training.checkpoints import last_complete_checkpoint
 from alloykit.training.selection import Selection
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def run(recipe_file: Path, unsaved: Path) -> Path:

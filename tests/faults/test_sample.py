@@ -15,6 +15,8 @@ from benchmarks.faults.steps import Outcome, step
 from benchmarks.faults.stock import SCENARIOS, Stock, difference
 from benchmarks.faults.worker import Worker
 
+pytestmark = pytest.mark.slow
+
 INPUTS: dict[str, list[int]] = {
     "recipes": [11, 21, 41, 87],
     "models": [5, 7, 17, 19],

@@ -103,6 +103,7 @@ def test_a_second_push_replaces_the_first(hub: Hub, run: Path, call: Call) -> No
     call("push", run, NAME, "--private").refused("a private repository", "a public one")
 
 
+@pytest.mark.slow
 def test_what_a_user_reads_when_it_fails(hub: Hub, run: Path, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     begun = time.perf_counter()
     monkeypatch.setenv("HF_TOKEN", "hf_old")

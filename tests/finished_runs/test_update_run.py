@@ -21,6 +21,8 @@ from alloykit.finished_runs.folder_of_update import next_folder
 from alloykit.finished_runs.update_recipe import Changes, updated_recipe
 from alloykit.stages import amalgamation
 
+pytestmark = pytest.mark.slow
+
 QUICK = ("-o", "training.epochs=0.2")
 
 

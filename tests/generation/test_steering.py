@@ -105,6 +105,7 @@ def test_between_its_turns_the_teacher_is_not_asked(folder: Path) -> None:
     assert unsteered(torch.full((1, 2), 7), scores) is scores
 
 
+@pytest.mark.slow
 def test_the_teacher_gets_more_of_what_it_wants(folder: Path, teacher: HuggingFaceTeacher) -> None:
     """Control rises with γ; the same seed gives the same texts; lengths are kept."""
     control = []
@@ -244,6 +245,7 @@ def test_each_batch_draws_one_of_several_settings(
     assert seen[3] == seen[-1], "the same for the same seed"
 
 
+@pytest.mark.slow
 def test_settings_are_drawn_independently_of_each_other(
     folder: Path, teacher: HuggingFaceTeacher, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -54,6 +54,7 @@ def empty(path: Path) -> None:
     path.write_bytes(b"")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", [flip, cut, empty])
 @pytest.mark.parametrize("unit", UNITS)
 def test_a_corrupt_file_is_named_and_repaired_alone(
@@ -160,6 +161,7 @@ def sweep_on_a_full_disk(folder: Path, teacher: HuggingFaceInfo, function: str, 
     return Outcome(None, full.hit)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["fsync", "replace"])
 def test_a_disk_that_is_full_at_any_write(function: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     """One message, nothing half-written, everything that was finished still valid, and the next run completes it."""

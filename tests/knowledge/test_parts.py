@@ -22,6 +22,7 @@ def single(billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path_factory
     return folder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", [(0, 1, 2), (2, 0, 1), (1, 2, 0)])
 def test_parts_in_any_order_are_the_single_sweep(
     order: tuple[int, ...], single: Path, billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path

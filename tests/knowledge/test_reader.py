@@ -22,6 +22,7 @@ def store(billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path_factory:
     return swept(tmp_path_factory.mktemp("store") / "k", [billing, delivery], passes=8)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("order", ["forward", "backward", "shuffled", "repeated"])
 def test_logits_are_the_models_own_in_any_order(order: str, store: Store, models: dict[str, Path]) -> None:
     n = len(SENTENCES)

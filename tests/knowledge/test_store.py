@@ -102,6 +102,7 @@ def test_passes_may_come_after_the_logits(billing: HuggingFaceInfo, tmp_path: Pa
     assert arrays(tmp_path / "a") == arrays(tmp_path / "b")
 
 
+@pytest.mark.slow
 def test_the_same_sweep_gives_the_same_bytes_and_another_seed_others(
     billing: HuggingFaceInfo, delivery: HuggingFaceInfo, tmp_path: Path
 ) -> None:
@@ -214,6 +215,7 @@ def test_rows_per_shard_are_decided_once(billing: HuggingFaceInfo, tmp_path: Pat
     assert untouched(before, tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_store_in_memory_through_fsspec(
     billing: HuggingFaceInfo, delivery: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path
 ) -> None:

@@ -44,6 +44,7 @@ def whole(store: Store, models: dict[str, Path], texts: list[str]) -> None:
     torch.testing.assert_close(rows.teachers[0].logits, direct(models["billing"], texts), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "parts", [(slice(20), slice(20, 40)), (slice(25), slice(10, 40))], ids=["distinct", "overlapping"]
 )
@@ -85,6 +86,7 @@ def test_another_sweep_at_any_moment(
     torch.testing.assert_close(logits, direct(models["billing"], theirs), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.slow
 def test_the_same_texts_in_two_processes(billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path) -> None:
     """Equal shards are one file. A process that looks while the other one adds may add a text once more, in a shard of another name."""
     at_once(billing, tmp_path / "k", [slice(20), slice(20)])

@@ -20,6 +20,8 @@ from alloykit.knowledge.without_states import without_states
 from alloykit.outputs import Rows
 from alloykit.teachers.hugging_face import HuggingFaceInfo
 
+pytestmark = pytest.mark.slow
+
 TEXTS = [*SENTENCES[5:], SENTENCES[7], *SENTENCES[:3]]  # not in the order of the store, not all, one twice
 
 

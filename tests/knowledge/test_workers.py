@@ -6,6 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 from knowing import SENTENCES, ids, swept, table
 from torch.utils.data import DataLoader
@@ -15,6 +16,8 @@ from alloykit.models.tokens import usable_length
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
 from alloykit.training.co_finetuning import CoFinetuningCollator
 from alloykit.training.dataset import tokenize
+
+pytestmark = pytest.mark.slow
 
 
 def test_workers_read_what_this_process_reads(

@@ -99,6 +99,7 @@ def test_labels_without_a_labelled_text_are_unlikely_but_possible(shown: list[in
         assert float((q.argmax(-1) == labels)[at].double().mean()) > 0.9
 
 
+@pytest.mark.slow
 def test_how_much_the_labels_count() -> None:
     """Eq. 14: α and β against a grid, with the cross-fitted parts made one fold at a time."""
     view, _ = drawn(80, 0, apart=1.5)

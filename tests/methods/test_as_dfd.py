@@ -51,6 +51,7 @@ def made(folder: Path, names: tuple[str, str] = ("one", "two"), **options: Any) 
     return craft(teachers, space, student, predict, AsDfdOptions(**OPTIONS | options), seed=0), teachers, space
 
 
+@pytest.mark.slow
 def test_teachers_answer_the_class_that_was_drawn(folder: Path, drawn: Any) -> None:
     crafted, teachers, space = drawn
     assert crafted.embeddings.shape == (5 * 12, 8, 32)
@@ -67,6 +68,7 @@ def test_teachers_answer_the_class_that_was_drawn(folder: Path, drawn: Any) -> N
     assert torch.equal(again.embeddings, crafted.embeddings), "the same seed, the same embeddings"
 
 
+@pytest.mark.slow
 def test_what_the_student_cannot_predict_is_sought(folder: Path) -> None:
     """The embeddings grow away from what a student predicts, the more the larger γ."""
     plain, _, _ = made(folder, adversarial=0.0, steps=8)
@@ -119,6 +121,7 @@ def test_another_width_is_refused(folder: Path) -> None:
         made(folder, ("one", "narrow"))
 
 
+@pytest.mark.slow
 def test_a_student_comes_out_in_rounds(folder: Path, tmp_path: Path) -> None:
     run = alloykit.amalgamate(
         [folder / "one", folder / "two"], tiny.texts(30), {"model": str(folder / "encoder"), "layers": 2},

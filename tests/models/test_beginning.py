@@ -106,6 +106,7 @@ TEXT = st.builds(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", KINDS)
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(

@@ -173,6 +173,7 @@ def mutated(rng: random.Random, folder: Path) -> None:
     file.write_bytes(bytes(data))
 
 
+@pytest.mark.slow
 def test_random_damage_never_ends_in_anything_else(clean: Path, tmp_path: Path) -> None:
     """Sixty damaged folders, always the same; hundreds were tried with other seeds when this was written."""
     outcomes = set()

@@ -35,6 +35,7 @@ def draw(sampler: Any, teacher: HuggingFaceTeacher, batch: dict[str, Tensor], se
         )  # the third is one minus the others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("architecture", tiny.SIZES)
 def test_mean_and_variance_match_stock_dropout(architecture: str, tmp_path: Path) -> None:
     """Welch's t and Levene's test on each text and class; at most the share of rejections that a 1 % test allows."""
@@ -63,6 +64,7 @@ def test_rate_independence_and_scale() -> None:
         assert abs(r) < 4 / np.sqrt(u.numel())
 
 
+@pytest.mark.slow
 def test_same_seed_same_bits_and_nothing_outside(tmp_path: Path) -> None:
     teacher, batch = loaded(tmp_path, "bert")
     assert np.array_equal(draw(ByteDropout(), teacher, batch, 7), draw(ByteDropout(), teacher, batch, 7))

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 import tiny
 from hostile import HARMLESS, LABELS, REFUSED, edit, reached, unknown_model
+from sources import parsed
 
 import alloykit
 from alloykit import AlloyError
@@ -124,7 +125,7 @@ def test_nothing_is_loaded_elsewhere() -> None:
     """`from_pretrained` is called in one place; a model is built from a configuration nowhere without saying whose code may run."""
     calls = []
     for path in SOURCE.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Attribute) and node.attr in ("from_pretrained", "from_config"):
                 calls.append((str(path.relative_to(SOURCE)), node.attr))
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "from_config":

@@ -148,7 +148,7 @@ def stand_in(status: int, error: str = "") -> Iterator[tuple[str, list[str]]]:
         def log_message(self, *_: object) -> None: ...
 
     server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     try:
         yield f"http://127.0.0.1:{server.server_port}", asked
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import parsed
 
 import alloykit
 
@@ -32,7 +33,7 @@ def repeated(sources: dict[str, str]) -> dict[str, list[str]]:
     places = defaultdict(list)
     for path, source in sources.items():
         if not path.startswith(SAME):
-            for name in set(defined(ast.parse(source))):
+            for name in set(defined(parsed(source))):
                 places[name].append(path)
     return {name: found for name, found in places.items() if len(found) > 1}
 

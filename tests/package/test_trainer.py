@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+from sources import parsed
+
 import alloykit
 
 SOURCE = Path(alloykit.__file__).parent
@@ -22,5 +24,5 @@ def names_the_trainer(tree: ast.AST) -> bool:
 
 
 def test_one_module_imports_the_trainer() -> None:
-    found = [p for p in SOURCE.rglob("*.py") if names_the_trainer(ast.parse(p.read_text(encoding="utf-8")))]
+    found = [p for p in SOURCE.rglob("*.py") if names_the_trainer(parsed(p))]
     assert [str(p.relative_to(SOURCE)) for p in found] == ["training/phase_trainer.py"]

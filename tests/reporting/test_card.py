@@ -92,6 +92,7 @@ def test_the_scores_are_those_of_the_run(runs: Runs) -> None:
     assert "Measured on 60 labelled texts." in load(runs.vanilla).text
 
 
+@pytest.mark.slow
 def test_other_methods_have_cards_too(runs: Runs) -> None:
     supervised = load(runs.odd("supervised")).text
     assert "160 texts with labels" in supervised

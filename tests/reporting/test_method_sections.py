@@ -15,6 +15,8 @@ from alloykit.errors import AlloyError
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 from alloykit.reporting import page
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def fitted(runs: toyruns.Runs) -> Path:

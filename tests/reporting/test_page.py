@@ -174,6 +174,7 @@ def test_every_run_has_its_recipe(page_of: Pages, runs: Runs, name: str) -> None
     assert yaml.safe_load(text.text) == public_values(recipe_of(folder))
 
 
+@pytest.mark.slow
 def test_rendering_twice_gives_the_same_bytes(runs: Runs, tmp_path: Path) -> None:
     again = shutil.copytree(runs.soft, tmp_path / "soft")
     (again / "report.html").unlink()

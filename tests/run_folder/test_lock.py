@@ -39,6 +39,12 @@ Process = subprocess.Popen[str]
 Another = Callable[..., AbstractContextManager[Process]]
 
 
+@pytest.fixture(autouse=True)
+def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No process of these tests lets the lock go while another one waits for it."""
+    monkeypatch.setattr("alloykit.run_folder.lock.SOON", 0.05)
+
+
 @contextmanager
 def started() -> Iterator[Process]:
     """A real process that locks the folders that it is told, one after another."""

@@ -113,6 +113,7 @@ def test_other_texts_under_the_same_name_are_refused(
     assert files_of(tmp_path / "run") == before
 
 
+@pytest.mark.slow
 def test_overwrite_makes_another_student_and_keeps_the_knowledge(made: Recipe, tmp_path: Path, call: Call) -> None:
     run = tmp_path / "run"
     knowledge, student = files_of(run / "cache"), (run / "student" / "model.safetensors").read_bytes()

@@ -208,6 +208,7 @@ def still(folder: Path) -> str:
     return str(tiny.classifier(folder, ("bug", "login"), hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0))
 
 
+@pytest.mark.slow
 def test_a_teacher_without_dropout_is_refused_and_the_hint_helps(recipe: Recipe, tmp_path: Path, call: Call) -> None:
     """In the same output folder, and without --overwrite: nothing may lie there that the mended recipe refuses."""
     recipe["teachers"].append(still(tmp_path / "odd"))
@@ -220,6 +221,7 @@ def test_a_teacher_without_dropout_is_refused_and_the_hint_helps(recipe: Recipe,
     assert mended.code == 0, mended.err
 
 
+@pytest.mark.slow
 def test_a_damaged_teacher_can_be_replaced_in_the_same_output(recipe: Recipe, tmp_path: Path, call: Call) -> None:
     del recipe["evaluate"]
     folder = teacher()(recipe, tmp_path)
@@ -231,6 +233,7 @@ def test_a_damaged_teacher_can_be_replaced_in_the_same_output(recipe: Recipe, tm
     assert mended.code == 0, mended.err
 
 
+@pytest.mark.slow
 def test_a_teacher_may_be_called_like_the_store_s_own_folder(recipe: Recipe, tmp_path: Path, call: Call) -> None:
     recipe["teachers"] += [{"model": str(tiny.classifier(tmp_path / "shards", ("bug", "login")))}]
     del recipe["evaluate"]

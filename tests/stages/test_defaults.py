@@ -15,6 +15,8 @@ from alloykit.evaluation.learning import FALLING
 from alloykit.training.schedule import MAX_RATE, Schedule, with_defaults
 from alloykit.training.training_options import TrainingOptions
 
+pytestmark = pytest.mark.slow
+
 STRONG = {"epochs": 30, "learning_rate": 0.003, "batch_size": 16, "max_length": 32}
 WEAK = {"epochs": 2, "learning_rate": 1e-5, "batch_size": 16, "max_length": 32}
 

@@ -114,6 +114,7 @@ def test_a_student_that_changed_is_loaded_again(finished: Finished, tmp_path: Pa
         copy.predict("parcel")
 
 
+@pytest.mark.slow
 def test_a_run_evaluates_itself_and_writes_its_report(finished: Finished, tmp_path: Path) -> None:
     copy = Run(shutil.copytree(finished.folder, tmp_path / "copy"))
     other = shutil.copytree(finished.folder, tmp_path / "other")

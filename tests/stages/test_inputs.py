@@ -31,6 +31,8 @@ from alloykit.stages.amalgamation import run_recipe
 from alloykit.stages.inputs import fitted_to, inputs_of
 from alloykit.stages.prepare import prepare
 
+pytestmark = pytest.mark.slow
+
 BILLING = ("refund", "charge", "invoice")
 
 

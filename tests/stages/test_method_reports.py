@@ -21,6 +21,8 @@ from alloykit.methods import registry
 from alloykit.methods.protocol import Context, Method, MethodOptions, Needs, Supervision, TextStates, uniform_weights
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
+pytestmark = pytest.mark.slow
+
 LABELS = ["refund", "charge", "track"]
 DEFECTS = ("none", "keys", "raises", "late", "shape", "nothing", "log")
 

@@ -32,6 +32,8 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
 from alloykit.training.module import _with_given_labels
 
+pytestmark = pytest.mark.slow
+
 LABELS = ("toxic", "insult", "threat", "spam")
 TRUTH = ("toxic", "", "toxic|insult", " spam | insult ")
 SPACE = LabelSpace.union([LABELS[:3], ("insult", "spam")])

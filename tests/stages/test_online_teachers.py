@@ -13,6 +13,8 @@ import alloykit
 from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe, parse
 
+pytestmark = pytest.mark.slow
+
 TEXTS = tiny.texts(40)
 TRAINING = {
     "epochs": 2,

@@ -31,6 +31,8 @@ from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
 from alloykit.web.views import explanation_view
 
+pytestmark = pytest.mark.slow
+
 SPACES = (LabelSpace.union([["a", "b"], ["b", "c"]]), LabelSpace.union([["x", "y"]]))
 
 

@@ -19,6 +19,8 @@ from alloykit.knowledge.store.store import Store
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.student_reading import read_by_student
 
+pytestmark = pytest.mark.slow
+
 LENGTH = 10
 LONG = [" ".join(tiny.texts(4, seed=n)) for n in range(40)]
 TRAINING = {"epochs": 1, "learning_rate": 1e-3, "batch_size": 16, "max_length": LENGTH, "select": "last"}

@@ -20,6 +20,8 @@ from alloykit.recipe.models import Recipe, parse
 from alloykit.stages import train_in_cluster as module
 from alloykit.stages.amalgamation import run_recipe
 
+pytestmark = pytest.mark.slow
+
 TWO = {"name": "ray", "trainers": 2}
 
 

@@ -15,6 +15,8 @@ from alloykit.data import pieces, read_in_pieces
 from alloykit.data.pieces_table import PieceReader
 from alloykit.training import stored_tokens
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("method", ["vanilla_kd", "dfa"])  # DFA reads texts during training
 def test_the_same_student(

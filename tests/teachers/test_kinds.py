@@ -224,6 +224,7 @@ def answer(texts):
 """
 
 
+@pytest.mark.slow
 def test_a_recipe_s_function_runs_only_with_the_flag(
     recipe: dict[str, Any], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -285,6 +286,7 @@ def test_a_student_in_memory(recipe: dict[str, Any], models: dict[str, Path], tm
         alloykit.amalgamate(**given)
 
 
+@pytest.mark.slow
 def test_in_memory_end_to_end(recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path, call: Call) -> None:
     texts = tiny.texts(120)
     sure = make_pipeline(CountVectorizer(), LogisticRegression()).fit(texts[:40], ["track", "damaged"] * 20)

@@ -80,6 +80,7 @@ def test_afterwards_the_model_is_what_it_was(model: Any) -> None:
     assert all(s.shape[1] == 9 for s in states)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("masks", ["stock", "bytes"])
 def test_dropout_has_the_same_mean_and_variance(masks: str, tmp_path: Path) -> None:
     """Over 300 passes, within five standard errors, for every text and class."""

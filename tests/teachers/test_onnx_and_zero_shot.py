@@ -223,6 +223,7 @@ def test_finished_units_are_not_computed_again(
         swept("of {}")
 
 
+@pytest.mark.slow
 def test_a_run_with_both(recipe: dict[str, Any], exported: Path, nli: Path, tmp_path: Path, call: Call) -> None:
     zero = {"zero_shot": str(nli), "labels": ["late", "lost"], "names": PHRASES, "name": "zero"}
     recipe |= {

@@ -60,6 +60,7 @@ def running(app: FastAPI) -> Iterator[str]:
         place.close()
 
 
+@pytest.mark.slow
 def test_faults_of_a_service_cost_no_answer(capsys: pytest.CaptureFixture[str]) -> None:
     faults, seen = ["429", "500", "slow"], list[str]()
     options: dict[str, Any] = {"format": "tei", "labels": ["bug", "login"], "batch": 1, "parallel": 1, "backoff": 0.001}

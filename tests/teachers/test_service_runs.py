@@ -36,6 +36,7 @@ def test_limits_hold_over_all_runs(tmp_path: Path) -> None:
         assert Counter(str(body) for body in asked.bodies).most_common(1)[0][1] == 1
 
 
+@pytest.mark.slow
 def test_a_run_that_a_limit_stopped_after_the_training_goes_on_with_a_higher_one(
     recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path, call: Call
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_store_notices_another_service(tmp_path: Path) -> None:
             sweep([changed], texts, Store(tmp_path / "cache"), SweepOptions())
 
 
+@pytest.mark.slow
 def test_a_whole_run_keeps_the_key_out_of_everything(
     recipe: dict[str, Any],
     tmp_path: Path,

@@ -23,6 +23,8 @@ from alloykit.training.co_finetuning import CoFinetuning
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
 
+pytestmark = pytest.mark.slow
+
 
 def together(have: dict[str, Path], folder: Path, **more: Any) -> TogetherRecipe:
     narrow = tiny.encoder(folder / "narrow", "roberta", seed=5, hidden_size=16, num_hidden_layers=2)

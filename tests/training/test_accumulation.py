@@ -16,6 +16,7 @@ def same_weights(a, b):
         torch.testing.assert_close(one, other, rtol=0, atol=2e-6, msg=lambda m, name=name: f"{name}: {m}")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("spec", UNCOUPLED.values(), ids=str)
 def test_four_times_eight_is_thirty_two(spec, quiet_encoder, tmp_path):
     """30 texts: the last small batch has six. The norm of the gradient too, since Adam forgives a wrong scale."""

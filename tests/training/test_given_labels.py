@@ -49,6 +49,7 @@ def test_methods_that_can(method: str) -> None:
     require_few_labels(create({"name": method}))
 
 
+@pytest.mark.slow
 def test_a_student_learns_labels_that_no_teacher_would_give(taught: Taught, tmp_path: Path, call: Call) -> None:
     """The given labels are those of the other teacher's texts, so only the labelled texts can have taught them."""
     few, swapped = tmp_path / "few.csv", {"refund": "damaged", "damaged": "refund"}

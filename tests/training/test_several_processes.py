@@ -63,6 +63,7 @@ def test_texts_of_a_step_that_cannot_be_shared_are_refused() -> None:
         share_of(TrainingOptions(batch_size=16), 3)
 
 
+@pytest.mark.slow
 def test_two_processes_are_one(quiet_encoder: Path, tmp_path: Path) -> None:
     """46 texts, nine of them with given labels, in steps of 16 + 16 + 14, with checks on six, in float64; the norms of the gradient too,
     since Adam forgives a wrong scale."""

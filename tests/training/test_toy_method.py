@@ -71,6 +71,7 @@ def trained(quiet_encoder, tmp_path_factory):
     return student, fitted, method, folder
 
 
+@pytest.mark.slow
 def test_both_phases_run_with_their_own_length_and_rate(trained):
     _, fitted, method, folder = trained
     per_epoch = math.ceil(N / 8)

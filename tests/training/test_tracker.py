@@ -22,6 +22,7 @@ def small(recipe: dict[str, Any], **training: Any) -> dict[str, Any]:
     return recipe | {"training": recipe["training"] | {"epochs": 1} | training, "method": {"name": "muka", "passes": 4}}
 
 
+@pytest.mark.slow
 def test_a_run_in_tensorboard(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
     result = call("amalgamate", write_recipe(tmp_path, small(recipe, report_to=["tensorboard"])))
     assert result.code == 0, result

@@ -80,6 +80,7 @@ def test_the_student_learns_the_same(models: dict[str, Path], tmp_path: Path) ->
     assert losses["once"] == pytest.approx(losses["every step"], rel=1e-5)
 
 
+@pytest.mark.slow
 def test_a_run_asks_the_method_once_for_each_text(
     models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
