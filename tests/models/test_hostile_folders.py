@@ -69,6 +69,23 @@ def test_code_runs_only_when_it_is_trusted(folder: Path) -> None:
     assert (folder / "ran").exists()
 
 
+def test_the_size_of_a_model_is_computed_once_for_each_configuration(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    built, real = [], loading._meta_model
+    monkeypatch.setattr(loading, "_meta_model", lambda *told: (built.append(told), real(*told))[1])
+    monkeypatch.setattr(loading, "_SIZES", {})
+    monkeypatch.setattr(loading, "SLACK", 0)
+    for _ in range(2):
+        load_classifier(ModelSpec(model=str(folder)))
+    assert len(built) == 1
+    edit(folder, vocab_size=20_000)
+    for _ in range(2):
+        with pytest.raises(AlloyError, match="by its config.json"):
+            load_classifier(ModelSpec(model=str(folder)))
+    assert len(built) == 2
+
+
 def test_a_file_is_no_model(folder: Path) -> None:
     for file in ("config.json", "model.safetensors"):
         with pytest.raises(AlloyError, match="which is a file"):
