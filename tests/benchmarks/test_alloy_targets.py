@@ -12,6 +12,7 @@ import tiny
 import torch
 
 from alloykit.methods.protocol import EstimatedAccuracy
+from benchmarks.alloy import other_topics
 from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.gate_student import gate_student
@@ -140,3 +141,36 @@ def test_the_gate_names_a_label_for_each_text_of_the_pool(stages: Stages) -> Non
     assert named.equal(truth)
     constant = Gate(states=lambda rows: torch.zeros(len(codes), 3).double()).named(stages, "disjoint")[1]
     assert len(set(constant[::2].tolist())) == len(set(constant[1::2].tolist())) == 1
+
+
+def test_pools_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The set's own texts, and those of a source of which the tokenizer knows all words. A source with few of them is left out."""
+    student = tiny.encoder(tmp_path / "student", "bert", seed=3)
+    monkeypatch.setattr(Stages, "encoder", lambda *_, **__: {"model": str(student)})
+    for source, texts in {
+        "talk": tiny.texts(60, seed=5),
+        "few": tiny.texts(5, seed=6),
+        "other words": ["日本"] * 60,
+    }.items():
+        path = tmp_path / "data" / source / "train.parquet"
+        path.parent.mkdir()
+        datasets.Dataset.from_dict({"text": texts}).to_parquet(str(path))
+    for name, value in {
+        "NAMES": ("toy",),
+        "SOURCES": ("talk", "few", "other words", "toy"),
+        "SIZE": 50,
+        "LEAST": 20,
+    }.items():
+        monkeypatch.setattr(other_topics, name, value)
+    monkeypatch.setattr(other_topics, "settings", lambda: (stages.setting,))
+    monkeypatch.setattr(other_topics, "set_of", lambda _: "ag_news")
+    monkeypatch.setattr(other_topics, "Stages", lambda *_, **__: stages)
+    pools = {
+        pool["source"]: pool for pool in other_topics.run(tmp_path / "data", tmp_path / "work" / "topics")["pools"]
+    }
+    assert {source: pool["texts"] for source, pool in pools.items()} == {"own": 40, "talk": 50}
+    for pool in pools.values():
+        assert pool["choice"]
+        assert (pool["used"], pool["warned"]) == (False, True), "so few texts have no mixture"
+    labels = target(stages, "disjoint", {"name": "ensemble"})["test"]["accuracy"]
+    assert [pool["accuracy"]["ensemble"] for pool in pools.values()] == [pytest.approx(labels)] * 2, "it is not fitted"
