@@ -26,6 +26,7 @@ MORE_CLOSE = (  # seed 0 differs by less than 3 points
     "thucnews_titles/foreign50",
     "stackoverflow20/foreign50",
     "stackoverflow20/shared",
+    "stackoverflow20-deal2/disjoint",
     "stackoverflow20-deal3/disjoint",
     "stackoverflow20-4-deal3/disjoint",
 )
