@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -15,9 +16,6 @@ def parsed(source: str | Path) -> ast.Module:
     parses at the same time, it says "recursion depth mismatch", and the next try succeeds. Read the tree, do not change it.
     """
     text = source.read_text(encoding="utf-8") if isinstance(source, Path) else source
-    for _ in range(9):
-        try:
-            return ast.parse(text)
-        except SystemError:
-            continue
+    with suppress(SystemError):
+        return ast.parse(text)
     return ast.parse(text)

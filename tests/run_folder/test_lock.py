@@ -41,7 +41,7 @@ Another = Callable[..., AbstractContextManager[Process]]
 
 @pytest.fixture(autouse=True)
 def _no_patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No process of these tests lets the lock go while another one waits for it."""
+    """In these tests no process releases its lock while another one waits. So waiting a second gains nothing."""
     monkeypatch.setattr("alloykit.run_folder.lock.SOON", 0.05)
 
 
