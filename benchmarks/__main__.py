@@ -63,6 +63,7 @@ TABLES = {
         "six_layers": "targets of teachers of six layers in place of three",
         "across": "targets of teachers that were trained on different data sets",
         "across_students": "students of such teachers",
+        "outside": "students of two sets that came after the last version",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
         "other_topics": "targets in pools of texts about other topics than the teachers' labels, and whether Alloy warns",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 from benchmarks.alloy import (
@@ -12,6 +13,7 @@ from benchmarks.alloy import (
     few,
     in_common,
     more_targets,
+    outside,
     overview,
     six_layers,
     students,
@@ -59,7 +61,9 @@ def details_page() -> list[str]:
         *_targets_alone(more_targets.TABLE),
         *_targets_alone(in_common.TABLE),
         *_targets_alone(six_layers.TABLE),
-        *_across(),
+        *_students_alone(outside.TABLE),
+        *_students_alone(across_students.TABLE),
+        *_targets_alone(across.TABLE),
         *_by_energy(),
         *foreign_section(),
         *other_topics_section(),
@@ -89,7 +93,7 @@ def _head() -> list[str]:
 def _missing() -> list[str]:
     """Cells that have no outcome yet."""
     tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE,
-              across_students.TABLE, across.TABLE)  # fmt: skip
+              outside.TABLE, across_students.TABLE, across.TABLE)  # fmt: skip
     return ["## Not run yet", "", *(line for table in tables for line in not_run(table, cells_of(table)))]
 
 
@@ -140,18 +144,19 @@ def _targets_alone(table: Table) -> list[str]:
     return [*lines, *overview.by_setting(found), *details.differences(found)]
 
 
-def _across() -> list[str]:
-    """Teachers of different data sets: students and targets."""
-    taught = cells_of(across_students.TABLE)
-    cases = student_cases(taught, MAIN, across_students.TABLE)
+def _students_alone(table: Table) -> list[str]:
+    """Of a table of students in one pool."""
+    lines, taught = [f"## {table.title}", ""], cells_of(table)
+    if not taught:
+        return [*lines, "Not run yet.", ""]
+    cases, methods = student_cases(taught, MAIN, table), [m for m in table.grid[MAIN] if m != "teachers"]
     return [
-        f"## {across_students.TABLE.title}",
-        "",
-        *(note(NOTES, across_students.TABLE.name) if taught else []),
-        *(made(across_students.TABLE, taught) if taught else []),
+        *lines,
+        *note(NOTES, table.name),
+        *made(table, taught),
         *overview.by_setting(cases),
+        *details.accuracies(taught, MAIN, table.settings, methods, partial(student_outcomes, table=table)),
         *details.differences(cases),
-        *_targets_alone(across.TABLE),
     ]
 
 

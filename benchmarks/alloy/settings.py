@@ -67,8 +67,8 @@ def few() -> list[str]:
 
 
 def in_order(every: Sequence[Setting]) -> list[Setting]:
-    """Set by set, as a page lists them."""
-    order = list(TEACHERS)
+    """Set by set, as a page lists them; sets of other tables come last."""
+    order = list(dict.fromkeys([*TEACHERS, *map(set_of, every)]))
     return sorted(every, key=lambda setting: order.index(set_of(setting)))
 
 

@@ -90,16 +90,16 @@ class Files:
 
     def natural_test(self) -> Path:
         """Test texts with the same order of the labels, other ones for every seed."""
-        answers = list(read(self.data / self.dataset.name / "test.parquet")["label"])
+        answers = list(self._table("test")["label"])
         rows = random.Random(f"natural test {self.seed}").sample(range(len(answers)), len(answers))
         size = min(self.profile.test or len(answers), len(answers))
         return self._part("test-natural", self._by_rank(rows, answers, size), "test")
 
     def known_texts(self) -> list[str]:
         """Every text that a part of this seed may have."""
-        folder, size = self.data / self.dataset.name, len(self._orders("shared")[0])
-        tables = [read(folder / "train.parquet").select(self._order(size)[: REACH * size])]
-        tables += [read(folder / f"{part}.parquet") for part in ("validation", "test")]
+        size = len(self._orders("shared")[0])
+        tables = [self._table("train").select(self._order(size)[: REACH * size])]
+        tables += [self._table(part) for part in ("validation", "test")]
         columns = ("text", "text_pair") if self.dataset.pairs else ("text",)
         return [text for table in tables for column in columns for text in table[column]]
 
@@ -122,14 +122,14 @@ class Files:
 
     def test(self) -> Path:
         """The test texts: the same for every seed."""
-        table = read(self.data / self.dataset.name / "test.parquet")
+        table = self._table("test")
         n = min(self.profile.test or len(table), len(table))
         return self._part("test", random.Random("test").sample(range(len(table)), n), "test")
 
     def validation(self) -> Path:
         """Labelled texts: as many as the profile says. If it says nothing: all, if it takes all training texts, else as many as the rule
         without labels holds out of a pool (MUKA: 5 % of the training texts)."""
-        table, n = read(self.data / self.dataset.name / "validation.parquet"), len(self._orders("shared")[0])
+        table, n = self._table("validation"), len(self._orders("shared")[0])
         size = self.profile.validation or (len(table) if self.profile.texts is None else round(0.05 * n))
         rows = random.Random(f"validation {self.seed}").sample(range(len(table)), min(len(table), size))
         return self._part("validation", rows, "validation")
@@ -137,10 +137,22 @@ class Files:
     def few(self, n: int) -> Path:
         """n labelled texts for every label, or all if there are fewer. They are in no other part. They are the first ones of the seed's order,
         so a larger n includes the texts of a smaller one."""
-        answers = list(read(self.data / self.dataset.name / "validation.parquet")["label"])
+        answers = list(self._table("validation")["label"])
         order = random.Random(f"few {self.seed}").sample(range(len(answers)), len(answers))
         rows = [row for label in sorted(set(answers)) for row in [k for k in order if answers[k] == label][:n]]
         return self._part(f"few{n}", rows, "validation")
+
+    def _table(self, part: str) -> datasets.Dataset:
+        """All rows of "train", "validation" or "test"."""
+        table, sources = (
+            read(self.data / (self.dataset.folder or self.dataset.name) / f"{part}.parquet"),
+            self.dataset.sources,
+        )
+        if not sources:
+            return table
+        kept = table.select([row for row, source in enumerate(table["source"]) if source in sources])
+        labels = [self.dataset.labels.index(sources[source]) for source in kept["source"]]
+        return kept.add_column("label", labels)
 
     def _halved(self, pool: str) -> bool:
         return self.profile.texts is None and (
@@ -160,7 +172,7 @@ class Files:
 
     @cached_property
     def _answers(self) -> list[int]:
-        return list(read(self.data / self.dataset.name / "train.parquet")["label"])
+        return list(self._table("train")["label"])
 
     def _order(self, size: int) -> list[int]:
         """A seed's own order of all rows. Teachers cannot learn a label without a text. So if the first `size` rows have no text of a label, its
@@ -177,7 +189,7 @@ class Files:
         return order
 
     def _named(self, rows: list[int], file: str) -> dict[str, list[str | None]]:
-        table = read(self.data / self.dataset.name / f"{file}.parquet").select(rows)
+        table = self._table(file).select(rows)
         pair = {"text_pair": list(table["text_pair"])} if self.dataset.pairs else {}
         return {"text": list(table["text"]), **pair, "label": [self.dataset.labels[i] for i in table["label"]]}
 

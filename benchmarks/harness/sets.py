@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 
 @dataclass(frozen=True)
 class DataSet:
     """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, or their topics (ours), if otherwise. `pairs`: each text
-    has a second one."""
+    has a second one. `folder`: of its files, if its name is another. `sources`: the label of each kept value of the column `source`, for files without a
+    column `label`."""
 
     name: str
     title: str
     labels: tuple[str, ...]
     order: tuple[str, ...] = ()
     pairs: bool = False
+    folder: str = ""
+    sources: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def split(self, teachers: int) -> list[list[str]]:
         """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
@@ -305,4 +309,30 @@ STACKOVERFLOW = DataSet(
         "svn",
     ),
 )
-SETS = {s.name: s for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED, BANKING77, STACKOVERFLOW)}
+FICTION = ("adventure", "fiction", "mystery", "romance", "science_fiction")
+GENRE_OF = {  # left out: humor, lore and belles lettres, which are about anything
+    "abc_rural": "farming",
+    "abc_science": "science",
+    "brown_editorial": "editorials",
+    "brown_government": "government",
+    "brown_hobbies": "hobbies",
+    "brown_learned": "learned",
+    "brown_news": "news",
+    "brown_religion": "religion",
+    "brown_reviews": "reviews",
+    "state_union": "speeches",
+    "wsj_sample": "finance",
+    **{f"brown_{kind}": "fiction" for kind in FICTION},
+}
+GENRES = DataSet(  # sentences, by where they were printed or spoken; as frequent as in the corpora
+    "genres", "Genres", tuple(sorted(set(GENRE_OF.values()))), folder="english_misc", sources=GENRE_OF
+)
+CNEWS = DataSet(
+    "cnews_1k",
+    "cnews",
+    ("sports", "entertainment", "home", "realty", "education", "fashion", "politics", "game", "science", "finance"),
+)
+SETS = {
+    s.name: s
+    for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED, BANKING77, STACKOVERFLOW, GENRES, CNEWS)
+}

@@ -77,6 +77,8 @@ class Setting:
             about["training"] = trained
         if sizes := profile.of_sets(self.datasets, "sizes"):
             about["sizes"] = sizes
+        if sources := {name: dict(SETS[name].sources) for name in self.datasets if SETS[name].sources}:
+            about["sources"] = sources
         generation = profile.of_sets(self.datasets, "generation") | dict(self.generation)
         return about | ({"generation": generation} if generation else {})
 

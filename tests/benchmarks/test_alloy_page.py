@@ -17,6 +17,7 @@ from benchmarks.alloy import (
     none,
     none_section,
     other_topics_section,
+    outside,
     page,
     students,
     targets,
@@ -206,6 +207,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "in_common": target_cells("ag_news-nested", "disjoint", 0, rivals, {"alloy": 45}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
         "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
+        "outside": student_cells(
+            "genres-2-deal1", "disjoint", 0, dict.fromkeys(RIVAL_STUDENTS, 47) | {"alloy": 57, "uhc": 49, "oracle": 67}
+        ),
         "across_students": student_cells(
             "two_sets_cut", "disjoint", 0, {"alloy": 56, "vanilla_kd": 36, "energy": 46, "oracle": 66}
         ),
@@ -265,6 +269,11 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     across = text[
         text.index("## Teachers of different data sets: students") : text.index("## Where the mixture is not used")
     ]
+    later = text[
+        text.index("## Sets that came after the last version") : text.index("## Teachers of different data sets")
+    ]
+    assert "| Genres, 2 teachers, deal 1 | reported | UHC | 49.0 | 57.0 | 67.0 |" in later
+    assert "| Genres, 2 teachers, deal 1 | 57.0 / 57.0 (1 seed) | 47.0 / 47.0 (1 seed) |" in later
     title = "AG News and StackOverflow, two teachers each"
     assert f"| {title} | choice | Energy | 46.0 | 56.0 | 66.0 |" in across
     assert f"| {title} | choice | Ensemble | 60.0 | 85.0 | 60.0 |" in across
@@ -283,6 +292,12 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     page.write()
     for name in ("alloy", "alloy_details"):
         assert "| AG News" not in (tmp_path / f"{name}.md").read_text("utf-8")
+
+
+def test_sets_of_other_tables_are_listed_last() -> None:
+    later = outside.TABLE.settings
+    order = [set_of(setting) for setting in in_order([*later, SETTINGS["thucnews_titles"], SETTINGS["ag_news"]])]
+    assert list(dict.fromkeys(order)) == ["ag_news", "thucnews_titles", "genres", "cnews_1k"]
 
 
 def test_none_of_these_in_the_mean_over_the_sets(monkeypatch: pytest.MonkeyPatch) -> None:

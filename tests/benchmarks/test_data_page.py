@@ -14,7 +14,7 @@ import benchmarks
 from benchmarks.__main__ import TABLES
 from benchmarks.defaults import choice, grid
 from benchmarks.distill import size
-from benchmarks.harness.data import FOREIGN, Files, read
+from benchmarks.harness.data import FOREIGN, Files, read, write
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.sets import SETS, DataSet
 
@@ -29,10 +29,13 @@ ROWS = {
 def read_by_benchmarks() -> dict[str, list[str]]:
     """Columns of every data set."""
     of_studies = {s.name: s.pairs for s in (*choice.SETS, *grid.SETS)}
-    labelled = {s.name: s.pairs for s in SETS.values()} | of_studies | {size.DATA: SETS[size.DATA].pairs}
+    own_files = {s.name: s.pairs for s in SETS.values() if not s.folder}
+    labelled = own_files | of_studies | {size.DATA: SETS[size.DATA].pairs}
+    with_sources = {s.folder: ["text", "source"] for s in SETS.values() if s.folder}
     plans = [import_module(f"benchmarks.encoders.{name}").PLAN for name in TABLES["encoders"]]
     found = {name: ["text"] for name in (FOREIGN, *(name for plan in plans for name in plan.texts))}
-    return found | {name: ["text", *(["text_pair"] if pairs else []), "label"] for name, pairs in labelled.items()}
+    found |= {name: ["text", *(["text_pair"] if pairs else []), "label"] for name, pairs in labelled.items()}
+    return found | with_sources
 
 
 def test_every_data_set_is_on_the_page_with_its_columns() -> None:
@@ -65,3 +68,17 @@ def test_its_function_writes_what_the_harness_reads(pairs: bool, tmp_path: Path)
     assert {(row["text"], row["label"]) for row in table} <= {(t, "ab"[y]) for t, y in zip(texts, labels, strict=True)}
     assert len(read(files.test())) == 20
     assert len(read(files.validation())) > 0
+
+
+def test_a_set_of_sources_has_the_labels_of_its_kept_sources(tmp_path: Path) -> None:
+    dataset = DataSet("kinds", "Kinds", ("a", "b"), folder="all", sources={"one": "a", "two": "a", "three": "b"})
+    sources = ["one", "left out", "three", "two"] * 5
+    for part in ("train", "validation", "test"):
+        write({"text": [f"text {i}" for i in range(20)], "source": list(sources)}, tmp_path / "all" / f"{part}.parquet")
+    files = Files(tmp_path, tmp_path / "work", dataset, replace(SMALL, texts=6, validation=4), 0)
+    parts = {"teachers": (files.teachers("shared"), 6), "pool": (files.pool("disjoint"), 6), "test": (files.test(), 15)}
+    for part, (path, rows) in (parts | {"validation": (files.validation(), 4)}).items():
+        table = read(path)
+        assert len(table) == rows, part
+        for row in table:
+            assert dataset.sources[sources[int(row["text"].removeprefix("text "))]] == row["label"], part

@@ -52,6 +52,9 @@ class Kept:
     def select(self, rows: list[int]) -> Kept:
         return Kept({name: [values[row] for row in rows] for name, values in self.columns.items()})
 
+    def add_column(self, name: str, values: list[Any]) -> Kept:
+        return Kept(self.columns | {name: values})
+
     def select_columns(self, names: list[str]) -> Kept:
         return Kept({name: self.columns[name] for name in names})
 
@@ -64,8 +67,10 @@ def tables() -> dict[Path, Kept]:
         for part in ("train", "validation", "test"):
             labels = [i for i in range(len(known.labels)) for _ in range(30)]
             texts = [f"{name} {part} {n}" for n in range(len(labels))]
-            pairs = {"text_pair": texts} if known.pairs else {}
-            found[folder / name / f"{part}.parquet"] = Kept({"text": texts, **pairs, "label": labels})
+            more = {"text_pair": texts} if known.pairs else {}
+            sources = {label: source for source, label in known.sources.items()}
+            told = {"source": [sources[known.labels[i]] for i in labels]} if sources else {"label": labels}
+            found[folder / (known.folder or name) / f"{part}.parquet"] = Kept({"text": texts, **more, **told})
     found[folder / FOREIGN / "train.parquet"] = Kept({"text": [f"foreign {n}" for n in range(900)]})
     return found
 

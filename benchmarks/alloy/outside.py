@@ -1,0 +1,43 @@
+"""Students of two sets that came after Alloy's last version, so that neither the method nor its options could follow from them: sentences by genre, with
+labels as frequent as in the corpora, and a few long Chinese texts. All rivals; labels divided at random."""
+
+from dataclasses import replace
+
+from benchmarks.alloy.methods import CORE, PASSES, STUDENTS
+from benchmarks.alloy.profile import PROFILE
+from benchmarks.alloy.students import MORE_RIVALS
+from benchmarks.alloy.targets_alone import POOL
+from benchmarks.harness.sets import SETS
+from benchmarks.harness.settings import Setting, dealt
+from benchmarks.harness.table import Table
+
+TEACHERS = {"genres": (2, 4), "cnews_1k": (2,)}
+ENCODERS = {"genres": "english-trimmed", "cnews_1k": "chinese"}
+METHODS = (*CORE, *MORE_RIVALS)
+
+
+def _dealt(name: str, n: int, deal: int) -> Setting:
+    about = {"name": f"{name}-{n}-deal{deal}", "title": f"{SETS[name].title}, {n} teachers, deal {deal}"}
+    return dealt(name, n, deal, ENCODERS[name], **about)
+
+
+# First all with their first deal: what is finished first is of both sets
+SETTINGS = tuple(_dealt(name, n, deal) for deal in (1, 2, 3) for name, counts in TEACHERS.items() for n in counts)
+
+TABLE = Table(
+    "alloy",
+    "outside",
+    "Sets that came after the last version",
+    SETTINGS,
+    {POOL: METHODS},
+    {name: STUDENTS[name] for name in METHODS},
+    passes=PASSES,
+    seed_by_seed=True,
+    profile=replace(
+        PROFILE,
+        sets={
+            "cnews_1k": {"sizes": {"texts": 270, "max_length": 128}, "teacher": {"epochs": 12, "learning_rate": 1e-3}}
+        },
+        seeds=(0,),
+    ),
+)
