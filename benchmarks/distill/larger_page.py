@@ -18,6 +18,10 @@ NAMES = TITLES | {
     "supervised-own_rate_and_epochs": "FT, alloykit's learning rate and epochs",
     "vanilla_kd-others": "Vanilla KD, 3,000 other texts without labels",
     "vanilla_kd-many_others": "Vanilla KD, 15,000 other texts without labels",
+    "supervised-own_epochs": "FT, alloykit's number of epochs",
+    "u_ensemble-own_epochs": "U-Ensemble, alloykit's number of epochs",
+    "vanilla_kd-own_epochs-others": "Vanilla KD, 3,000 other texts without labels, alloykit's number of epochs",
+    "vanilla_kd-thirty_epochs-others": "Vanilla KD, 3,000 other texts without labels, 30 epochs",
 }
 Parts = Mapping[str, Part]
 five = partial(spread, usual=5)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from benchmarks.distill import larger, larger_page, own_rates
@@ -11,6 +12,7 @@ from benchmarks.harness.summary import Part, spread
 from benchmarks.harness.table import Table
 
 OTHERS = {"disjoint": "others", MANY: "many_others"}  # what stands in the names of their students here
+SIX = "-six"
 
 
 def body(table: Table, cells: Cells) -> list[str]:
@@ -23,10 +25,25 @@ def body(table: Table, cells: Cells) -> list[str]:
         {s.name: Part(found, s.name, "shared") for s in ran},
         {s.name: Part(before, s.datasets[0], "shared") for s in ran},
         told,
-        (*own_rates.TWO_LAYERS, *(f"vanilla_kd-{which}" for which in OTHERS.values())),
-        (*own_rates.SIX_LAYERS, *(f"vanilla_kd-{which}-six" for which in OTHERS.values())),
+        *_students(own_rates.TWO_LAYERS, own_rates.SIX_LAYERS),
         partial(spread, usual=3),
     )
+
+
+def _students(two_layers: Iterable[str], six_layers: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The names on the page of the students of two layers and of six."""
+    longer = (*own_rates.LONGER_ON_LABELS, *(_named(name, "disjoint") for name in own_rates.LONGER_ON_OTHERS))
+    others = [f"vanilla_kd-{which}" for which in OTHERS.values()]
+    return (
+        [*two_layers, *others, *(name for name in longer if not name.endswith(SIX))],
+        [*six_layers, *(name + SIX for name in others), *(name for name in longer if name.endswith(SIX))],
+    )
+
+
+def _named(method: str, pool: str) -> str:
+    """A method in the pool of other texts, with this pool in its name."""
+    name = method.removesuffix(SIX)
+    return f"{name}-{OTHERS[pool]}{method.removeprefix(name)}"
 
 
 def _of_one_pool(cells: Cells) -> Cells:
@@ -35,6 +52,5 @@ def _of_one_pool(cells: Cells) -> Cells:
     for key, cell in cells.items():
         setting, pool, seed, method = key.split("/")
         if pool in OTHERS:
-            name = method.removesuffix("-six")
-            found[f"{setting}/shared/{seed}/{name}-{OTHERS[pool]}{method.removeprefix(name)}"] = cell
+            found[f"{setting}/shared/{seed}/{_named(method, pool)}"] = cell
     return found
