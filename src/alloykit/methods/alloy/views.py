@@ -4,7 +4,7 @@
 
 agree is the share of texts to which both mixtures give the same label; q_c and q′_c are the shares of texts to which they give label c. This is Cohen's κ
 (1960). One mixture sees only the teachers' own states, the other only the neutral encoder's. If the pool's texts are about the labels, both find the
-same groups of texts. If they are about something else, each finds groups of its own.
+same groups of texts. If they are about something else, or if labels are of style and not of topic, each finds groups of its own.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from alloykit.methods.alloy.mixture import LabelMixture
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 
-UNLIKE = 0.55  # κ below which the texts are probably not about the labels
+UNLIKE = 0.55  # κ below which the texts are probably not about the labels, or their topics hardly show the label
 
 
 def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> tuple[Tensor, Tensor] | None:
