@@ -39,7 +39,7 @@ def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_ha
 ) -> None:
     now = cells("sst2-mpnet", supervised=300, best_single=340) | cells("mnli_10k", supervised=200)
     before = {larger.TABLE.name: cells("sst2", supervised=260)}
-    others = cells("sst2-mpnet", vanilla_kd__six=320)
+    others = cells("sst2-mpnet", vanilla_kd__six=320, vanilla_kd__own_epochs__six=280, vanilla_kd__thirty_epochs=240)
     now |= {key.replace("/shared/", "/disjoint/"): cell for key, cell in others.items() if "vanilla" in key}
     now |= {"sst2-mpnet/disjoint5/0/vanilla_kd-six": cells("x", one=360)["x/shared/0/one"]}
     now |= cells("sst2-mpnet", supervised__six=360, supervised=300)
@@ -55,3 +55,8 @@ def test_other_rates_stand_beside_the_table_before_and_settings_without_cells_ha
     assert any(
         line.startswith("| six layers | Vanilla KD, 3,000 other texts without labels | **−10.0 (") for line in lines
     )
+    students = "\n".join(lines).split("Students of six layers:")
+    assert "| Vanilla KD, 3,000 other texts without labels, 30 epochs | 60.0 (1 seed) [not run] |" in students[0]
+    longer = "| Vanilla KD, 3,000 other texts without labels, alloykit's number of epochs | 70.0 (1 seed) | not run |"
+    assert longer in students[1]
+    assert "| Vanilla KD, 3,000 other texts without labels, 30 epochs | 60.0" not in students[1]
