@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import partial
 
 from benchmarks.distill import larger, larger_page, own_rates
@@ -25,18 +24,18 @@ def body(table: Table, cells: Cells) -> list[str]:
         {s.name: Part(found, s.name, "shared") for s in ran},
         {s.name: Part(before, s.datasets[0], "shared") for s in ran},
         told,
-        *_students(own_rates.TWO_LAYERS, own_rates.SIX_LAYERS),
+        *_students(),
         partial(spread, usual=3),
     )
 
 
-def _students(two_layers: Iterable[str], six_layers: Iterable[str]) -> tuple[list[str], list[str]]:
+def _students() -> tuple[list[str], list[str]]:
     """The names on the page of the students of two layers and of six."""
     longer = (*own_rates.LONGER_ON_LABELS, *(_named(name, "disjoint") for name in own_rates.LONGER_ON_OTHERS))
     others = [f"vanilla_kd-{which}" for which in OTHERS.values()]
     return (
-        [*two_layers, *others, *(name for name in longer if not name.endswith(SIX))],
-        [*six_layers, *(name + SIX for name in others), *(name for name in longer if name.endswith(SIX))],
+        [*own_rates.TWO_LAYERS, *others, *(name for name in longer if not name.endswith(SIX))],
+        [*own_rates.SIX_LAYERS, *(name + SIX for name in others), *(name for name in longer if name.endswith(SIX))],
     )
 
 

@@ -144,10 +144,8 @@ class Files:
 
     def _table(self, part: str) -> datasets.Dataset:
         """All rows of "train", "validation" or "test"."""
-        table, sources = (
-            read(self.data / (self.dataset.folder or self.dataset.name) / f"{part}.parquet"),
-            self.dataset.sources,
-        )
+        folder, sources = self.data / (self.dataset.folder or self.dataset.name), self.dataset.sources
+        table = read(folder / f"{part}.parquet")
         if not sources:
             return table
         kept = table.select([row for row, source in enumerate(table["source"]) if source in sources])
