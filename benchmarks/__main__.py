@@ -63,7 +63,7 @@ TABLES = {
         "six_layers": "targets of teachers of six layers in place of three",
         "across": "targets of teachers that were trained on different data sets",
         "across_students": "students of such teachers",
-        "outside": "students of two sets that came after the last version",
+        "outside": "students of two sets that were tried after the last version",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
         "other_topics": "targets in pools of texts about other topics than the teachers' labels, and whether Alloy warns",
@@ -181,18 +181,25 @@ def main() -> None:
         parser.error(
             f"expected a folder of data sets; got {args.data}, which does not exist: give it with --data (benchmarks/DATA.md describes it)"
         )
-    for name in args.tables or TABLES[args.paper]:
+    names = args.tables or list(TABLES[args.paper])
+    for name in names:
         if name not in TABLES[args.paper]:
             parser.error(f"{args.paper} has no table '{name}'; it has {', '.join(TABLES[args.paper])}")
-        table = import_module(f"benchmarks.{args.paper}.{name}").TABLE
-        if args.profile == "paper":
-            table = getattr(table, "as_stated", None)
-            if table is None:
+    found = [import_module(f"benchmarks.{args.paper}.{name}").TABLE for name in names]
+    if args.profile == "paper":
+        for n, name in enumerate(names):
+            found[n] = getattr(found[n], "as_stated", None)
+            if found[n] is None:
                 parser.error(
                     f"{args.paper} {name} is not a table of a paper and has no paper's settings: leave out --profile"
                 )
-        if not args.page:
-            only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
+    from benchmarks.harness.selection import nothing_selected  # here, so that --help need not load torch
+
+    only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
+    if (wrong := nothing_selected(found, only)) is not None:
+        parser.error(wrong)
+    if not args.page:
+        for table in found:
             table.fill(args.data, args.work, retry=args.retry, **only)
     import_module(f"benchmarks.{args.paper}.page").write()
 

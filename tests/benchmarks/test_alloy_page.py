@@ -270,7 +270,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         text.index("## Teachers of different data sets: students") : text.index("## Where the mixture is not used")
     ]
     later = text[
-        text.index("## Sets that came after the last version") : text.index("## Teachers of different data sets")
+        text.index("## Sets that were tried after the last version") : text.index("## Teachers of different data sets")
     ]
     assert "| Genres, 2 teachers, deal 1 | reported | UHC | 49.0 | 57.0 | 67.0 |" in later
     assert "| Genres, 2 teachers, deal 1 | 57.0 / 57.0 (1 seed) | 47.0 / 47.0 (1 seed) |" in later

@@ -86,8 +86,8 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     found = []
     if float(state.get("label_agreement", 1.0)) < UNLIKE:
         found.append(
-            f"two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}): "
-            "the texts are not about the labels, or their topics hardly show the label (labels of style, for example). The student may learn wrong labels. "
+            f"two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}). "
+            "Perhaps the texts are not about the labels, or the topic of a text says little about its label (as with labels of style). The student may learn wrong labels. "
             "Use texts like those that the student will see, and test the student with labelled texts (`evaluate`)."
         )
     if "background_center" in state:
@@ -140,7 +140,7 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
         return ""
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
-        f"κ = {found['label_agreement']:.2f} (1: always, 0: as often as by chance; below {UNLIKE} the texts are perhaps not about the labels, or their topics hardly show the label). "
+        f"κ = {found['label_agreement']:.2f} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label). "
     )
 
 

@@ -17,7 +17,7 @@ from alloykit.methods.alloy.mixture import LabelMixture
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 
-UNLIKE = 0.55  # κ below which the texts are probably not about the labels, or their topics hardly show the label
+UNLIKE = 0.55  # κ below which the texts are probably not about the labels, or the topic of a text says little about its label
 
 
 def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> tuple[Tensor, Tensor] | None:
