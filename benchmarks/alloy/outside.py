@@ -31,6 +31,17 @@ def _dealt(name: str, n: int, deal: int) -> Setting:
 # First all with their first deal: what is finished first is of all sets
 SETTINGS = tuple(_dealt(name, n, deal) for deal in (1, 2, 3) for name, counts in TEACHERS.items() for n in counts)
 
+SIZED = replace(
+    PROFILE,
+    sets={
+        "cnews_1k": {"sizes": {"texts": 270, "max_length": 128}, "teacher": {"epochs": 12, "learning_rate": 1e-3}},
+        "reuters_r8": {"sizes": {"max_length": 32}},
+        "newsgroups20": {"sizes": {"max_length": 64}, "teacher": {"epochs": 12}},
+        "bbc_news": {"sizes": {"texts": 600, "max_length": 64}, "teacher": {"epochs": 12}},
+    },
+    seeds=(0,),
+)
+
 TABLE = Table(
     "alloy",
     "outside",
@@ -41,14 +52,5 @@ TABLE = Table(
     passes=PASSES,
     seeds=dict.fromkeys(CLOSE, range(5)),
     seed_by_seed=True,
-    profile=replace(
-        PROFILE,
-        sets={
-            "cnews_1k": {"sizes": {"texts": 270, "max_length": 128}, "teacher": {"epochs": 12, "learning_rate": 1e-3}},
-            "reuters_r8": {"sizes": {"max_length": 32}},
-            "newsgroups20": {"sizes": {"max_length": 64}, "teacher": {"epochs": 12}},
-            "bbc_news": {"sizes": {"texts": 600, "max_length": 64}, "teacher": {"epochs": 12}},
-        },
-        seeds=(0,),
-    ),
+    profile=SIZED,
 )
