@@ -210,6 +210,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "outside": student_cells(
             "genres-2-deal1", "disjoint", 0, dict.fromkeys(RIVAL_STUDENTS, 47) | {"alloy": 57, "uhc": 49, "oracle": 67}
         ),
+        "outside_targets": target_cells("bbc_news-2-deal3", "disjoint", 0, rivals, {"alloy": 72, "by_energy": 66}),
         "across_students": student_cells(
             "two_sets_cut", "disjoint", 0, {"alloy": 56, "vanilla_kd": 36, "energy": 46, "oracle": 66}
         ),
@@ -232,6 +233,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
     estimate = {"estimated": {"accuracy": 0.8, "estimate": 0.7, "confidence": 0.95, "labels": [[0.5, 0.75, 1.0]]}}
     cells["more_targets"]["abstracts5-deal2/disjoint/0/alloy"] |= estimate
+    cells["outside_targets"]["bbc_news-2-deal3/disjoint/0/alloy"] |= {
+        "estimated": estimate["estimated"] | {"estimate": 0.75}
+    }
     page.write()
     short, text = ((tmp_path / f"{name}.md").read_text("utf-8") for name in ("alloy", "alloy_details"))
 
@@ -247,6 +251,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "| labels dealt again, overlapping or uneven | 1 | 80.0 | 70.0 | **10.0** | 95.0 | 15.0 | **25.0** | 50.0 |"
         in short
     )
+    assert "| sets that were tried after the last version | 1 | 80.0 | 75.0 | **5.0** |" in short
     assert "| foreign10 | 1 | 0.000 | 0.100 | 0.200 | 0.050 | 0.150 | 0.250 |" in short
     order = ["## Students by set,", "## What the words mean", "## Students by setting", "## Students, all pools", "## Variants",
              "## What was tried and dropped", "## Few labels", "## Estimated accuracy", "## None of these", "## Time", "## How to read"]  # fmt: skip
@@ -274,10 +279,14 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     ]
     assert "| Genres, 2 teachers, deal 1 | reported | UHC | 49.0 | 57.0 | 67.0 |" in later
     assert "| Genres, 2 teachers, deal 1 | 57.0 / 57.0 (1 seed) | 47.0 / 47.0 (1 seed) |" in later
+    bbc = "| BBC News, 2 teachers, deal 3 |"
+    assert f"{bbc} reported | Ensemble | 60.0 | 72.0 | 60.0 |" in later[later.index("last version: targets") :]
     title = "AG News and StackOverflow, two teachers each"
     assert f"| {title} | choice | Energy | 46.0 | 56.0 | 66.0 |" in across
     assert f"| {title} | choice | Ensemble | 60.0 | 85.0 | 60.0 |" in across
-    assert f"| {title} | 60.0 | 60.0 | 77.0 |" in text[text.index("## Where the mixture is not used") :]
+    unused = text[text.index("## Where the mixture is not used") :]
+    assert f"| {title} | 60.0 | 60.0 | 77.0 |\n| *mean* | 60.0 | 60.0 | 77.0 |\n{bbc} 60.0 | 60.0 | 66.0 |" in unused
+    assert "| *mean, sets that were tried after the last version* | 60.0 | 60.0 | 66.0 |" in unused
     more = text[text.index("## Students in detail") : text.index("## Without the teachers' own labels")]
     assert "| AG News | 55.0 / 55.0 (1 seed) | 35.0 / 35.0 (1 seed) |" in more
     assert "| AG News, barely trained | 54.0 / 54.0 (1 seed) |" in more
