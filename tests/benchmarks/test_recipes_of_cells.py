@@ -128,7 +128,10 @@ def recipes(table: Table, data: Path, work: Path) -> Iterator[tuple[Any, Stages,
     known: dict[str, Stages] = {}
     if table.profile.texts is not None:
         labels = max(len(SETS[name].labels) for setting in table.settings for name in setting.datasets)
-        table = replace(table, texts=max(30, labels), test=30)
+        sets = {
+            name: {**of, "sizes": {"max_length": 16}} for name, of in table.profile.sets.items()
+        }  # none says how many
+        table = replace(table, texts=max(30, labels), test=30, profile=replace(table.profile, sets=sets))
     for cell in table.cells(seed=[0]):
         setting = next(s for s in table.settings if s.name == cell.setting)
         at = known.setdefault(cell.setting, table.stages(setting, 0, data, work))
