@@ -363,7 +363,6 @@ NEWSGROUPS = DataSet(
     ),
 )
 BBC_NEWS = DataSet("bbc_news", "BBC News", ("business", "entertainment", "politics", "sports", "tech"))
-PACKAGED = (REUTERS, NEWSGROUPS, BBC_NEWS)
 SETS = {
     s.name: s
     for s in (
@@ -377,6 +376,8 @@ SETS = {
         STACKOVERFLOW,
         GENRES,
         CNEWS,
-        *PACKAGED,
+        REUTERS,
+        NEWSGROUPS,
+        BBC_NEWS,
     )
 }

@@ -20,11 +20,13 @@ import alloykit
 from alloykit.planning import examine_machine, examine_recipe
 
 Usage = namedtuple("Usage", "total used free")
+TIMED = examine_machine._product_seconds
 
 
 @pytest.fixture(autouse=True)
-def small_products(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(examine_machine, "SIZE", 32)
+def fast_bfloat16(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is timed: how fast a small product is differs from run to run."""
+    monkeypatch.setattr(examine_machine, "_product_seconds", {torch.float32: 2.0, torch.bfloat16: 1.0}.__getitem__)
 
 
 def named(found: dict[str, Any], name: str) -> dict[str, Any]:
@@ -48,6 +50,26 @@ def test_the_machine_alone(call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path
     assert "extra demo: installed: the encoder bundled:minilm" in result.out
     assert "note: hub: not asked (HF_HUB_OFFLINE)" in result.out
     assert not list(tmp_path.iterdir())
+
+
+def test_bfloat16_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A CPU with instructions for it that is slower with it gets a hint."""
+    monkeypatch.setattr(examine_machine, "native_bfloat16", lambda device: True)
+    found = examine_machine._formats()
+    assert (found.level, found.hint) == ("ok", "")
+    assert found.found == "bfloat16 is 2.0 times as fast as float32 on this CPU (a product of matrices), and is used"
+    monkeypatch.setattr(examine_machine, "_product_seconds", {torch.float32: 1.0, torch.bfloat16: 2.0}.__getitem__)
+    found = examine_machine._formats()
+    assert found.level == "note"
+    assert "0.5 times as fast" in found.found
+    assert "`precision: float32`" in found.hint
+    monkeypatch.setattr(examine_machine, "native_bfloat16", lambda device: False)
+    assert "so float32 is used" in examine_machine._formats().found
+
+
+def test_products_are_timed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(examine_machine, "SIZE", 32)
+    assert all(0 < TIMED(dtype) < 60 for dtype in (torch.float32, torch.bfloat16))
 
 
 def test_a_healthy_recipe(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
