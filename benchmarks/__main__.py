@@ -175,6 +175,8 @@ def main() -> None:
     some.add_argument("--pool", action="append", metavar="NAME", help="only this pool of unlabelled texts")
     some.add_argument("--method", action="append", metavar="NAME", help="only this method")
     some.add_argument("--seed", action="append", type=int, metavar="N", help="only this seed")
+    parser.add_argument("--compare", type=Path, metavar="FOLDER",
+                        help="run finished cells again, with their results in FOLDER, and print each accuracy beside the committed one")  # fmt: skip
     parser.add_argument("--retry", action="store_true", help="run failed cells again")
     parser.add_argument("--page", action="store_true", help="run nothing; only write the page from the results")
     args = parser.parse_args()
@@ -194,14 +196,27 @@ def main() -> None:
                 parser.error(
                     f"{args.paper} {name} is not a table of a paper and has no paper's settings: leave out --profile"
                 )
-    from benchmarks.harness.selection import nothing_selected  # here, so that --help need not load torch
+    from benchmarks.harness.compare import run_and_compare  # here, so that --help need not load torch
+    from benchmarks.harness.data import MissingData
+    from benchmarks.harness.selection import wrong_selection
+    from benchmarks.harness.table import Table
 
     only = {"setting": args.setting, "pool": args.pool, "method": args.method, "seed": args.seed}
-    if (wrong := nothing_selected(found, only)) is not None:
+    if (wrong := wrong_selection(dict(zip(names, found, strict=True)), only)) is not None:
         parser.error(wrong)
-    if not args.page:
-        for table in found:
+    parts = [part for table in found for part in getattr(table, "tables", (table,))]
+    if args.compare is not None and not all(isinstance(part, Table) for part in parts):
+        parser.error("--compare: expected tables that are made of cells; one of these is run as a whole")
+    try:
+        if args.compare is not None:
+            for part in parts:
+                told = run_and_compare(part, args.data, args.work, args.compare, retry=args.retry, **only)
+                print(*told, sep="\n")
+            return
+        for table in () if args.page else found:
             table.fill(args.data, args.work, retry=args.retry, **only)
+    except MissingData as missing:
+        parser.error(str(missing))
     import_module(f"benchmarks.{args.paper}.page").write()
 
 

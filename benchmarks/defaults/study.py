@@ -6,14 +6,16 @@ import traceback
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
 from alloykit.progress import log_line
 from benchmarks.defaults.students import student
 from benchmarks.defaults.world import TEACHER, TEACHING, TEST, Set, World
+from benchmarks.harness.data import MissingData
 from benchmarks.harness.results import Record, commit
+from benchmarks.harness.selection import selected
 from benchmarks.harness.table import machine
 
 DEFAULT = "default"
@@ -39,6 +41,10 @@ class Cell:
         return f"{self.name}/{self.size}/{self.layers}/{self.seed}/{how}{f'/{self.encoder}' if self.encoder else ''}"
 
     @property
+    def setting(self) -> str:
+        return self.name
+
+    @property
     def training(self) -> dict[str, Any]:
         own = {} if self.rate is None else {"learning_rate": self.rate, "epochs": self.epochs}
         return {"seed": self.seed, "precision": self.precision, **own}
@@ -52,6 +58,7 @@ class Study:
     others: they cannot be the best in the mean. 1: none.
     """
 
+    options: ClassVar = ("setting", "seed")
     name: str
     title: str
     sets: Sequence[Set]
@@ -68,12 +75,14 @@ class Study:
         }
         return Record(self.paper, self.name, about)
 
+    def selectable(self) -> Sequence[Cell]:
+        return self.cells
+
     def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
-        """Train every student that has no outcome yet (with `retry`, failed ones too). A failure is an outcome."""
+        """Train every student that has no outcome yet (with `retry`, failed ones too). A failure is an outcome, except for MissingData."""
         torch.set_num_threads(1)
         record = self.record()
-        kept = {"name": only.get("setting"), "seed": only.get("seed")}
-        cells = [c for c in self.cells if all(getattr(c, key) in values for key, values in kept.items() if values)]
+        cells = selected(self.cells, {key: only.get(key) for key in self.options})
         worlds = {s.name: World(data, work, s) for s in self.sets}
         for n, cell in enumerate(cells, 1):
             done = record.cells().get(cell.key)
@@ -88,6 +97,8 @@ class Study:
                     worlds[cell.name], cell.size, cell.layers, cell.training, watch=cell.watch, encoder=cell.encoder
                 )
                 found = {"status": "done", "commit": commit(), **found}
+            except MissingData:
+                raise
             except Exception as error:  # a failure is published, and the other cells go on
                 traceback.print_exc()
                 found = {"status": "failed", "error": f"{type(error).__name__}: {str(error).replace(f'{work}/', '')}"}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -28,9 +28,13 @@ RATES = (2e-4, 5e-4, 1e-3)  # the first is that of the tables' pretrained encode
 class EncoderRun:
     """`probes`: sets on which the encoder is fine-tuned with all labels, to say how good it is."""
 
+    options: ClassVar = ()  # it is run as a whole
     plan: Plan
     title: str
     probes: tuple[str, ...]
+
+    def selectable(self) -> tuple[()]:
+        return ()
 
     def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Train and probe, unless that was done (with `retry` again)."""

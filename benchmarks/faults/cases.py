@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from alloykit.files import write_json
 from alloykit.progress import log_line
@@ -120,14 +120,25 @@ Make = Callable[[Case], None]
 
 
 @dataclass(frozen=True)
+class Seed:
+    """What `--seed` chooses from."""
+
+    seed: int
+
+
+@dataclass(frozen=True)
 class Kind:
     """One kind of cases, `python -m benchmarks faults NAME`. `make` makes the case of a seed and runs it."""
 
+    options: ClassVar = ("seed",)
     name: str
     title: str
     seeds: int
     make: Make
     paper: str = "faults"
+
+    def selectable(self) -> list[Seed]:
+        return [Seed(n) for n in range(self.seeds)]
 
     def fill(self, data: Path, work: Path, *, retry: bool = False, seed: list[int] | None = None, **_: Any) -> None:
         """Try every seed that was not tried yet, and those that failed with other code (`retry`: with this code, too).

@@ -114,6 +114,10 @@ class Files:
             kept += there[: max(MIN_TEXTS, round(size / rank / all_ranks))]
         return draw.sample(kept, len(kept))
 
+    @property
+    def has_foreign(self) -> bool:
+        return (self.data / FOREIGN).is_dir()
+
     def foreign(self, n: int) -> datasets.Dataset:
         """n Wikipedia sentences, other ones for every seed."""
         table = read(self.data / FOREIGN / "train.parquet")
@@ -208,7 +212,16 @@ class Files:
         return target
 
 
+class MissingData(FileNotFoundError):
+    """A file of a data set is not in the folder of data sets. No outcome of a cell: it can be run later."""
+
+
 def read(path: Path) -> datasets.Dataset:
+    """The rows of a Parquet file. MissingData if there is no such file."""
+    if not path.is_file():
+        raise MissingData(
+            f"expected the file {path}; it is not there (benchmarks/DATA.md says how to get each data set)"
+        )
     return datasets.Dataset.from_parquet(str(path), keep_in_memory=True)
 
 

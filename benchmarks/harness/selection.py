@@ -1,27 +1,35 @@
-"""Which cells of some tables a command asks for. A name that no cell has would run nothing, without a word."""
+"""Which parts of some tables a command asks for. A name that no cell has would run nothing, without a word; an option that a table does not have would
+run all of it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.harness.table import Table
 
-
-def nothing_selected(tables: Sequence[Any], only: Mapping[str, Sequence[Any] | None]) -> str | None:
-    """What is wrong with `only` (values of setting, pool, method or seed, as in `Table.cells`): a value that no cell has, or values that no cell has
-    together. None if there is a cell, or if one of the tables is not made of such cells."""
-    parts = [part for table in tables for part in getattr(table, "tables", (table,))]
-    if not all(isinstance(part, Table) for part in parts):
-        return None
-    cells = [cell for part in parts for cell in part.cells()]
-    for key, values in only.items():
+def wrong_selection(tables: Mapping[str, Any], only: Mapping[str, Sequence[Any] | None]) -> str | None:
+    """What is wrong with `only` (values of setting, pool, method or seed): an option that one of the tables (by name) does not have, a value that no cell
+    has, or values that no cell has together. None if nothing is. A table says in `options` which of them it has, and lists in `selectable()`
+    what they choose from."""
+    asked = {key: values for key, values in only.items() if values}
+    for key in asked:
+        for name, table in tables.items():
+            if key not in table.options:
+                others = f"it has --{', --'.join(table.options)}" if table.options else "it is run as a whole"
+                return f"--{key}: the table {name} has no such option; {others}"
+    cells = [cell for table in tables.values() for cell in table.selectable()]
+    for key, values in asked.items():
         there = list(dict.fromkeys(getattr(cell, key) for cell in cells))
-        for value in values or ():
+        for value in values:
             if value not in there:
                 return f"--{key}: expected one of {', '.join(map(str, there))}; got {value}"
-    kept = {key: values for key, values in only.items() if values}
-    if any(True for part in parts for _ in part.cells(**kept)):
+    if not asked or any(selected(cells, asked)):
         return None
-    asked = ", ".join(f"--{key} {value}" for key, values in kept.items() for value in values)
-    return f"expected options that one cell has together; no cell has {asked}"
+    told = ", ".join(f"--{key} {value}" for key, values in asked.items() for value in values)
+    return f"expected options that one cell has together; no cell has {told}"
+
+
+def selected(cells: Iterable[Any], only: Mapping[str, Sequence[Any] | None]) -> list[Any]:
+    """The cells whose every attribute that `only` names has one of its values there; None, or no values: all."""
+    kept = {key: values for key, values in only.items() if values}
+    return [cell for cell in cells if all(getattr(cell, key) in values for key, values in kept.items())]

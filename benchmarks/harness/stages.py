@@ -92,16 +92,21 @@ class Stages:
         block = self.profile.encoder(role, self.work, student=student)
         if block["model"] != TRIMMED:
             return block
-        folder = self.encoders / "-".join(self.files) / f"seed{self.seed}"
+        folder = self.encoders / "-".join((*self.files, *self._without_foreign)) / f"seed{self.seed}"
         return block | {"model": str(trimmed(self._known_texts, folder, self.profile.max_length))}
 
     def _known_texts(self) -> list[str]:
         """All texts that teachers and students of this seed may read."""
         found = [text for files in self.files.values() for text in files.known_texts()]
-        for files in self.files.values():
+        for files in () if self._without_foreign else self.files.values():
             for share in (FOREIGN_SHARE, *UNSEEN_FOREIGN.values()):
                 found += files.foreign(round(share * files.unseen))["text"]
         return found
+
+    @property
+    def _without_foreign(self) -> tuple[str, ...]:
+        """Not empty if there are no foreign texts. Then no pool can have them, and an encoder does not need their word pieces."""
+        return () if all(files.has_foreign for files in self.files.values()) else ("alone",)
 
     def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
         usual = self.profile.teacher | self.profile.of_sets([plan.dataset], "teacher") | self.profile.rate(plan.encoder)

@@ -7,14 +7,16 @@ import traceback
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from alloykit.precision import Precision
 from alloykit.progress import log_line
 from alloykit.run_folder.run_folder import environment
 from benchmarks.harness.cells import Analysis, run_cell
+from benchmarks.harness.data import MissingData
 from benchmarks.harness.profiles import SMALL, Profile
-from benchmarks.harness.results import Record
+from benchmarks.harness.results import RESULTS, Record
+from benchmarks.harness.selection import selected
 from benchmarks.harness.settings import Setting
 from benchmarks.harness.stages import Stages
 
@@ -37,6 +39,7 @@ class Cell:
 class Table:
     """setting × pool × seed × method. `grid`: which methods each pool gets, in the order in which they run."""
 
+    options: ClassVar = ("setting", "pool", "method", "seed")
     paper: str
     name: str
     title: str
@@ -82,7 +85,7 @@ class Table:
 
     def cells(self, **only: Sequence[Any]) -> Iterator[Cell]:
         """All cells in their order; `only` keeps some values of pool, setting, seed or method."""
-        cells = list(self._by_pool(**only))
+        cells = selected(self._by_pool(), only)
         if self.seed_by_seed:
             place = {setting.name: n for n, setting in enumerate(self.settings)}
             cells.sort(
@@ -90,14 +93,15 @@ class Table:
             )  # stable: pools and methods stay in their order
         yield from cells
 
-    def _by_pool(self, **only: Sequence[Any]) -> Iterator[Cell]:
+    def selectable(self) -> list[Cell]:
+        return list(self.cells())
+
+    def _by_pool(self) -> Iterator[Cell]:
         for pool in self.grid:
             for setting in (s for s in self.settings if s.name in self.limited.get(pool, [s.name])):
                 for seed in self.seeds_of(setting.name, pool):
                     for method in self.methods_of(setting.name, pool):
-                        cell = Cell(pool, setting.name, seed, method)
-                        if all(getattr(cell, key) in kept for key, kept in only.items() if kept):
-                            yield cell
+                        yield Cell(pool, setting.name, seed, method)
 
     def methods_of(self, setting: str, pool: str) -> list[str]:
         """In the order in which they run."""
@@ -132,13 +136,14 @@ class Table:
             data, work, setting, self.sized, seed, passes=self.passes, reads=self.reads, generation=dict(self.generation)
         )  # fmt: skip
 
-    @property
-    def record(self) -> Record:
-        return Record(self.paper, self.name, self.configuration())
+    def record(self, results: Path = RESULTS) -> Record:
+        return Record(self.paper, self.name, self.configuration(), results)
 
-    def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
-        """Run every cell that has no outcome yet (with `retry`, failed ones too). A failure is an outcome."""
-        record = self.record
+    def fill(
+        self, data: Path, work: Path, *, retry: bool = False, results: Path = RESULTS, **only: Sequence[Any]
+    ) -> None:
+        """Run every cell that has no outcome yet (with `retry`, failed ones too). A failure is an outcome, except for MissingData."""
+        record = self.record(results)
         cells = list(self.cells(**only))
         stages: dict[tuple[str, int], Stages] = {}
         gc.freeze()  # every sweep collects garbage; this leaves out the libraries' objects
@@ -153,6 +158,8 @@ class Table:
                     setting = next(s for s in self.settings if s.name == cell.setting)
                     stages[part] = self.stages(setting, cell.seed, data, work)
                 found = run_cell(stages[part], cell.pool, self.methods[cell.method], self.analyses)
+            except MissingData:
+                raise
             except Exception as error:  # a failure is published, and the next cell runs
                 traceback.print_exc()
                 message = str(error).replace(f"{work}/", "")  # published: no path of this machine

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.settings import split
-from benchmarks.harness.table import Table
+from benchmarks.harness.table import Cell, Table
 from benchmarks.muka.methods import BASELINES, MUKA, TEACHERS, Methods
 
 METHODS: Methods = {
@@ -42,8 +42,12 @@ def _table(texts: int, seeds: tuple[int, ...]) -> Table:
 class Curve:
     """One table for each number of texts, the smallest first."""
 
+    options: ClassVar = Table.options
     tables: tuple[Table, ...]
     title: str = "MUKA and Vanilla KD by number of texts"
+
+    def selectable(self) -> list[Cell]:
+        return [cell for table in self.tables for cell in table.cells()]
 
     def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Sequence[Any]) -> None:
         for table in self.tables:

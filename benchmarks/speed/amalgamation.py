@@ -8,7 +8,6 @@ import time
 from pathlib import Path
 from typing import Any
 
-import datasets
 import torch
 
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -24,6 +23,7 @@ from alloykit.training.dataset import Collator, tokenize
 from alloykit.training.sampler import LengthSampler
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
+from benchmarks.harness.data import read
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed import by_hand
 from benchmarks.speed.ladder import ladder
@@ -38,7 +38,7 @@ SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])
 def run(data: Path, work: Path) -> dict[str, Any]:
     folder = work / "amalgamation"
     teachers = [teacher(data, folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
-    texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
+    texts = list(read(data / AG_NEWS.name / "train.parquet")[:TEXTS]["text"])
     ways: dict[str, list[dict[str, float]]] = {}
     for seed in SEEDS:
         if seed == SEEDS[0]:  # the same computation as the next, but for padding: once is enough
@@ -156,7 +156,7 @@ def _collator(recipe: Recipe, training: float) -> dict[str, float]:
 
 
 def accuracy(data: Path, classifier: Predictor) -> float:
-    test = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "test.parquet")).shuffle(seed=0).select(range(TEST))
+    test = read(data / AG_NEWS.name / "test.parquet").shuffle(seed=0).select(range(TEST))
     names = [AG_NEWS.labels[i] for i in test["label"]]
     set_quiet(True)
     predicted = classifier.probabilities(list(test["text"])).argmax(-1)

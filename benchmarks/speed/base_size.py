@@ -6,7 +6,6 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-import datasets
 import torch
 from transformers import AutoTokenizer, BertConfig, BertForSequenceClassification
 
@@ -25,6 +24,7 @@ from alloykit.stages.amalgamation import run_recipe
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec, TrainingOptions
+from benchmarks.harness.data import read
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement, device, encoder_flops, in_turns, matmul_rate
 
@@ -37,7 +37,7 @@ SPACE = LabelSpace.union(GROUPS, teacher_names=["1", "2"])
 def run(data: Path, work: Path) -> dict[str, Any]:
     folder = work / "base_size"
     teachers = [_teacher(folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
-    texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
+    texts = list(read(data / AG_NEWS.name / "train.parquet")[:TEXTS]["text"])
     tokenizer = AutoTokenizer.from_pretrained(teachers[0])
     encodings = encode(tokenizer, texts, None, LENGTH)
     config = BertConfig.from_pretrained(teachers[0])

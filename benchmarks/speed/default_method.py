@@ -11,7 +11,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import datasets
 import torch
 
 from alloykit.progress import log_line, set_quiet
@@ -20,6 +19,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.amalgamation import run_recipe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
+from benchmarks.harness.data import read
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed import by_hand
 from benchmarks.speed.amalgamation import ENCODER, GROUPS, LENGTH, SPACE, accuracy, teacher
@@ -33,7 +33,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     torch.set_num_threads(1)
     folder = work / "amalgamation"
     teachers = [teacher(data, folder / f"teacher{i}", labels) for i, labels in enumerate(GROUPS)]
-    texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
+    texts = list(read(data / AG_NEWS.name / "train.parquet")[:TEXTS]["text"])
     by_hand.EPOCHS, by_hand.RATE = EPOCHS, RATE
     found: dict[str, dict[str, float]] = {}
     for name, do in {

@@ -9,7 +9,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import datasets
 import torch
 from torch.profiler import ProfilerActivity, profile
 
@@ -24,6 +23,7 @@ from alloykit.teachers.mc_dropout import ByteDropout, StockDropout
 from alloykit.training.steps import StepProbe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec, TrainingOptions
+from benchmarks.harness.data import read
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement, device, encoder_flops, in_turns, matmul_rate
 
@@ -37,7 +37,7 @@ KINDS = {
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    texts = list(datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet"))[:TEXTS]["text"])
+    texts = list(read(data / AG_NEWS.name / "train.parquet")[:TEXTS]["text"])
     space = LabelSpace.union(AG_NEWS.split(2), teacher_names=["1", "2"])
     model, tokenizer = build_student(StudentSpec(model="bundled:minilm"), space, 0)
     encodings = encode(tokenizer, texts, None, LENGTH)

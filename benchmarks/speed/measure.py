@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 
@@ -26,6 +26,7 @@ Run = Callable[[Path, Path], dict[str, Any]]
 class Measurement:
     """One part of `python -m benchmarks speed`. `run(data, work)` returns its figures; settings are the module's constants."""
 
+    options: ClassVar = ()  # it is run as a whole
     name: str
     title: str
     run: Run
@@ -35,6 +36,9 @@ class Measurement:
     def path(self) -> Path:
         suffix = "-gpu" if device() == "cuda" else ""
         return RESULTS / self.paper / f"{self.name}{suffix}.json"
+
+    def selectable(self) -> tuple[()]:
+        return ()
 
     def fill(self, data: Path, work: Path, *, retry: bool = False, **only: Any) -> None:
         """Measure, unless figures are there already (with `retry` again)."""

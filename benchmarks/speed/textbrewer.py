@@ -18,7 +18,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import datasets
 import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer, get_linear_schedule_with_warmup
 
@@ -31,6 +30,7 @@ from alloykit.stages.distillation import distill_recipe
 from alloykit.teaching.teach_recipes import teach_recipe
 from alloykit.training.student import build_student
 from alloykit.training.training_options import StudentSpec
+from benchmarks.harness.data import read
 from benchmarks.harness.sets import AG_NEWS
 from benchmarks.speed.measure import Measurement
 
@@ -44,7 +44,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     torch.set_num_threads(1)
     folder = work / "textbrewer"
     teachers = [_teacher(data, folder / f"teacher{n}", n) for n in range(TEACHERS)]
-    texts = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "train.parquet")).select(range(TEXTS))
+    texts = read(data / AG_NEWS.name / "train.parquet").select(range(TEXTS))
     ways: dict[str, list[dict[str, float]]] = {}
     for seed in SEEDS:
         for name, do in {
@@ -98,7 +98,7 @@ def _measured(data: Path, do: Callable[[], tuple[Any, Any]]) -> dict[str, float]
     student, tokenizer = do()
     seconds, cpu = time.perf_counter() - begun, time.process_time() - cpu
     classifier = Predictor(student.eval(), tokenizer, LENGTH)
-    test = datasets.Dataset.from_parquet(str(data / AG_NEWS.name / "test.parquet")).shuffle(seed=0).select(range(TEST))
+    test = read(data / AG_NEWS.name / "test.parquet").shuffle(seed=0).select(range(TEST))
     predicted = classifier.probabilities(list(test["text"])).argmax(-1).tolist()
     set_quiet(False)
     right = sum(classifier.labels[p] == AG_NEWS.labels[y] for p, y in zip(predicted, test["label"], strict=True))

@@ -341,14 +341,13 @@ def test_a_finished_cell_is_skipped_and_a_failed_one_is_published(
         return {"status": "done", "accuracy": 0.5}
 
     monkeypatch.setattr(table_module, "run_cell", cell)
-    monkeypatch.setattr(table_module, "Record", lambda *a: Record(*a, folder=tmp_path))
     methods = {"uhc": {"name": "uhc"}, "muka": {"name": "muka"}}
     small = Table("paper", "table", "Table", (split("ag_news", 2),), {"shared": ("uhc", "muka")}, methods)
     small = replace(small, profile=replace(SMALL, seeds=(0,)))
     for retry in (False, False, True):
-        small.fill(tmp_path, tmp_path / "kept", retry=retry)
+        small.fill(tmp_path, tmp_path / "kept", retry=retry, results=tmp_path)
     assert ran == ["shared uhc", "shared muka", "shared uhc"], "the failed cell only when asked for"
-    cells = small.record.cells()
+    cells = small.record(tmp_path).cells()
     assert cells["ag_news/shared/0/uhc"]["error"] == "ValueError: no luck in texts"
     assert cells["ag_news/shared/0/muka"]["accuracy"] == 0.5
 
@@ -359,6 +358,9 @@ def test_every_table_takes_what_the_command_line_gives() -> None:
         for name in tables:
             table = import_module(f"benchmarks.{paper}.{name}").TABLE
             signature(table.fill).bind(Path(), Path(), retry=False, setting=None, pool=None, method=None, seed=None)
+            chosen = table.selectable()
+            assert all(hasattr(cell, option) for cell in chosen for option in table.options)
+            assert bool(chosen) == bool(table.options)
 
 
 def test_a_student_far_below_the_best_with_the_first_seed_is_left_out_with_the_others() -> None:

@@ -137,3 +137,19 @@ def test_a_set_of_many_labels_trains_its_teachers_and_students_longer(tmp_path: 
     assert epochs("ohsumed") == (10, 5)
     assert "training" in split("ohsumed", 2).described(SMALL), "a result depends on it"
     assert "training" not in split("ag_news", 2).described(SMALL)
+
+
+def test_a_set_can_be_run_without_the_foreign_texts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their word pieces change no answer; with them the encoder has a folder of its own."""
+    asked: list[tuple[str, list[str]]] = []
+    monkeypatch.setattr(stages, "trimmed", lambda texts, folder, _: asked.append((str(folder), texts())) or folder)
+    monkeypatch.setattr(stages.Files, "known_texts", lambda _: ["known"])
+    monkeypatch.setattr(stages.Files, "unseen", 4)
+    of = Stages(tmp_path, tmp_path / "work", split("bbc_news", 2, "english-trimmed"), SMALL, 0)
+    of.encoder("english-trimmed")
+    (tmp_path / "wiki_sentences").mkdir()
+    datasets.Dataset.from_dict({"text": ["foreign"] * 9}).to_parquet(str(tmp_path / "wiki_sentences" / "train.parquet"))
+    of.encoder("english-trimmed")
+    (alone, texts), (both, more) = asked
+    assert (alone.endswith("bbc_news-alone/seed0"), both.endswith("bbc_news/seed0")) == (True, True)
+    assert (texts, set(more)) == (["known"], {"known", "foreign"})
