@@ -12,7 +12,7 @@ import numpy as np
 from benchmarks.alloy import students, targets
 from benchmarks.alloy.methods import PASSES, RIVAL_STUDENTS, RIVALS, TITLES
 from benchmarks.alloy.scores import Bits, balanced, bits
-from benchmarks.alloy.settings import CHOICE, in_order
+from benchmarks.alloy.settings import CHOICE, LATER, in_order
 from benchmarks.harness.results import numbers
 from benchmarks.harness.sections import Cells
 from benchmarks.harness.settings import Setting
@@ -52,9 +52,11 @@ class Case:
     outcomes: Outcomes
 
     @property
-    def chosen(self) -> bool:
-        """Whether one of its sets is a set of the choice."""
-        return any(name in CHOICE for name in self.setting.datasets)
+    def kind(self) -> str:
+        """Of its sets: "choice" if one of them is a set of the choice, "later" if one was tried after the last version, else "reported"."""
+        names = self.setting.datasets
+        kinds = {"choice": CHOICE, "later": LATER}
+        return next((kind for kind, sets in kinds.items() if any(name in sets for name in names)), "reported")
 
     @property
     def best(self) -> str:

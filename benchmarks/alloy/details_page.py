@@ -167,7 +167,7 @@ def _by_energy() -> list[str]:
     shown = ("ensemble", "energy", "by_energy")
     groups = {
         "mean": (more_targets.TABLE, in_common.TABLE, across.TABLE),
-        "mean, sets that were tried after the last version": (outside_targets.TABLE,),
+        "mean, later sets": (outside_targets.TABLE,),
     }
     body = []
     for name, tables in groups.items():

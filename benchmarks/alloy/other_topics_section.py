@@ -39,7 +39,7 @@ def other_topics_section() -> list[str]:
          *(f"{100 * p['accuracy'][way]:.1f}" for way in WAYS)]
         for p in pools
     ]  # fmt: skip
-    headings = ["teachers of", "set of the", "texts of", "texts", "κ", "Alloy says", *(TITLES[way] for way in WAYS)]
+    headings = ["teachers of", "kind of set", "texts of", "texts", "κ", "Alloy says", *(TITLES[way] for way in WAYS)]
     own, other = ([p for p in pools if (p["source"] == OWN) == which] for which in (True, False))
     return [*lines, *ran(found), *rows(headings, [*body, *_means(own, other)]), _sentence(own, other), ""]
 

@@ -45,7 +45,7 @@ SIZED = replace(
 TABLE = Table(
     "alloy",
     "outside",
-    "Sets that were tried after the last version",
+    "Later sets",
     SETTINGS,
     {POOL: METHODS},
     {name: STUDENTS[name] for name in METHODS},

@@ -5,7 +5,7 @@ from benchmarks.alloy.targets_alone import targets_alone
 
 TABLE = targets_alone(
     "outside_targets",
-    "Sets that were tried after the last version: targets",
+    "Later sets: targets",
     outside.SETTINGS,
     outside.SIZED,
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import few, more_targets, overview, students, targets
+from benchmarks.alloy import few, more_targets, outside, overview, students, targets
 from benchmarks.alloy.cases import MAIN, student_cases, target_cases
 from benchmarks.alloy.details_page import NOTES, details_page
 from benchmarks.alloy.estimated_section import means
@@ -11,7 +11,7 @@ from benchmarks.alloy.few_page import few_labels
 from benchmarks.alloy.methods import RIVAL_STUDENTS, RIVALS, TITLES, K
 from benchmarks.alloy.none_section import none_means
 from benchmarks.alloy.profile import PROFILE
-from benchmarks.alloy.settings import CHOICE, REPORTED
+from benchmarks.alloy.settings import CHOICE, LATER, REPORTED
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import cells_of, how_to_read, measured, note, ran
 from benchmarks.harness.sets import SETS
@@ -34,10 +34,11 @@ def _short_page() -> list[str]:
     of_students = {pool: student_cases(taught, pool) for pool in students.TABLE.grid}
     of_targets = {pool: target_cases(read, pool) for pool in targets.TABLE.grid}
     of_targets[MAIN] += target_cases(cells_of(more_targets.TABLE), MAIN, more_targets.TABLE)
+    later = student_cases(cells_of(outside.TABLE), MAIN, outside.TABLE)
     lines = [
         "## Students by set, all settings and pools",
         "",
-        *overview.by_set([case for cases in of_students.values() for case in cases]),
+        *overview.by_set([case for cases in (*of_students.values(), later) for case in cases]),
         *_words(),
         f"## Students by setting, pool: {MAIN}",
         "",
@@ -82,7 +83,8 @@ def _words() -> list[str]:
     return [
         "## What the words mean",
         "",
-        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not.",
+        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not. "
+        f"**Later sets** ({titles(LATER)}): they were tried after the last version, with labels dealt at random ([the table](alloy_details.md#later-sets)).",
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
@@ -90,7 +92,7 @@ def _words() -> list[str]:
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
-        f"user could choose it. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN} "
+        f"user could choose it. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN}, and of the later sets, "
         f"also {', '.join(TITLES[m] for m in students.MORE_RIVALS)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",
