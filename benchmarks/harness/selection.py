@@ -15,8 +15,10 @@ def wrong_selection(tables: Mapping[str, Any], only: Mapping[str, Sequence[Any] 
     for key in asked:
         for name, table in tables.items():
             if key not in table.options:
-                others = f"it has --{', --'.join(table.options)}" if table.options else "it is run as a whole"
-                return f"--{key}: the table {name} has no such option; {others}"
+                its = f"it has --{', --'.join(table.options)}" if table.options else "it is run as a whole"
+                others = [other for other, table in tables.items() if key in table.options]
+                instead = f". Name only tables that have it: {' '.join(others)}" if others else ""
+                return f"--{key}: the table {name} has no such option; {its}{instead}"
     cells = [cell for table in tables.values() for cell in table.selectable()]
     for key, values in asked.items():
         there = list(dict.fromkeys(getattr(cell, key) for cell in cells))

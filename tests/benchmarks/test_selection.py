@@ -48,7 +48,7 @@ def test_one_of_several_tables_is_enough() -> None:
 
 
 def test_an_option_that_a_table_does_not_have() -> None:
-    told = "--setting: the table floor has no such option; it is run as a whole"
+    told = "--setting: the table floor has no such option; it is run as a whole. Name only tables that have it: outside"
     assert wrong_selection({"outside": outside.TABLE, "floor": floor.TABLE}, {"setting": ["bbc_news-2-deal1"]}) == told
     told = "--pool: the table choice has no such option; it has --setting, --seed"
     assert wrong_selection({"choice": choice.TABLE}, {"pool": ["disjoint"]}) == told
