@@ -12,6 +12,7 @@ from commandline import Call, write_csv
 
 from alloykit.recipe.models import Recipe, read_recipe
 
+POSITIONS = "max_position_embeddings"
 ODD = ("yes", "a: b #c", "- {x}\n\x1b[31mred", "\u202ebidi\uffff")
 
 
@@ -83,3 +84,30 @@ def test_the_bundled_student_where_it_is_installed(
     assert result.code == 0, result.err
     student = yaml.safe_load((here / "new" / "r.yaml").read_text())["student"]
     assert student == {"model": "bundled:minilm", "layers": 3, "keep": "even"}
+
+
+@pytest.mark.parametrize(
+    ("limits", "words", "length", "told"),
+    [
+        ((48, 20), 200, 48, "Many texts are longer, but no teacher reads more than this."),
+        ((48, 20), 5, 32, "It is an estimate from the first texts."),
+        ((10**30, 48), 200, 512, "It is an estimate from the first texts."),  # the first one: never set
+    ],
+)
+def test_the_student_reads_no_more_than_some_teacher(
+    here: Path, call: Call, limits: tuple[int, int], words: int, length: int, told: str
+) -> None:
+    """A teacher's limit is that of its configuration or that of its tokenizer, whichever is smaller."""
+    for name, limit in zip("ab", limits, strict=True):
+        folder = tiny.classifier(here / name, (f"{name}1", f"{name}2"))
+        for file, key, value in (
+            ("tokenizer_config.json", "model_max_length", limit),
+            ("config.json", POSITIONS, 2048),
+        ):
+            about = json.loads((folder / file).read_text())
+            (folder / file).write_text(json.dumps(about | {key: value}))
+    write_csv(here / "long.csv", [("invoice " * words,)] * 9, ("text",))
+    assert call("init", "--teacher", here / "a", "--teacher", here / "b", "--texts", "long.csv").code == 0
+    text = Path("recipe.yaml").read_text()
+    assert read_recipe(Path("recipe.yaml"), Recipe).training.max_length == length
+    assert f"Tokens of each text that teachers and student read. {told}" in text.replace("\n# ", " ")

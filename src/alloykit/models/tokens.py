@@ -87,6 +87,12 @@ def pad(tokenizer: Any, encodings: Encodings) -> dict[str, Tensor]:
     return found
 
 
+def most_tokens(config: Any, tokenizer: Any) -> int | None:
+    """Tokens per text that a model can read by its configuration and its tokenizer; None if neither sets a limit. Weights are not needed."""
+    limits = (getattr(config, "max_position_embeddings", None), tokenizer.model_max_length)
+    return min((n for n in limits if isinstance(n, int) and 0 < n < UNLIMITED), default=None)
+
+
 def usable_length(model: Any, tokenizer: Any, wanted: int | None = None) -> int:
     """Tokens per text that both model and tokenizer can take, at most `wanted`; 512 if nothing sets a limit.
 

@@ -33,14 +33,13 @@ from alloykit.yaml_files import parse_yaml
 READ = 1000  # rows that are read to choose columns and lengths
 TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "comment", "review", "utterance", "query")
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
-LENGTHS = (512, 256, 128, 64, 32)  # tokens
+LENGTHS = (32, 64, 128, 256, 512)  # tokens
 BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
-USUAL_POSITIONS = 512
 WIDTH = 100  # characters of a line of comments
 
 
 def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None) -> str:
-    """The text of a recipe for these teachers and texts, with comments. Only the configurations of the teachers are read.
+    """The text of a recipe for these teachers and texts, with comments. Only the configurations and tokenizers of the teachers are read.
 
     teachers: folders or hub ids. texts: a file, a folder or a hub id. method: a method's name; the recipe's default if not given.
 
@@ -61,8 +60,8 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
     if chosen.phases():
         values["student"] = _student(infos)
     read = load_texts(TextsOptions(**block), want_labels=wants_labels(parse(values, Recipe), chosen), limit=READ)
-    values["training"] = {"max_length": _max_length(read, infos)}
-    text = _written(values, infos, nameless, chosen, label)
+    values["training"], of_length = _max_length(read, infos)
+    text = _written(values, infos, nameless, chosen, label, of_length)
     prepare(parse(parse_yaml(text, "the new recipe"), Recipe).model_copy(update={"teachers": specs}), read)
     for name in nameless:
         note = f"Teacher '{name}' has no real label names. Fill in its `labels:` in the recipe before you run it."
@@ -114,12 +113,16 @@ def _lengths(texts: Texts) -> list[int]:
     return [len(text.encode()) for batch in texts.table.batches(["text"]) for text in batch["text"]]
 
 
-def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> int:
-    """A power of two that is long enough for about 95 % of the texts and that all teachers can take."""
+def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> tuple[dict[str, int], str]:
+    """The block `training:`, and its comment. A length that is enough for about 95 % of the texts, but no more than some teacher can read:
+    the student would read what no teacher answered."""
     needed = float(np.percentile(_lengths(texts), 95)) / BYTES_PER_TOKEN
-    most = min([info.most_tokens for info in infos if info.most_tokens] or [USUAL_POSITIONS])
-    possible = [length for length in LENGTHS if length <= most] or [LENGTHS[-1]]
-    return min([length for length in possible if length >= needed] or possible[:1])
+    most = max((info.most_tokens or LENGTHS[-1] for info in infos), default=LENGTHS[-1])
+    enough = next((length for length in LENGTHS if length >= needed), LENGTHS[-1])
+    told = "Tokens of each text that teachers and student read."
+    if most < enough:
+        return {"max_length": most}, f"{told} Many texts are longer, but no teacher reads more than this."
+    return {"max_length": enough}, f"{told} It is an estimate from the first texts."
 
 
 def _student(infos: Sequence[HuggingFaceInfo]) -> dict[str, Any]:
@@ -152,6 +155,7 @@ def _written(
     nameless: Mapping[str, Sequence[str]],
     method: Method,
     label: str | None,
+    of_length: str,
 ) -> str:
     teachers = []
     for info in infos:
@@ -184,8 +188,7 @@ def _written(
     blocks += [
         _comment(f"How the teachers' knowledge is joined; `alloykit methods {method.name}` shows the options.")
         + _line("method", method.name),
-        _comment("Tokens of each text that teachers and student read. It is an estimate from the first texts.")
-        + _line("training", values["training"]),
+        _comment(of_length) + _line("training", values["training"]),
         _comment(_about_evaluation(label if label not in texts.values() else None)) + f"# evaluate: {example}\n",
         _comment("The folder for the student, the report and all else that the run writes.")
         + _line("output", values["output"]),

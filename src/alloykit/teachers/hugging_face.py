@@ -24,7 +24,7 @@ from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
-from alloykit.models.tokens import pad, usable_length
+from alloykit.models.tokens import most_tokens, pad, usable_length
 from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
@@ -101,8 +101,7 @@ class HuggingFaceInfo(TeacherInfo):
 
     @property
     def most_tokens(self) -> int | None:
-        most = getattr(self.config, "max_position_embeddings", None)
-        return most if isinstance(most, int) and most > 0 else None
+        return most_tokens(self.config, self.load_tokenizer())
 
     def identity(self) -> str:
         return model_identity(self.model_spec.model, self.commit)

@@ -20,7 +20,7 @@ from alloykit.models.forward import Advance, Budget, forward_texts
 from alloykit.models.loading import TRIAL_TEXTS, load_config, load_skeleton, load_tokenizer
 from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
-from alloykit.models.tokens import encode, pad, usable_length
+from alloykit.models.tokens import encode, most_tokens, pad, usable_length
 from alloykit.names import quoted
 from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
@@ -101,8 +101,7 @@ class OnnxInfo(TeacherInfo):
 
     @property
     def most_tokens(self) -> int | None:
-        most = getattr(self.config, "max_position_embeddings", None)
-        return most if isinstance(most, int) and most > 0 else None
+        return most_tokens(self.config, self.load_tokenizer())
 
     def load_tokenizer(self) -> Any:
         return load_tokenizer(self.model_spec)
