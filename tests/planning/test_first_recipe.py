@@ -111,3 +111,12 @@ def test_the_student_reads_no_more_than_some_teacher(
     text = Path("recipe.yaml").read_text()
     assert read_recipe(Path("recipe.yaml"), Recipe).training.max_length == length
     assert f"Tokens of each text that teachers and student read. {told}" in text.replace("\n# ", " ")
+
+
+def test_a_teacher_that_reads_in_chunks_has_no_limit(here: Path, call: Call) -> None:
+    folder = tiny.classifier(here / "a", ("a1", "a2"))
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"alloykit_long_texts": "mean"}))
+    write_csv(here / "long.csv", [("invoice " * 200,)] * 9, ("text",))
+    assert call("init", "--teacher", folder, "--texts", "long.csv").code == 0
+    assert read_recipe(Path("recipe.yaml"), Recipe).training.max_length == 512

@@ -117,12 +117,18 @@ def _max_length(texts: Texts, infos: Sequence[TeacherInfo]) -> tuple[dict[str, i
     """The block `training:`, and its comment. A length that is enough for about 95 % of the texts, but no more than some teacher can read:
     the student would read what no teacher answered."""
     needed = float(np.percentile(_lengths(texts), 95)) / BYTES_PER_TOKEN
-    most = max((info.most_tokens or LENGTHS[-1] for info in infos), default=LENGTHS[-1])
+    most = max(map(_read_by, infos), default=LENGTHS[-1])
     enough = next((length for length in LENGTHS if length >= needed), LENGTHS[-1])
     told = "Tokens of each text that teachers and student read."
     if most < enough:
         return {"max_length": most}, f"{told} Many texts are longer, but no teacher reads more than this."
     return {"max_length": enough}, f"{told} It is an estimate from the first texts."
+
+
+def _read_by(info: TeacherInfo) -> int:
+    """How many tokens of a text a teacher reads at most. One that reads a text in chunks has no limit."""
+    usual = LENGTHS[-1]
+    return usual if info.reads(usual, None)[1] == "mean" else info.most_tokens or usual
 
 
 def _student(infos: Sequence[HuggingFaceInfo]) -> dict[str, Any]:
