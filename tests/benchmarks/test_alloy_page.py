@@ -244,6 +244,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "| Genres | later | 1 | 49.0 | 57.0 | 67.0 | +8.0 | 44 % | +8.0 (Genres, 2 teachers, deal 1, pool disjoint) |"
         in short
     )
+    assert "| *mean, later sets* |  | 1 | 49.0 | 57.0 | 67.0 |" in short
     assert "| *mean, all sets* |  | 4 | 45.5 | 54.8 |" in short
     assert "| foreign50 | sets of the choice | 1 / 1 | 45.0 | 55.0 | 65.0 | +10.0 | 50 % |" in short
     assert "| disjoint | sets of the choice | 1 / 1 | 44.0 | 54.0 |" in short
