@@ -175,10 +175,11 @@ def main() -> None:
     some.add_argument("--pool", action="append", metavar="NAME", help="only this pool of unlabelled texts")
     some.add_argument("--method", action="append", metavar="NAME", help="only this method")
     some.add_argument("--seed", action="append", type=int, metavar="N", help="only this seed")
-    parser.add_argument("--compare", type=Path, metavar="FOLDER",
-                        help="run finished cells again, with their results in FOLDER, and print each accuracy beside the committed one")  # fmt: skip
+    instead = parser.add_mutually_exclusive_group()
+    instead.add_argument("--compare", type=Path, metavar="FOLDER",
+                         help="run finished cells again, with their results in FOLDER, and print each accuracy beside the committed one")  # fmt: skip
     parser.add_argument("--retry", action="store_true", help="run failed cells again")
-    parser.add_argument("--page", action="store_true", help="run nothing; only write the page from the results")
+    instead.add_argument("--page", action="store_true", help="run nothing; only write the page from the results")
     args = parser.parse_args()
     if not (args.page or args.paper in WITHOUT_DATA or args.data.is_dir()):
         parser.error(
@@ -198,6 +199,7 @@ def main() -> None:
                 )
     from benchmarks.harness.compare import run_and_compare  # here, so that --help need not load torch
     from benchmarks.harness.data import MissingData
+    from benchmarks.harness.results import RESULTS
     from benchmarks.harness.selection import wrong_selection
     from benchmarks.harness.table import Table
 
@@ -207,6 +209,8 @@ def main() -> None:
     parts = [part for table in found for part in getattr(table, "tables", (table,))]
     if args.compare is not None and not all(isinstance(part, Table) for part in parts):
         parser.error("--compare: expected tables that are made of cells; one of these is run as a whole")
+    if args.compare is not None and args.compare.resolve() == RESULTS.resolve():
+        parser.error(f"--compare: expected a folder for the new results; {args.compare} has the committed ones")
     try:
         if args.compare is not None:
             for part in parts:

@@ -13,6 +13,7 @@ from benchmarks.defaults import choice
 from benchmarks.distill import own_rates
 from benchmarks.faults import recipes
 from benchmarks.harness.data import MissingData, read
+from benchmarks.harness.results import RESULTS
 from benchmarks.harness.selection import wrong_selection
 from benchmarks.muka import curve
 from benchmarks.speed import floor
@@ -80,6 +81,18 @@ def test_a_table_that_is_run_as_a_whole_has_nothing_to_compare(
     with pytest.raises(SystemExit):
         command.main()
     assert "--compare: expected tables that are made of cells" in capsys.readouterr().err
+
+
+def test_the_committed_results_are_not_compared_with_themselves(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    monkeypatch.setattr(type(outside.TABLE), "fill", lambda *_, **__: pytest.fail("it ran"))
+    for last, told in (([], "has the committed ones"), (["--page"], "not allowed with argument")):
+        of = ["--data", str(tmp_path), "--compare", str(RESULTS / ".." / "results"), *last]
+        monkeypatch.setattr(sys, "argv", ["benchmarks", "alloy", "outside", *of])
+        with pytest.raises(SystemExit):
+            command.main()
+        assert told in capsys.readouterr().err
 
 
 def test_a_missing_set_is_told_in_one_line_and_is_no_outcome(
