@@ -211,6 +211,12 @@ def main() -> None:
         parser.error("--compare: expected tables that are made of cells; one of these is run as a whole")
     if args.compare is not None and args.compare.resolve() == RESULTS.resolve():
         parser.error(f"--compare: expected a folder for the new results; {args.compare} has the committed ones")
+    for option, folder in () if args.page else (("--work", args.work), ("--compare", args.compare)):
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            parser.error(f"{option}: expected a folder, or a place for a new one; got {folder}: {error.strerror}")
     try:
         if args.compare is not None:
             for part in parts:
@@ -221,6 +227,8 @@ def main() -> None:
             table.fill(args.data, args.work, retry=args.retry, **only)
     except MissingData as missing:
         parser.error(str(missing))
+    except KeyboardInterrupt:
+        parser.exit(130, "stopped; finished cells are kept. Run the same command again to go on.\n")
     import_module(f"benchmarks.{args.paper}.page").write()
 
 

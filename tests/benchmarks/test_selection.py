@@ -95,6 +95,38 @@ def test_the_committed_results_are_not_compared_with_themselves(
         assert told in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("option", ["--work", "--compare"])
+def test_a_file_in_place_of_a_folder(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
+) -> None:
+    """Before, --work with a file recorded every cell as failed, and --compare with one ended in a traceback."""
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(type(outside.TABLE), "fill", lambda *_, **__: pytest.fail("it ran"))
+    folders = {"--work": tmp_path / "work", "--data": tmp_path, option: tmp_path / "file"}
+    words = [str(word) for pair in folders.items() for word in pair]
+    monkeypatch.setattr(sys, "argv", ["benchmarks", "alloy", "outside", *words])
+    with pytest.raises(SystemExit):
+        command.main()
+    assert (
+        f"{option}: expected a folder, or a place for a new one; got {tmp_path}/file: File exists"
+        in capsys.readouterr().err
+    )
+
+
+def test_ctrl_c_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any) -> None:
+    def stopped(*_: Any, **__: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(type(outside.TABLE), "fill", stopped)
+    monkeypatch.setattr(
+        sys, "argv", ["benchmarks", "alloy", "outside", "--data", str(tmp_path), "--work", str(tmp_path)]
+    )
+    with pytest.raises(SystemExit) as ended:
+        command.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "stopped; finished cells are kept. Run the same command again to go on.\n"
+
+
 def test_a_missing_set_is_told_in_one_line_and_is_no_outcome(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Any
 ) -> None:
