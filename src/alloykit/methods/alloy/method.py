@@ -7,7 +7,8 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
-    v(x) = u(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                                    (22)
+    q(x): 1, or what the energies say of the teacher       methods/alloy/energy_weights.py, Eqs. 28, 29; only if energies are clear
+    v(x) = u(x) q(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                               (22)
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
     L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
@@ -28,6 +29,7 @@ from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accep
 from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.by_energy import FLOOR, by_energy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
+from alloykit.methods.alloy.energy_weights import EnergyWeights
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
@@ -145,6 +147,7 @@ class Alloy(Method):
             same_teacher(plain, halves.scores, owners),
         )
         confidence = confidence_of_answers(texts.probabilities, r, owners, clear, space)
+        by_energies = EnergyWeights.fit(chosen.mixture.energies, view.energies, r, owners, view.answered)
         measures = {
             "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
             "background_texts": b.mean(),
@@ -160,7 +163,7 @@ class Alloy(Method):
         measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views is not None)
         if views is not None:
             measures["label_agreement"] = torch.tensor(label_agreement(*views), dtype=torch.float64)
-        return measures | by_labels | labels_outside
+        return measures | by_labels | labels_outside | ({} if by_energies is None else by_energies.state())
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         if int(context.state["outcome"]) != ACCEPTED:
@@ -177,7 +180,9 @@ class Alloy(Method):
         clear = context.state["clarity"].to(device)
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
         u = chosen.counts(view, owners) if chosen.has_background else None
-        v = (1 if u is None else u) * routing_margin(r, owners) + FLOOR
+        by_energies = EnergyWeights.of(context.state, device)
+        q = 1 if by_energies is None else by_energies(view.energies, r, owners, view.answered)
+        v = (1 if u is None else u) * q * routing_margin(r, owners) + FLOOR
         shares = teacher_weights(r, owners, view.answered)
         return Supervision(targets.float(), v.float(), shares.float(), None if u is None else u.float())
 

@@ -1,0 +1,73 @@
+"""How much a text counts for the student, by what the energies say of its teacher (ours: Alloy, Eqs. 28, 29).
+
+    ε_c(x) = Σ_{i knows c} [E_i(x) − (m_i + m'_i) / 2]
+    e(x) = ε_{c*}(x) − max_{c ∉ Y_{i*}} ε_c(x)          c*: the most likely label of teacher i*                                   (28)
+    q(x) = log(1 + exp(β e(x))) / its mean over the pool          β = mean_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                   (29)
+
+m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5). Eq. 29 holds if the two means are at least two standard
+deviations apart, on average over the teachers (`EnergyGaussians.separation`). Otherwise q is 1.
+
+Two Gaussians of the same width give a teacher the log-odds β (E − (m + m') / 2) of knowing the text. So q grows with the log-odds that i* knows it and
+the others do not, and a text whose energies contradict the mixture hardly counts. The texts that states route wrongly are similar to each other, so a
+student learns these errors; those of the energies are not similar. Where energies say little, q would only make the pool smaller.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alloykit.methods.alloy.energies import EnergyGaussians
+from alloykit.methods.alloy.routing import knows_label
+
+CLEAR = 2.0  # standard deviations between the two means
+
+
+@dataclass(frozen=True)
+class EnergyWeights:
+    """Fitted to a pool. slope []: β, mean []: of the numerator of Eq. 29; middle [N]: (m + m') / 2; all float64."""
+
+    slope: Tensor
+    mean: Tensor
+    middle: Tensor
+
+    @classmethod
+    def fit(
+        cls, fitted: EnergyGaussians, energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None
+    ) -> EnergyWeights | None:
+        """None where q is 1. energies [n, N]; r [n, C]; owners [N, C] bool; answered [n, N] bool: which energies there are, all if None."""
+        if float(fitted.separation().mean()) < CLEAR:
+            return None
+        middle = (fitted.known_mean + fitted.unknown_mean) / 2
+        variance = (fitted.known_deviation.square() + fitted.unknown_deviation.square()) / 2
+        slope = ((fitted.known_mean - fitted.unknown_mean) / variance).mean()
+        whole = cls(slope, torch.ones_like(slope), middle)
+        return cls(slope, whole(energies, r, owners, answered).mean(), middle)
+
+    def __call__(self, energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+        """q, [B]. Arguments as in `fit`."""
+        difference = evidence(energies - self.middle, r, owners, answered)
+        return torch.nn.functional.softplus(self.slope * difference) / self.mean
+
+    def state(self) -> dict[str, Tensor]:
+        return {f"energy_weights_{name}": value for name, value in vars(self).items()}
+
+    @classmethod
+    def of(cls, state: Mapping[str, Tensor], device: torch.device) -> EnergyWeights | None:
+        """None where q is 1."""
+        if "energy_weights_slope" not in state:
+            return None
+        return cls(*(state[f"energy_weights_{name}"].to(device) for name in ("slope", "mean", "middle")))
+
+
+def evidence(energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
+    """e of Eq. 28, [B]. energies [B, N]: without (m + m') / 2. If i* knows every label, 0 takes the place of the largest ε of the others."""
+    used = energies if answered is None else energies * answered
+    of_labels = used @ owners.double()
+    own = owners[knows_label(r, owners).argmax(-1)]
+    best = r.masked_fill(~own, -1).argmax(-1, keepdim=True)
+    others = of_labels.masked_fill(own, -torch.inf).amax(-1)
+    return of_labels.gather(1, best).squeeze(1) - torch.where(own.all(-1), 0, others)
