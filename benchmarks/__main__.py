@@ -63,7 +63,7 @@ TABLES = {
         "six_layers": "targets of teachers of six layers in place of three",
         "across": "targets of teachers that were trained on different data sets",
         "across_students": "students of such teachers",
-        "outside": "students of five sets that were tried after the last version",
+        "outside": "students of five sets that were tried after the ninth version",
         "outside_targets": "targets of these sets",
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",

@@ -53,7 +53,7 @@ class Case:
 
     @property
     def kind(self) -> str:
-        """Of its sets: "choice" if one of them is a set of the choice, "later" if one was tried after the last version, else "reported"."""
+        """Of its sets: "choice" if one of them is a set of the choice, "later" if one was tried after the ninth version, else "reported"."""
         names = self.setting.datasets
         kinds = {"choice": CHOICE, "later": LATER}
         return next((kind for kind, sets in kinds.items() if any(name in sets for name in names)), "reported")

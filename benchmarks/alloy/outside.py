@@ -1,4 +1,4 @@
-"""Students of sets that were tried after Alloy's last version: sentences by genre, with labels as frequent as in the corpora; a few long Chinese
+"""Students of sets that were tried after Alloy's ninth version: sentences by genre, with labels as frequent as in the corpora; a few long Chinese
 texts; and three sets that `benchmarks.packaged_sets` fetches (Reuters R8, as skewed as the news is, 20 Newsgroups, BBC News). All rivals; labels
 divided at random."""
 

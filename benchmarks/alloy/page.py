@@ -84,7 +84,7 @@ def _words() -> list[str]:
         "## What the words mean",
         "",
         f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not. "
-        f"**Later sets** ({titles(LATER)}): they were tried after the last version, with labels dealt at random ([the table](alloy_details.md#later-sets)).",
+        f"**Later sets** ({titles(LATER)}): they were tried after the ninth version, with labels dealt at random ([the table](alloy_details.md#later-sets)).",
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "

@@ -10,7 +10,7 @@ from benchmarks.harness.settings import Setting, dealt, overlapping, split, unev
 
 CHOICE = ("ag_news", "abstracts5", "banking77")  # the method may be changed for what comes of these sets
 REPORTED = ("google_snippets", "stackoverflow20", "ohsumed", "thucnews_titles")  # and not for what comes of these
-LATER = ("genres", "cnews_1k", "reuters_r8", "newsgroups20", "bbc_news")  # tried after the last version; in `outside`
+LATER = ("genres", "cnews_1k", "reuters_r8", "newsgroups20", "bbc_news")  # tried after the ninth version; in `outside`
 TEACHERS = {
     "ag_news": (2,), "abstracts5": (2,), "banking77": (3, 10), "google_snippets": (2,), "stackoverflow20": (2, 4),
     "ohsumed": (4,), "thucnews_titles": (2,),

@@ -125,3 +125,17 @@ def test_e_does_not_depend_on_labels_that_the_teacher_knows_too() -> None:
     assert float(evidence(energies, shared, owners)) == pytest.approx(
         2.0
     )  # ε of the shared label 4, of the other one 2
+
+
+def test_the_report_says_whether_texts_count_by_their_energies() -> None:
+    method, rows, context = made(USED, "disjoint", 60)
+    state = {key: value for key, value in context.state.items() if not key.startswith("energy_weights")}
+    state |= {"outcome": torch.tensor(ACCEPTED), "separation": torch.tensor([2.5, 1.5, 2.6])}
+
+    def told(more: dict[str, torch.Tensor]) -> str:
+        report = method.fit_report(replace(context, state=state | more), ["a", "b", "c"])
+        return report.model_dump_json()
+
+    weights = EnergyWeights(*torch.ones(2, dtype=torch.float64), torch.zeros(3, dtype=torch.float64))
+    assert "The mean is 2.2, at least 2.0: the energies are clear" in told(weights.state())
+    assert "does not depend on its energies" in told({})

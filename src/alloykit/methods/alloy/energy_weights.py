@@ -2,14 +2,14 @@
 
     ε_c(x) = Σ_{i knows c} [E_i(x) − (m_i + m'_i) / 2]
     e(x) = ε_{c*}(x) − max_{c ∉ Y_{i*}} ε_c(x)          c*: the most likely label of teacher i*                                   (28)
-    q(x) = log(1 + exp(β e(x))) / its mean over the pool          β = mean_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                   (29)
+    f(x) = log(1 + exp(τ e(x))) / its mean over the pool          τ = mean_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                   (29)
 
 m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5). Eq. 29 holds if the two means are at least two standard
-deviations apart, on average over the teachers (`EnergyGaussians.separation`). Otherwise q is 1.
+deviations apart, on average over the teachers (`EnergyGaussians.separation`). Otherwise f is 1.
 
-Two Gaussians of the same width give a teacher the log-odds β (E − (m + m') / 2) of knowing the text. So q grows with the log-odds that i* knows it and
+Two Gaussians of the same width give a teacher the log-odds τ (E − (m + m') / 2) of knowing the text. So f grows with the log-odds that i* knows it and
 the others do not, and a text whose energies contradict the mixture hardly counts. The texts that states route wrongly are similar to each other, so a
-student learns these errors; those of the energies are not similar. Where energies say little, q would only make the pool smaller.
+student learns these errors; those of the energies are not similar. Where energies say little, f would only make the pool smaller.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ CLEAR = 2.0  # standard deviations between the two means
 
 @dataclass(frozen=True)
 class EnergyWeights:
-    """Fitted to a pool. slope []: β, mean []: of the numerator of Eq. 29; middle [N]: (m + m') / 2; all float64."""
+    """Fitted to a pool. slope []: τ, mean []: of the numerator of Eq. 29; middle [N]: (m + m') / 2; all float64."""
 
     slope: Tensor
     mean: Tensor
@@ -38,7 +38,7 @@ class EnergyWeights:
     def fit(
         cls, fitted: EnergyGaussians, energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None
     ) -> EnergyWeights | None:
-        """None where q is 1. energies [n, N]; r [n, C]; owners [N, C] bool; answered [n, N] bool: which energies there are, all if None."""
+        """None where f is 1. energies [n, N]; r [n, C]; owners [N, C] bool; answered [n, N] bool: which energies there are, all if None."""
         if float(fitted.separation().mean()) < CLEAR:
             return None
         middle = (fitted.known_mean + fitted.unknown_mean) / 2
@@ -48,7 +48,7 @@ class EnergyWeights:
         return cls(slope, whole(energies, r, owners, answered).mean(), middle)
 
     def __call__(self, energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
-        """q, [B]. Arguments as in `fit`."""
+        """f, [B]. Arguments as in `fit`."""
         difference = evidence(energies - self.middle, r, owners, answered)
         return torch.nn.functional.softplus(self.slope * difference) / self.mean
 
@@ -57,7 +57,7 @@ class EnergyWeights:
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> EnergyWeights | None:
-        """None where q is 1."""
+        """None where f is 1."""
         if "energy_weights_slope" not in state:
             return None
         return cls(*(state[f"energy_weights_{name}"].to(device) for name in ("slope", "mean", "middle")))

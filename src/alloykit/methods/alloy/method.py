@@ -7,8 +7,8 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12
     b(x): how likely no teacher knows x        methods/alloy/background.py, Eqs. 18, 19; only if Eq. 20 finds such texts, otherwise 0
-    q(x): 1, or what the energies say of the teacher       methods/alloy/energy_weights.py, Eqs. 28, 29; only if energies are clear
-    v(x) = u(x) q(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                               (22)
+    f(x): 1, or what the energies say of the teacher       methods/alloy/energy_weights.py, Eqs. 28, 29; only if energies are clear
+    v(x) = u(x) f(x) margin(x) + 1e-6          u(x) = 1 − ¾ b(x)                                                               (22)
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
     L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
@@ -181,8 +181,8 @@ class Alloy(Method):
         targets = target(context.space, [t.probabilities() for t in rows.teachers], r, clear, view.answered)
         u = chosen.counts(view, owners) if chosen.has_background else None
         by_energies = EnergyWeights.of(context.state, device)
-        q = 1 if by_energies is None else by_energies(view.energies, r, owners, view.answered)
-        v = (1 if u is None else u) * q * routing_margin(r, owners) + FLOOR
+        f = 1 if by_energies is None else by_energies(view.energies, r, owners, view.answered)
+        v = (1 if u is None else u) * f * routing_margin(r, owners) + FLOOR
         shares = teacher_weights(r, owners, view.answered)
         return Supervision(targets.float(), v.float(), shares.float(), None if u is None else u.float())
 

@@ -10,6 +10,7 @@ from torch import Tensor
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
 from alloykit.methods.alloy.background_choice import MIN_GAIN
+from alloykit.methods.alloy.energy_weights import CLEAR, EnergyWeights
 from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.alloy.views import UNLIKE
@@ -63,6 +64,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "skill": skill,
         "label_agreement": float(state["label_agreement"]) if "label_agreement" in state else None,
         "separation": dict(zip(names, state["separation"].tolist(), strict=True)),
+        "by_energies": EnergyWeights.of(state, state["separation"].device) is not None,
         "clarity": dict(zip(names, state["clarity"].tolist(), strict=True)),
         "examples": [
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
@@ -144,6 +146,14 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
     )
 
 
+def _energies_sentence(found: Mapping[str, Any]) -> str:
+    """With a space at its end."""
+    mean = sum(found["separation"].values()) / len(found["separation"])
+    if found["by_energies"]:
+        return f"The mean is {mean:.1f}, at least {CLEAR}: the energies are clear, so a text whose energies contradict its teacher hardly counts. "
+    return f"The mean is {mean:.1f}, less than {CLEAR}: how much a text counts does not depend on its energies. "
+
+
 def _background_sentence(found: Mapping[str, Any]) -> str:
     measures = f"gain {found['background_gain']:.1f}, used from {MIN_GAIN}"
     if found["background"] is None:
@@ -182,7 +192,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         ),
         Text(
             text="Separation of the energy: how many standard deviations a teacher's energy is higher on the texts that it knows than on the others. If it is near 0, "
-            "the energy does not help the routing. Clarity: 1 if the teacher's answers have probability 1, 0 if it guesses. The smaller the clarity, the more the label "
+            f"the energy does not help the routing. {_energies_sentence(found)}Clarity: 1 if the teacher's answers have probability 1, 0 if it guesses. The smaller the clarity, the more the label "
             "comes from the mixture and not from the teacher's own answer."
         ),
         Series(
