@@ -60,12 +60,19 @@ def test_the_weights(known: list[list[int]], partly: bool) -> None:
         getattr(fitted, name).tolist()
         for name in ("known_mean", "known_deviation", "unknown_mean", "unknown_deviation")
     )
-    beta = sum((m[i] - m_[i]) / ((s[i] ** 2 + s_[i] ** 2) / 2) for i in range(3)) / 3
+    gamma = [[0.0] * 3 for _ in range(40)]
+    for x in range(40):
+        there = [True] * 3 if answered is None else answered[x].tolist()
+        for c in range(5):
+            who = [i for i in range(3) if known[i][c] and there[i]]
+            for i in who:
+                gamma[x][i] += float(r[x, c]) / len(who)
+    tau = sum(sum(g[i] for g in gamma) / 40 * (m[i] - m_[i]) / ((s[i] ** 2 + s_[i] ** 2) / 2) for i in range(3))
     raw = []
     for x in range(40):
         e = [float(energies[x, i]) - (m[i] + m_[i]) / 2 for i in range(3)]
         there = [True] * 3 if answered is None else answered[x].tolist()
-        raw.append(math.log(1 + math.exp(beta * evidence_in_a_loop(e, r[x].tolist(), known, there))))
+        raw.append(math.log(1 + math.exp(tau * evidence_in_a_loop(e, r[x].tolist(), known, there))))
     expected = torch.tensor(raw, dtype=torch.float64) / (sum(raw) / 40)
     torch.testing.assert_close(weights(energies, r, owners, answered), expected)
     restored = EnergyWeights.of(weights.state(), torch.device("cpu"))
@@ -74,12 +81,16 @@ def test_the_weights(known: list[list[int]], partly: bool) -> None:
 
 
 def test_energies_that_say_little_have_no_weight() -> None:
-    """The mean separation decides: 2 standard deviations and more."""
+    """The mean separation decides, 2 standard deviations and more; a teacher counts as much as it has texts."""
     owners = torch.tensor(DISJOINT).bool()
-    energies, r = drawn(owners)
+    energies, _ = drawn(owners, 39)
+    r = torch.eye(5, dtype=torch.float64)[[0, 2, 4] * 13]
     assert EnergyWeights.fit(gaussians(1.99), energies, r, owners) is None
     assert EnergyWeights.fit(gaussians(2.01), energies, r, owners) is not None
     assert EnergyWeights.fit(gaussians(-3.0), energies, r, owners) is None
+    few = gaussians(1.9)  # the first teacher alone has 2.3
+    assert EnergyWeights.fit(few, energies, torch.eye(5, dtype=torch.float64)[[0] * 38 + [4]], owners) is not None
+    assert EnergyWeights.fit(few, energies, torch.eye(5, dtype=torch.float64)[[0] + [4] * 38], owners) is None
     assert EnergyWeights.of({}, torch.device("cpu")) is None
 
 
@@ -130,12 +141,12 @@ def test_e_does_not_depend_on_labels_that_the_teacher_knows_too() -> None:
 def test_the_report_says_whether_texts_count_by_their_energies() -> None:
     method, rows, context = made(USED, "disjoint", 60)
     state = {key: value for key, value in context.state.items() if not key.startswith("energy_weights")}
-    state |= {"outcome": torch.tensor(ACCEPTED), "separation": torch.tensor([2.5, 1.5, 2.6])}
+    state |= {"outcome": torch.tensor(ACCEPTED), "mean_separation": torch.tensor(2.2)}
 
     def told(more: dict[str, torch.Tensor]) -> str:
         report = method.fit_report(replace(context, state=state | more), ["a", "b", "c"])
         return report.model_dump_json()
 
     weights = EnergyWeights(*torch.ones(2, dtype=torch.float64), torch.zeros(3, dtype=torch.float64))
-    assert "The mean is 2.2, at least 2.0: the energies are clear" in told(weights.state())
+    assert "The mean over the texts is 2.2, at least 2.0: the energies are clear" in told(weights.state())
     assert "does not depend on its energies" in told({})

@@ -2,10 +2,11 @@
 
     ε_c(x) = Σ_{i knows c} [E_i(x) − (m_i + m'_i) / 2]
     e(x) = ε_{c*}(x) − max_{c ∉ Y_{i*}} ε_c(x)          c*: the most likely label of teacher i*                                   (28)
-    f(x) = log(1 + exp(τ e(x))) / its mean over the pool          τ = mean_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                   (29)
+    f(x) = log(1 + exp(τ e(x))) / its mean over the pool          τ = Σ_i γ̄_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                 (29)
 
-m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5). Eq. 29 holds if the two means are at least two standard
-deviations apart, on average over the teachers (`EnergyGaussians.separation`). Otherwise f is 1.
+m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5); γ̄_i: the teacher's share of the pool, the mean of Eq. 7.
+Eq. 29 holds if the two means are at least two standard deviations apart, on average over the teachers, weighted by γ̄ (a teacher with hardly any text
+in the pool has no sure Gaussians). Otherwise f is 1.
 
 Two Gaussians of the same width give a teacher the log-odds τ (E − (m + m') / 2) of knowing the text. So f grows with the log-odds that i* knows it and
 the others do not, and a text whose energies contradict the mixture hardly counts. The texts that states route wrongly are similar to each other, so a
@@ -21,7 +22,7 @@ import torch
 from torch import Tensor
 
 from alloykit.methods.alloy.energies import EnergyGaussians
-from alloykit.methods.alloy.routing import knows_label
+from alloykit.methods.alloy.routing import knows_label, shares
 
 CLEAR = 2.0  # standard deviations between the two means
 
@@ -39,11 +40,12 @@ class EnergyWeights:
         cls, fitted: EnergyGaussians, energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None
     ) -> EnergyWeights | None:
         """None where f is 1. energies [n, N]; r [n, C]; owners [N, C] bool; answered [n, N] bool: which energies there are, all if None."""
-        if float(fitted.separation().mean()) < CLEAR:
+        of_teachers = shares(r, owners, answered)
+        if float(mean_separation(fitted, of_teachers)) < CLEAR:
             return None
         middle = (fitted.known_mean + fitted.unknown_mean) / 2
         variance = (fitted.known_deviation.square() + fitted.unknown_deviation.square()) / 2
-        slope = ((fitted.known_mean - fitted.unknown_mean) / variance).mean()
+        slope = of_teachers @ ((fitted.known_mean - fitted.unknown_mean) / variance)
         whole = cls(slope, torch.ones_like(slope), middle)
         return cls(slope, whole(energies, r, owners, answered).mean(), middle)
 
@@ -61,6 +63,11 @@ class EnergyWeights:
         if "energy_weights_slope" not in state:
             return None
         return cls(*(state[f"energy_weights_{name}"].to(device) for name in ("slope", "mean", "middle")))
+
+
+def mean_separation(fitted: EnergyGaussians, of_teachers: Tensor) -> Tensor:
+    """In standard deviations, []. of_teachers [N]: γ̄"""
+    return of_teachers @ fitted.separation()
 
 
 def evidence(energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:

@@ -29,7 +29,7 @@ from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accep
 from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.by_energy import FLOOR, by_energy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
-from alloykit.methods.alloy.energy_weights import EnergyWeights
+from alloykit.methods.alloy.energy_weights import EnergyWeights, mean_separation
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
 from alloykit.methods.alloy.mixture import (
@@ -42,7 +42,7 @@ from alloykit.methods.alloy.mixture import (
 from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
-from alloykit.methods.alloy.routing import routing_margin, teacher_weights
+from alloykit.methods.alloy.routing import routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
 from alloykit.methods.alloy.views import label_agreement, two_views
@@ -156,6 +156,7 @@ class Alloy(Method):
             "agreement": same_half.double().mean(),
             "skill": torch.tensor(skill, dtype=torch.float64),
             "separation": chosen.mixture.energies.separation(),
+            "mean_separation": mean_separation(chosen.mixture.energies, shares(r, owners, view.answered)),
             "texts_by_label": torch.stack([first.sum(0), r.sum(0)]),
         }
         measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
@@ -183,8 +184,8 @@ class Alloy(Method):
         by_energies = EnergyWeights.of(context.state, device)
         f = 1 if by_energies is None else by_energies(view.energies, r, owners, view.answered)
         v = (1 if u is None else u) * f * routing_margin(r, owners) + FLOOR
-        shares = teacher_weights(r, owners, view.answered)
-        return Supervision(targets.float(), v.float(), shares.float(), None if u is None else u.float())
+        gamma = teacher_weights(r, owners, view.answered)
+        return Supervision(targets.float(), v.float(), gamma.float(), None if u is None else u.float())
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
         """Both terms of Eq. 24."""

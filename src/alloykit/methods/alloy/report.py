@@ -64,6 +64,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "skill": skill,
         "label_agreement": float(state["label_agreement"]) if "label_agreement" in state else None,
         "separation": dict(zip(names, state["separation"].tolist(), strict=True)),
+        "mean_separation": float(state["mean_separation"]),
         "by_energies": EnergyWeights.of(state, state["separation"].device) is not None,
         "clarity": dict(zip(names, state["clarity"].tolist(), strict=True)),
         "examples": [
@@ -148,10 +149,10 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
 
 def _energies_sentence(found: Mapping[str, Any]) -> str:
     """With a space at its end."""
-    mean = sum(found["separation"].values()) / len(found["separation"])
+    mean = found["mean_separation"]
     if found["by_energies"]:
-        return f"The mean is {mean:.1f}, at least {CLEAR}: the energies are clear, so a text whose energies contradict its teacher hardly counts. "
-    return f"The mean is {mean:.1f}, less than {CLEAR}: how much a text counts does not depend on its energies. "
+        return f"The mean over the texts is {mean:.1f}, at least {CLEAR}: the energies are clear, so a text whose energies contradict its teacher hardly counts. "
+    return f"The mean over the texts is {mean:.1f}, less than {CLEAR}: how much a text counts does not depend on its energies. "
 
 
 def _background_sentence(found: Mapping[str, Any]) -> str:
