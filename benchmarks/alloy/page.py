@@ -83,7 +83,7 @@ def _words() -> list[str]:
     return [
         "## What the words mean",
         "",
-        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not. "
+        f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not, but for the tenth version: StackOverflow was the reason for it, and had a part in its choice. "
         f"**Later sets** ({titles(LATER)}): they were tried after the ninth version, with labels dealt at random ([the table](alloy_details.md#later-sets)).",
         '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 import torch
+from constructed_pools import Pool, right, routed
 from random_rows import made
 
 from alloykit.methods.alloy.acceptance import ACCEPTED
@@ -150,3 +151,26 @@ def test_the_report_says_whether_texts_count_by_their_energies() -> None:
     weights = EnergyWeights(*torch.ones(2, dtype=torch.float64), torch.zeros(3, dtype=torch.float64))
     assert "The mean over the texts is 2.2, at least 2.0: the energies are clear" in told(weights.state())
     assert "does not depend on its energies" in told({})
+
+
+@pytest.mark.parametrize("clear", [True, False])
+def test_the_fit_decides(clear: bool) -> None:
+    """A pool in which every energy says clearly whose text it is, but for ten texts whose energies say the opposite; and one with weak energies."""
+    pool = Pool((150, 150, 150, 150))
+    odd = torch.arange(len(pool)) % 60 == 0
+    if clear:
+        teachers = []
+        for i, teacher in enumerate(pool.everything.teachers):
+            own = pool.space.has_label()[i][pool.labels] ^ odd
+            raised = teacher.logits / 3 + torch.where(own, 5.0, 1.0)[:, None]
+            teachers.append(replace(teacher, logits=raised))
+        pool.everything = replace(pool.everything, teachers=tuple(teachers))
+    owner, v, notes = routed("alloy", pool)
+    assert right(owner, pool) > 0.95
+    assert notes["by_energies"] == clear
+    assert (notes["mean_separation"] >= 2) == clear
+    if clear:
+        assert float(v[odd].mean()) < 0.3 * float(v[~odd].mean())
+        assert float(v.mean()) == pytest.approx(1, abs=0.1)
+    else:
+        assert float(v[odd].mean()) > 0.8
