@@ -140,7 +140,7 @@ def test_e_does_not_depend_on_labels_that_the_teacher_knows_too() -> None:
 
 
 def test_the_report_says_whether_texts_count_by_their_energies() -> None:
-    method, rows, context = made(USED, "disjoint", 60)
+    method, _, context = made(USED, "disjoint", 60)
     state = {key: value for key, value in context.state.items() if not key.startswith("energy_weights")}
     state |= {"outcome": torch.tensor(ACCEPTED), "mean_separation": torch.tensor(2.2)}
 
