@@ -48,8 +48,9 @@ def target(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
     if (estimated := prepared.method.estimated_accuracy(context)) is not None:
         found["estimated"] = beside(estimated, targets[known], prepared.labels(labelled))
-    if (agreement := context.state.get("label_agreement")) is not None:
-        found["label_agreement"] = float(agreement)
+    for name in ("label_agreement", "mean_separation"):  # Alloy's
+        if (measure := context.state.get(name)) is not None:
+            found[name] = float(measure)
     if bool(known.all()):
         return found
     return found | {"weight_on_foreign": float(weights[~known].double().sum() / weights.double().sum())}

@@ -79,6 +79,14 @@ def test_the_targets_of_a_pool(stages: Stages) -> None:
         )
 
 
+def test_alloys_own_measures_are_recorded(stages: Stages) -> None:
+    """The separation of the energies; κ only with an encoder's states."""
+    found = target(stages, "disjoint", {"name": "alloy", "encoder": None, "min_texts": 10, "texts_per_label": 1})
+    assert isinstance(found["mean_separation"], float)
+    assert "label_agreement" not in found
+    assert "mean_separation" not in target(stages, "disjoint", {"name": "ensemble"})
+
+
 def test_foreign_texts_are_fitted_to_but_not_scored(stages: Stages) -> None:
     found = target(stages, "foreign50", {"name": "muka", "confidence": "energy", "mode": "hard", "reweight": False})
     assert found["pool"]["texts"] == 40

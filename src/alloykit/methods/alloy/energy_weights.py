@@ -5,12 +5,12 @@
     f(x) = log(1 + exp(τ e(x))) / its mean over the pool          τ = Σ_i γ̄_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                 (29)
 
 m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5); γ̄_i: the teacher's share of the pool, the mean of Eq. 7.
-Eq. 29 holds if the two means are at least two standard deviations apart, on average over the teachers, weighted by γ̄ (a teacher with hardly any text
+Eq. 29 is used if the two means are at least two standard deviations apart, on average over the teachers, weighted by γ̄ (a teacher with hardly any text
 in the pool has no sure Gaussians). Otherwise f is 1.
 
 Two Gaussians of the same width give a teacher the log-odds τ (E − (m + m') / 2) of knowing the text. So f grows with the log-odds that i* knows it and
-the others do not, and a text whose energies contradict the mixture hardly counts. The texts that states route wrongly are similar to each other, so a
-student learns these errors; those of the energies are not similar. Where energies say little, f would only make the pool smaller.
+the others do not, and a text whose energies contradict the mixture hardly counts. Probably a student learns the errors
+of the states, because the texts that they route wrongly are similar to each other. Where energies say little, f would only make the pool smaller.
 """
 
 from __future__ import annotations
