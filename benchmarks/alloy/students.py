@@ -15,7 +15,7 @@ GRID = {
     NATURAL: CORE,
     "skew5-first": (*CORE, EIGHTH),
     "foreign50": (*CORE, EIGHTH),
-    "shared": CORE,
+    "shared": (*CORE, EIGHTH),
 }
 MORE_CLOSE = (  # seed 0 differs by less than 3 points
     "stackoverflow20-deal1/disjoint",
