@@ -156,10 +156,30 @@ def test_keep_apart_prefixes_only_shared_labels():
     assert every.components().tolist() == [0, 0, 0, 1, 1, 1]
 
 
+def test_labels_that_mean_none_of_the_others_are_known_and_stay_joined():
+    teachers, names = [["other", "bug", "x"], ["none", "x", "cat"], ["rest", "dog", "cat"]], ["a", "b", "c"]
+    assert LabelSpace.union(teachers).catch_all == ()
+    space = LabelSpace.union(
+        teachers, teacher_names=names, aliases={"none": "other"}, keep_apart=True, catch_all=[" rest ", "other"]
+    )
+    assert space.names == ("other", "bug", "a/x", "b/x", "b/cat", "rest", "dog", "c/cat")
+    assert space.catch_all == ("other", "rest")
+    assert pickle.loads(pickle.dumps(space)) == space
+
+
 @pytest.mark.parametrize(
     ("teachers", "options", "message"),
     [
         ([], {}, "at least one teacher"),
+        ([["a", "b"]], {"catch_all": "a"}, "a list of labels that mean"),
+        ([["a", "other"]], {"catch_all": ["othr"]}, "catch_all.*Did you mean 'other'"),
+        ([["a", "b"]], {"aliases": {"a": "c"}, "catch_all": ["a"]}, "after aliases.*'a'.*There are: 'b', 'c'"),
+        ([["a", "b"], ["b", "c"]], {"catch_all": ["b"], "keep_apart": ["b"]}, "either in `catch_all` or.*'b' in both"),
+        (
+            [["a", "b"], ["b", "c"]],
+            {"catch_all": ["b", "c"]},
+            "a label of teacher '1' that is not in `catch_all`.*'b', 'c'",
+        ),
         ([["a", "b"], ["c"]], {}, "at least 2 labels from teacher '1'.*'c'"),
         ([["a", "b"], []], {"teacher_names": ["x", "y"]}, "at least 2 labels from teacher 'y'"),
         ([["a", " a "]], {}, "different labels within teacher '0'.*'a' more than once"),

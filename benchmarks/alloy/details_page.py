@@ -9,6 +9,7 @@ from pathlib import Path
 from benchmarks.alloy import (
     across,
     across_students,
+    catch_all,
     details,
     few,
     in_common,
@@ -61,6 +62,7 @@ def details_page() -> list[str]:
         *_targets(read, of_targets),
         *_targets_alone(more_targets.TABLE),
         *_targets_alone(in_common.TABLE),
+        *_targets_alone(catch_all.TABLE),
         *_targets_alone(six_layers.TABLE),
         *_students_alone(outside.TABLE),
         *_targets_alone(outside_targets.TABLE),
@@ -94,7 +96,7 @@ def _head() -> list[str]:
 
 def _missing() -> list[str]:
     """Cells that have no outcome yet."""
-    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE,
+    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE, catch_all.TABLE,
               outside.TABLE, outside_targets.TABLE, across_students.TABLE, across.TABLE)  # fmt: skip
     return ["## Not run yet", "", *(line for table in tables for line in not_run(table, cells_of(table)))]
 

@@ -146,7 +146,7 @@ class World:
             prepared = prepare(self.recipe(size, {"layers": 1}, {}, self.folder / "unused"))
             store = prepared.store(self.folder / "knowledge")
             sweep(prepared.infos, prepared.texts, store, prepared.sweep_options())
-            source = stored(prepared, store, prepared.texts, None)
+            source = stored(prepared, store, prepared.texts.ids())
             context = replace(prepared.context, state=prepared.method.fit(source, prepared.context))
             log_line(f"{self.about.name}: fitted to {len(prepared.texts):,} texts")
             self._known[size] = prepared, source, context
@@ -161,7 +161,7 @@ class World:
         prepared, _, context = self.known(size)
         store = prepared.store(self.folder / "knowledge")
         sweep(prepared.infos, self.test, store, prepared.sweep_options())
-        source = stored(prepared, store, self.test, None)
+        source = stored(prepared, store, self.test.ids())
         parts = [prepared.method.supervise(rows, context) for rows in chunks(source)]
         return torch.cat([p.targets for p in parts if p is not None])
 

@@ -13,20 +13,27 @@ from benchmarks.harness.profiles import Profile
 from benchmarks.harness.sets import SETS
 
 MAX_ATTEMPTS = 1000  # to find a new deal
+OTHER = "other"  # a teacher's label for all texts whose label it does not know
 
 
 @dataclass(frozen=True)
 class TeacherPlan:
-    """`encoder`: a role, for which the profile names a model."""
+    """`encoder`: a role, for which the profile names a model. `other`: the teacher also learned the set's other texts, all with the label OTHER."""
 
     dataset: str
     labels: tuple[str, ...]
     encoder: str = "english"
+    other: bool = False
+
+    @property
+    def learned(self) -> tuple[str, ...]:
+        """All labels that the teacher gives."""
+        return (*self.labels, OTHER) if self.other else self.labels
 
 
 @dataclass(frozen=True)
 class Setting:
-    """`keep_apart`: equal names of different teachers are different labels. `teachers_of`: another setting, whose teachers and stored
+    """`keep_apart`: equal names of different teachers are different labels. `catch_all`: the recipe says what OTHER means. `teachers_of`: another setting, whose teachers and stored
     outputs it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the epochs at half
     the learning rate. `generation`: options for writing its texts, which replace the table's."""
 
@@ -35,6 +42,7 @@ class Setting:
     teachers: tuple[TeacherPlan, ...]
     student: str = "english"
     keep_apart: bool = False
+    catch_all: bool = False
     teachers_of: str | None = None
     together: bool = False
     barely: bool = False
@@ -55,7 +63,12 @@ class Setting:
     @cached_property
     def space(self) -> LabelSpace:
         names = [f"teacher{i + 1}" for i in range(len(self.teachers))]
-        return LabelSpace.union([t.labels for t in self.teachers], teacher_names=names, keep_apart=self.keep_apart)
+        return LabelSpace.union([t.learned for t in self.teachers], teacher_names=names, **self.joined)
+
+    @property
+    def joined(self) -> dict[str, Any]:
+        """How labels are joined: a recipe's `labels:`."""
+        return {"keep_apart": self.keep_apart, "catch_all": [OTHER] if self.catch_all else []}
 
     def union_name(self, dataset: str, label: str) -> str:
         """What the union calls a data set's label. KeyError if no teacher knows it."""
@@ -69,9 +82,9 @@ class Setting:
         return any(plan.dataset == dataset and label in plan.labels for plan in self.teachers)
 
     def described(self, profile: Profile) -> dict[str, Any]:
-        teachers = [[t.dataset, list(t.labels), t.encoder] for t in self.teachers]
+        teachers = [[t.dataset, list(t.learned), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
-        about |= {key: True for key in ("together", "barely") if getattr(self, key)}
+        about |= {key: True for key in ("catch_all", "together", "barely") if getattr(self, key)}
         trained = {name: [profile.of_sets([name], what) for what in ("teacher", "student")] for name in self.datasets}
         if any(map(any, trained.values())):
             about["training"] = trained

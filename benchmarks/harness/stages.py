@@ -29,7 +29,7 @@ from alloykit.teaching.teach_recipes import teach_recipe, teach_together_recipe
 from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
 from benchmarks.harness.profiles import TRIMMED, Profile
 from benchmarks.harness.sets import SETS
-from benchmarks.harness.settings import Setting, TeacherPlan
+from benchmarks.harness.settings import OTHER, Setting, TeacherPlan
 from benchmarks.harness.trimmed import trimmed
 
 PLAIN = {"name": "routing", "of": {"name": "muka", "passes": 0}}
@@ -78,14 +78,23 @@ class Stages:
         plan = self.setting.teachers[i]
         recipe: dict[str, Any] = {
             "model": self.encoder(plan.encoder),
-            "data": self.labelled(self.files[plan.dataset].teachers("shared" if pool in DATA_FREE else pool)),
-            "labels": list(plan.labels),
+            "data": self.labelled(self._learned(plan, self.files[plan.dataset].teachers(self._own(pool)), i)),
+            "labels": list(plan.learned),
             "training": self.training(self._teaching(plan, barely=self.setting.barely), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.files[plan.dataset].validation())}
         return teach_recipe(parse(recipe, TeachRecipe))
+
+    def _learned(self, plan: TeacherPlan, texts: Path, i: int) -> Path:
+        """The texts of teacher i. If it has a label for all other texts, these have it."""
+        target = self.shared / "texts" / f"{texts.stem}-of-teacher{i + 1}.parquet"
+        if plan.other and not target.exists():
+            table = read(texts)
+            labels = [label if label in plan.labels else OTHER for label in table["label"]]
+            write({"text": list(table["text"]), "label": labels}, target)
+        return target if plan.other else texts
 
     def encoder(self, role: str, *, student: bool = False) -> dict[str, Any]:
         """A role's `model:` block, or its `student:` block. A trimmed encoder is made for the texts of these data sets and this seed."""
@@ -147,7 +156,7 @@ class Stages:
         values = {
             "teachers": [{"model": str(folder), "name": folder.name} for folder in self.teacher_folders(pool)],
             "texts": self.labelled(texts) if learns_labels else self.unlabelled(texts),
-            "labels": {"keep_apart": self.setting.keep_apart},
+            "labels": self.setting.joined,
             "student": self.encoder(role, student=True),
             "method": method,
             "training": self.training(learning, self.seed) | training,
@@ -197,7 +206,7 @@ class Stages:
         folder = self.shared / self._written
         teachers = [HuggingFaceSpec(model=str(f), name=f.name) for f in self.teacher_folders("shared")]
         options = GenerationOptions.model_validate(self.generation | {"seed": self.seed})
-        labels = LabelOptions(keep_apart=self.setting.keep_apart)
+        labels = LabelOptions(**self.setting.joined)
         write_texts(teachers, labels, options, folder, device=pick_device("auto"), max_length=self.profile.max_length)
         return folder
 
@@ -267,8 +276,12 @@ class Stages:
 
     def _teachers(self, pool: str) -> str:
         """A name for the texts that this pool's teachers learn from."""
-        pool = "shared" if pool in DATA_FREE else pool
-        return next(iter(self.files.values())).teachers(pool).stem
+        return next(iter(self.files.values())).teachers(self._own(pool)).stem
+
+    @staticmethod
+    def _own(pool: str) -> str:
+        """The pool that has the teachers' own texts, for a pool that has none."""
+        return "shared" if pool in DATA_FREE else pool
 
     def knowledge(self, pool: str) -> Path:
         """One store for all pools and methods of the same teachers."""
@@ -296,7 +309,7 @@ class Stages:
         the method's encoder if it asks for them."""
         prepared = self.prepared(pool, texts, method)
         labels = prepared.labels(texts) if texts.has_labels else None
-        source = stored(prepared, prepared.store(self.knowledge(pool)), texts, labels)
+        source = stored(prepared, prepared.store(self.knowledge(pool)), texts.ids(), labels)
         folder = self.folder / "text-states"
         folder.mkdir(parents=True, exist_ok=True)
         return prepared, with_text_states(prepared, source, texts, folder, texts.fingerprint()[:16])

@@ -27,10 +27,12 @@ class LabelSpace:
 
     names: the C labels of the union. `union` lists them teacher by teacher, in order of first appearance.
     teachers: for each teacher its label names in its own logit order, after renaming and aliases.
+    catch_all: the labels that mean "none of the teacher's other labels" (knowledge/abstention.py), in the order of `names`.
     """
 
     names: tuple[str, ...]
     teachers: tuple[tuple[str, ...], ...]
+    catch_all: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if len(set(self.names)) != len(self.names) or set(self.names) != set(chain(*self.teachers)):
@@ -42,7 +44,7 @@ class LabelSpace:
 
     def __getstate__(self) -> dict[str, Any]:
         # Without the cached tensors: a tensor on a GPU cannot be sent to a worker process.
-        return {"names": self.names, "teachers": self.teachers}
+        return {"names": self.names, "teachers": self.teachers, "catch_all": self.catch_all}
 
     @classmethod
     def union(
@@ -52,6 +54,7 @@ class LabelSpace:
         aliases: Mapping[str, str] | None = None,
         teacher_names: Sequence[str] | None = None,
         keep_apart: bool | Collection[str] = False,
+        catch_all: Collection[str] = (),
     ) -> LabelSpace:
         """Join the teachers' labels by name.
 
@@ -59,9 +62,10 @@ class LabelSpace:
         teacher_names: one name per teacher; used in messages, and as the prefix of `keep_apart`.
         keep_apart: True, or the names (after aliases) of shared labels that are *not* one class. Each becomes
             ``<teacher name>/<label>`` for every teacher that has it; labels of one teacher stay as they are.
+        catch_all: the names (after aliases) of labels that mean "none of the teacher's other labels". `keep_apart: True` leaves them joined.
 
-        Raises AlloyError for a teacher with fewer than two labels, labels of one teacher that are or become
-        equal, empty names, unknown or chained aliases, and names to keep apart that do not exist.
+        Raises AlloyError for a teacher with fewer than two labels, or only with such that mean "none of the others", labels of one
+        teacher that are or become equal, empty names, unknown or chained aliases, and names to keep apart, or of such labels, that do not exist.
         """
         if not teachers:
             raise AlloyError(expected="at least one teacher", got="none")
@@ -84,9 +88,11 @@ class LabelSpace:
         sets = [tuple(renamed.get(name, name) for name in labels) for labels in sets]
         for teacher, labels in zip(teachers_shown, sets, strict=True):
             refuse_repeats(labels, f"teacher {teacher}, after aliases")
+        none_of_others = _checked_catch_all(sets, catch_all, keep_apart, teachers_shown)
         if keep_apart is not False:
-            sets = _keep_apart(sets, keep_apart, teacher_names)
-        return cls(tuple(dict.fromkeys(chain(*sets))), tuple(sets))
+            sets = _keep_apart(sets, keep_apart, teacher_names, none_of_others)
+        names = tuple(dict.fromkeys(chain(*sets)))
+        return cls(names, tuple(sets), tuple(name for name in names if name in none_of_others))
 
     @property
     def size(self) -> int:
@@ -204,13 +210,40 @@ def _checked_aliases(aliases: Mapping[str, str], known: set[str]) -> dict[str, s
     return alias
 
 
+def _checked_catch_all(
+    sets: list[tuple[str, ...]], catch_all: Collection[str], keep_apart: bool | Collection[str], teachers: list[str]
+) -> set[str]:
+    if isinstance(catch_all, str):
+        raise AlloyError(
+            expected="a list of labels that mean 'none of the teacher's other labels'", got=shown(catch_all)
+        )
+    chosen, known = {name.strip() for name in catch_all}, set(chain(*sets))
+    for name in sorted(chosen - known):
+        raise unknown_name("a label for `catch_all` that a teacher has (after aliases)", name, sorted(known))
+    both = chosen & (set() if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart})
+    if both:
+        raise AlloyError(
+            expected="each label either in `catch_all` or in `keep_apart`",
+            got=f"{quoted(sorted(both))} in both",
+            hint="`catch_all`: it means 'none of the teacher's other labels'. `keep_apart`: it is a class of its own for each teacher.",
+        )
+    for teacher, labels in zip(teachers, sets, strict=True):
+        if chosen.issuperset(labels):
+            raise AlloyError(
+                expected=f"a label of teacher {teacher} that is not in `catch_all`",
+                got=quoted(labels),
+                hint="Such a label means 'none of the teacher's other labels'. Take one of them out of `catch_all`.",
+            )
+    return chosen
+
+
 def _keep_apart(
-    sets: list[tuple[str, ...]], keep_apart: bool | Collection[str], teachers: Sequence[str] | None
+    sets: list[tuple[str, ...]], keep_apart: bool | Collection[str], teachers: Sequence[str] | None, joined: set[str]
 ) -> list[tuple[str, ...]]:
     if isinstance(keep_apart, str):
         raise AlloyError(expected="true or a list of label names to keep apart", got=shown(keep_apart))
     counts = Counter(chain(*sets))
-    chosen = set(counts) if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
+    chosen = set(counts) - joined if isinstance(keep_apart, bool) else {name.strip() for name in keep_apart}
     for name in sorted(chosen - set(counts)):
         raise unknown_name("a label to keep apart that a teacher has (after aliases)", name, sorted(counts))
     separate = {name for name in chosen if counts[name] > 1}

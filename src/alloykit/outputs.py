@@ -27,6 +27,7 @@ class TeacherRows:
     `token_mask`: [B, L_s] bool, the student's tokens that are aligned to a token of the teacher.
     `attention_scores`: per such layer, before the softmax, between the student's tokens, [B, H, L_s, L_s].
     `answered`: [B] bool, whether the teacher has an answer to the text; None: to all of them. A text without one is taught by the others.
+    `abstains`: [B] bool, whether the teacher leaves the text to the others (knowledge/abstention.py); None: none of them.
     """
 
     logits: Tensor
@@ -37,6 +38,14 @@ class TeacherRows:
     token_mask: Tensor | None = None
     attention_scores: tuple[Tensor, ...] | None = None
     answered: Tensor | None = None
+    abstains: Tensor | None = None
+
+    @property
+    def counts(self) -> Tensor | None:
+        """[B] bool, whether the teacher has an answer to the text and does not abstain; None: all of its answers count."""
+        if self.abstains is None:
+            return self.answered
+        return ~self.abstains if self.answered is None else self.answered & ~self.abstains
 
     def probabilities(self, temperature: float = 1.0) -> Tensor:
         """p_i = softmax(z_i / T), [B, C_i]."""
@@ -71,14 +80,12 @@ class Rows:
     supervision: Mapping[str, Tensor] | None = None
 
     def answered(self) -> Tensor | None:
-        """Which teacher has an answer to which text, [B, N] bool; None where every teacher has one to every text."""
-        if all(t.answered is None for t in self.teachers):
+        """Which teacher's answer to which text counts (`TeacherRows.counts`), [B, N] bool; None where all answers count."""
+        counts = [t.counts for t in self.teachers]
+        if all(c is None for c in counts):
             return None
-        found = [
-            torch.ones_like(t.logits[:, 0], dtype=torch.bool) if t.answered is None else t.answered
-            for t in self.teachers
-        ]
-        return torch.stack(found, -1)
+        every = torch.ones_like(self.teachers[0].logits[:, 0], dtype=torch.bool)
+        return torch.stack([every if c is None else c for c in counts], -1)
 
     def weighed(self, weights: Tensor) -> Tensor:
         """The weights of the teachers, [B, N], zero for a teacher without an answer, divided by their sum. If no teacher with a

@@ -205,6 +205,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "few": {},
         "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
         "in_common": target_cells("ag_news-nested", "disjoint", 0, rivals, {"alloy": 45}),
+        "catch_all": target_cells("ag_news-other-catch_all", "disjoint", 0, rivals, {"alloy": 48}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
         "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
         "outside": student_cells(

@@ -1,6 +1,7 @@
 """What is said of the pool without labels: how the method treats it, how far the teachers agree, where labels clash."""
 
 import math
+from dataclasses import replace
 
 import pytest
 import torch
@@ -201,3 +202,16 @@ def test_labels_that_clash_raise_a_warning(many):
     assert found.startswith("label 'c' is shared by teachers 'one' and 'two'")
     assert f"disagree on {many[0]} of the {many[0] + many[1]} texts on which both are confident" in found
     assert "keep_apart: [c]" in found
+    assert "catch_all: [c]" in found
+
+
+def test_a_teacher_that_abstains_is_neither_confident_nor_disagrees():
+    pool = clashing(12, 3)
+    left = torch.arange(len(pool)) % 2 == 0
+    whole, part = agreement(pool, SPACE, NAMES), Pool(*(replace(t, abstains=left) for t in pool.teachers))
+    found = agreement(part, SPACE, NAMES)
+    assert found["confident_teachers"] == {"none": 8, "one": 0, "several": 7}
+    assert whole["confident_teachers"] == {"none": 0, "one": 0, "several": 15}
+    assert found["shared"][0]["texts"] == whole["shared"][0]["texts"] - 8
+    assert disagreement_warnings(pool, SPACE, NAMES)
+    assert not disagreement_warnings(part, SPACE, NAMES)

@@ -55,7 +55,7 @@ def supervision_summary(method: Method, source: Source, context: Context, teache
 
 
 def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[str, Any]:
-    """How often the teachers agree on the pool.
+    """How often the teachers agree on the pool. A teacher that abstains from a text is neither confident nor disagrees.
 
     `confident_teachers`: the number of texts on which no teacher, exactly one, or several are confident (maximum probability ≥ 0.9); with
     disjoint labels several confident teachers contradict each other. `shared`: per pair of teachers with common labels, of the
@@ -64,7 +64,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     """
     n = len(teachers)
     outputs = _Outputs.of(source, n)
-    confident = (outputs.top >= CONFIDENT).sum(-1)
+    confident = outputs.confident.sum(-1)
     c = outputs.confidence
     tops = torch.stack([space.index(i)[outputs.label[:, i]] for i in range(n)], -1)
     knows = space.has_label()
@@ -72,7 +72,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     for a in range(n):
         for b in range(a + 1, n):
             common = knows[a] & knows[b]
-            either = common[tops[:, a]] | common[tops[:, b]]
+            either = (common[tops[:, a]] | common[tops[:, b]]) & ~outputs.abstains[:, [a, b]].any(-1)
             if bool(either.any()):
                 same = (tops[:, a] == tops[:, b])[either]
                 pair = [teachers[a], teachers[b]]
@@ -92,18 +92,18 @@ def disagreement_warnings(source: Source, space: LabelSpace, teachers: list[str]
     """One sentence for each shared label on which two confident teachers mostly disagree: its name may have two meanings."""
     outputs, found = _Outputs.of(source, len(teachers)), list[str]()
     tops = [space.index(i)[outputs.label[:, i]] for i in range(len(teachers))]
-    confident = [outputs.top[:, i] >= CONFIDENT for i in range(len(teachers))]
     for label, owners in space.shared().items():
         c = space.position(label)
         for n, a in enumerate(owners):
             for b in owners[n + 1 :]:
-                both = confident[a] & confident[b] & ((tops[a] == c) | (tops[b] == c))
+                both = outputs.confident[:, [a, b]].all(-1) & ((tops[a] == c) | (tops[b] == c))
                 clash = both & (tops[a] != tops[b])
                 if int(both.sum()) >= 10 and int(clash.sum()) > 0.5 * int(both.sum()):
                     found.append(
                         f"label '{label}' is shared by teachers '{teachers[a]}' and '{teachers[b]}', but they disagree on "
                         f"{int(clash.sum())} of the {int(both.sum())} texts on which both are confident (at least {CONFIDENT}) and one predicts "
-                        f"'{label}'. If the name means different things, set `labels: {{keep_apart: [{label}]}}`."
+                        f"'{label}'. If it means 'none of this teacher's other labels', set `labels: {{catch_all: [{label}]}}`. If it is a different "
+                        f"class for each teacher, set `labels: {{keep_apart: [{label}]}}`."
                     )
     return found
 
@@ -116,21 +116,26 @@ def effective_sample_size(v: Tensor) -> float:
 
 @dataclass(frozen=True)
 class _Outputs:
-    """The teachers' outputs for a sample, read in one pass. `top`: [n, N] largest probability of the plain pass. `label`: [n, N] int64, its
-    position among the teacher's own labels. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
+    """The teachers' outputs for a sample, read in one pass. `label`: [n, N] int64, the position of the most probable label among the teacher's own.
+    `abstains`: [n, N] bool, whether the teacher leaves the text to the others. `confident`: [n, N] bool, whether it does not, and this label has a
+    probability of at least 0.9 in the plain pass. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
 
-    top: Tensor
     label: Tensor
+    abstains: Tensor
+    confident: Tensor
     confidence: Tensor
 
     @classmethod
     def of(cls, source: Source, n: int) -> _Outputs:
-        top, label, confidences = [], [], []
+        top, label, abstains, confidences = [], [], [], []
         for rows in chunks(source):
             top.append(torch.stack([t.probabilities().max(-1).values for t in rows.teachers[:n]], -1))
             label.append(torch.stack([t.logits.argmax(-1) for t in rows.teachers[:n]], -1))
+            none = torch.zeros(len(label[-1]), dtype=torch.bool)
+            abstains.append(torch.stack([none if t.abstains is None else t.abstains for t in rows.teachers[:n]], -1))
             confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1))
-        return cls(torch.cat(top), torch.cat(label), torch.cat(confidences))
+        left = torch.cat(abstains)
+        return cls(torch.cat(label), left, (torch.cat(top) >= CONFIDENT) & ~left, torch.cat(confidences))
 
 
 def _shares(w: Tensor | None, teachers: list[str]) -> dict[str, float] | None:

@@ -95,7 +95,7 @@ class TextExplainer:
         texts = self._table(text, pair)
         if (self.pool.find(id_blocks(texts.ids())).between(0, len(texts)) >= 0).all():
             try:
-                return self._explained("stored", stored(self.prepared, self.store, texts, None), texts)
+                return self._explained("stored", stored(self.prepared, self.store, texts.ids()), texts)
             except AlloyError:  # the store has a row for the text, but not all of its outputs
                 if self.loaded is None:
                     raise
@@ -104,7 +104,7 @@ class TextExplainer:
         with TemporaryDirectory(prefix="alloykit-") as folder:
             store = Store(folder, salt=salt_of(self.prepared.recipe.texts))
             sweep(self.prepared.infos, texts, store, self.prepared.sweep_options(), loaded=self.loaded)
-            return self._explained("computed", stored(self.prepared, store, texts, None), texts)
+            return self._explained("computed", stored(self.prepared, store, texts.ids()), texts)
 
     @cached_property
     def _encoder(self) -> TextEncoder | None:

@@ -23,7 +23,6 @@ from alloykit.evaluation.label_next import (
 )
 from alloykit.finished_runs.finished_run import fitted_state, refuse_code, unfinished_run
 from alloykit.knowledge.online.encoder_states import WithTextStates
-from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.labels import GIVEN
 from alloykit.methods.multi_label import label_probabilities
 from alloykit.methods.requirements import require_few_labels, supervised
@@ -35,7 +34,7 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
-from alloykit.stages.prepare import Prepared, prepare
+from alloykit.stages.prepare import Prepared, prepare, stored
 from alloykit.stages.recipe_texts import read, salted
 from alloykit.temporary.buckets import BLOCK
 from alloykit.temporary.row_index import RowIndex, id_blocks
@@ -165,10 +164,7 @@ def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Pat
         )
     store = prepared.store(cache or run.folder / CACHE)
     ids = prepared.texts.ids().read(at)
-    source: Source = StoredKnowledge(
-        store, prepared.names, ids, passes=method.needs.passes, layers=prepared.pooled_layers
-    )
-    source = _with_states(prepared, source, prepared.texts, run, at)
+    source = _with_states(prepared, stored(prepared, store, ids), prepared.texts, run, at)
     context = replace(prepared.context, state=fitted_state(run.folder))
     warnings: list[str] = []
 

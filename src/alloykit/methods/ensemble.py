@@ -24,7 +24,7 @@ def ensemble_logits(rows: Rows, space: LabelSpace, *, log_probabilities: bool = 
     for i, teacher in enumerate(rows.teachers):
         z = torch.log_softmax(teacher.logits, -1) if log_probabilities else teacher.logits
         z = z - z.mean(-1, keepdim=True) if centred else z
-        z = z if teacher.answered is None else z * teacher.answered.unsqueeze(-1)
+        z = z if teacher.counts is None else z * teacher.counts.unsqueeze(-1)
         padded = space.scatter(i, z)
         total = padded if total is None else total + padded
     assert total is not None

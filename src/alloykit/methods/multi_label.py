@@ -52,7 +52,7 @@ def label_probabilities(rows: Rows, space: LabelSpace) -> tuple[Tensor, Tensor]:
     total = logits.new_zeros(len(logits), space.size)
     count = torch.zeros_like(total)
     for i, teacher in enumerate(rows.teachers):
-        answered = torch.ones_like(logits[:, 0]) if teacher.answered is None else teacher.answered.to(logits)
+        answered = torch.ones_like(logits[:, 0]) if teacher.counts is None else teacher.counts.to(logits)
         total = total + space.scatter(i, torch.sigmoid(teacher.logits) * answered.unsqueeze(-1))
         count = count + space.scatter(i, answered.unsqueeze(-1).expand_as(teacher.logits))
     return total / count.clamp(min=1), count > 0

@@ -33,7 +33,7 @@ class SingleTeacher(Method):
         """softmax(z / T) at the teacher's labels."""
         which = self.options.which
         targets = context.space.scatter(which, rows.teachers[which].probabilities(temperature))
-        answered = rows.teachers[which].answered
+        answered = rows.teachers[which].counts
         return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())
 
     def states(self, inputs: LossInputs) -> tuple[tuple[Tensor, ...], Tensor]:

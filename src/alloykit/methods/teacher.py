@@ -32,5 +32,5 @@ class TeacherAlone(Method):
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         i = self.options.which
         targets = context.space.scatter(i, rows.teachers[i].probabilities())
-        answered = rows.teachers[i].answered
+        answered = rows.teachers[i].counts
         return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())

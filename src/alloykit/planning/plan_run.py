@@ -109,7 +109,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         "seconds": _seconds(prepared, teachers, trains=bool(phases)) if probe else None,
         "probe_seconds": round(time.perf_counter() - begun, 1) if probe else None,
         "methods": _methods_that_remain(prepared),
-        "warnings": prepared.method.warnings(prepared.context),
+        "warnings": prepared.warnings,
         "output": recipe.output,
     }
 

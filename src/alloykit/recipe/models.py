@@ -87,6 +87,9 @@ class LabelOptions(Block):
     """Other names for labels: {label: name to use instead}. They are applied before labels are joined by name."""
     keep_apart: AllOrNames = False
     """Label names that several teachers use for different classes: a list of names, or true for all names. Each becomes one label per teacher, teacher/label."""
+    catch_all: list[str] | None = None
+    """Names of labels that mean "none of this teacher's other labels", such as other. A teacher that gives one to a text leaves the text to the teachers
+    that name a label. If not given: there are none, and a run warns where a name looks like one. An empty list turns this warning off."""
 
 
 class InferenceOptions(Block):

@@ -148,6 +148,7 @@ class LabelsDict(TypedDict, total=False):
 
     aliases: dict[str, str]
     keep_apart: bool | list[str]
+    catch_all: list[str] | None
 
 
 class QuestionDict(TypedDict, total=False):

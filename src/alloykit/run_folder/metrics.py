@@ -48,6 +48,7 @@ class Health(OpenDict):
     excess: Number
     pass_variance: OptionalNumber
     predicted: dict[str, Count]
+    abstains: NotRequired[Share]
     unknown_tokens: NotRequired[Share | None]
     truncated_texts: NotRequired[Share]
 

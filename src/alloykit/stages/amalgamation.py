@@ -105,7 +105,7 @@ def _run(
             f"labels: {prepared.space.size} from {len(prepared.infos)} teachers ({', '.join(prepared.space.names)})"
         )
         with tracking(recipe.training.report_to, run.folder, prepared.device) as tracker:
-            findings = Findings.of_inputs(prepared, prepared.method.warnings(prepared.context))
+            findings = Findings.of_inputs(prepared, prepared.warnings)
             outputs = gather(prepared, run, cache)
             tracker.log({f"sweep/{name}/reads_per_second": speed for name, speed in outputs.speed.items()})
             fitted = fit(prepared, run, outputs)

@@ -17,6 +17,7 @@ from alloykit.methods.requirements import supervised
 from alloykit.models.export import TEMPERATURE
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
+from alloykit.progress import log_line
 from alloykit.run_folder.records import TrainingRecord
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import Knowledge
@@ -41,6 +42,11 @@ def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings
     if not isinstance(source, StoredKnowledge) or method.needs.multi_label:
         return {}
     found = teachers_health(prepared, source, outputs.store)
+    for name, teacher in found.items():
+        if teacher["abstains"]:
+            log_line(
+                f"teacher {name}: abstains from {100 * teacher['abstains']:.0f} % of the texts, because of `catch_all`"
+            )
     pool, seen = sample(source, LOOKED_AT), sample(outputs.pool, LOOKED_AT)
     agreement = pool_supervision.agreement(pool, space, names)
     treated = attempt(
@@ -61,14 +67,21 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
     pieces = [[text[:LOOKED_INTO] for text in part] for part in pieces]
     found, pool = {}, sample(source, LOOKED_AT)
     probabilities: list[list[Tensor]] = [[] for _ in prepared.infos]
+    left = [0] * len(prepared.infos)  # texts that each teacher abstains from
     for rows in chunks(pool):
-        for mine, teacher in zip(probabilities, rows.teachers, strict=True):
+        for i, teacher in enumerate(rows.teachers):
             p = teacher.probabilities()
-            mine.append(p if teacher.answered is None else p[teacher.answered])
+            probabilities[i].append(p if teacher.answered is None else p[teacher.answered])
+            left[i] += 0 if teacher.abstains is None else int(teacher.abstains.sum())
     for i, info in enumerate(prepared.infos):
         p, tokenizer = torch.cat(probabilities[i]), info.load_tokenizer()
         found[info.name] = health.output_statistics(p, source.pass_variance(info.name), info.labels)
-        found[info.name] |= {"unanswered": 1 - len(p) / max(1, len(pool)), "dropout": info.gives.dropout}
+        of_all = max(1, len(pool))
+        found[info.name] |= {
+            "unanswered": 1 - len(p) / of_all,
+            "abstains": left[i] / of_all,
+            "dropout": info.gives.dropout,
+        }
         if tokenizer is None:
             continue
         ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]

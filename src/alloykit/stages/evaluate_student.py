@@ -11,7 +11,6 @@ from alloykit.errors import AlloyError
 from alloykit.evaluation.answers import STUDENT, of_teachers
 from alloykit.evaluation.labelled import assess
 from alloykit.files import write_json
-from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
@@ -23,7 +22,7 @@ from alloykit.serving.predictor import Predictor
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.multi_label_views import evaluate_multi_label
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepare import Prepared, stored
 
 
 def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: Store, data: Texts) -> dict[str, Any]:
@@ -32,12 +31,10 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
         return evaluate_multi_label(prepared, run, store, data)
     space, names, method = prepared.space, prepared.names, prepared.method
     labels = prepared.labels(data)
-    passes = method.needs.passes if method.single_target else 0
     log_line(f"evaluation on {len(data):,} labelled texts")
     options = prepared.sweep_options()
     sweep(prepared.infos, data, store, options)
-    layers = prepared.pooled_layers if method.single_target else {}
-    source: Source = StoredKnowledge(store, names, data.ids(), passes=passes, layers=layers)
+    source: Source = stored(prepared, store, data.ids(), answers_only=not method.single_target)
     if method.single_target:
         source = with_text_states(prepared, source, data, run.folder, "evaluate")
     warnings = _unanswered(source, names, len(data))

@@ -48,4 +48,6 @@ def fitted_to(prepared: Prepared, inputs: dict[str, Any], cache: dict[str, Any])
     """What the method's fit depends on."""
     labels = [list(labels) for labels in prepared.space.teachers]
     method = {"method": spec_of(prepared.method), "labels": labels, "seed": prepared.recipe.training.seed}
+    if prepared.space.catch_all:
+        method["catch_all"] = list(prepared.space.catch_all)
     return method | inputs | {"cache": cache}

@@ -69,7 +69,7 @@ def _pool(prepared: Prepared, store: Store, texts: Texts) -> tuple[Source, dict[
         assert labels is not None
         return LabelsOnly(labels), {}
     speed = sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return stored(prepared, store, texts, labels), speed
+    return stored(prepared, store, texts.ids(), labels), speed
 
 
 def _outputs(
@@ -93,7 +93,7 @@ def _generated_source(prepared: Prepared, store: Store, run: RunFolder) -> Sourc
 
 def _labelled(prepared: Prepared, store: Store, texts: Texts, labels: Tensor, run: RunFolder, which: str) -> Source:
     sweep(prepared.infos, texts, store, prepared.sweep_options())
-    return with_text_states(prepared, stored(prepared, store, texts, labels), texts, run.folder, which)
+    return with_text_states(prepared, stored(prepared, store, texts.ids(), labels), texts, run.folder, which)
 
 
 def with_text_states(prepared: Prepared, source: Source, texts: Texts, folder: Path, which: str) -> Source:

@@ -11,7 +11,6 @@ from alloykit.data import Texts
 from alloykit.evaluation.answers import STUDENT
 from alloykit.evaluation.multi_label import learned_labels, multi_label_answers, multi_label_scores
 from alloykit.files import write_json
-from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import GIVEN
@@ -21,7 +20,7 @@ from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.prepare import Prepared
+from alloykit.stages.prepare import Prepared, stored
 from alloykit.stages.unusual_texts import add_texts, fit_none_of_these, unusual_texts
 from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
@@ -78,7 +77,9 @@ def evaluate_multi_label(prepared: Prepared, run: RunFolder, store: Store, data:
     truth = prepared.labels(data)
     log_line(f"evaluation on {len(data):,} labelled texts")
     sweep(prepared.infos, data, store, prepared.sweep_options())
-    answers = multi_label_answers(StoredKnowledge(store, prepared.names, data.ids()), prepared.space, prepared.names)
+    answers = multi_label_answers(
+        stored(prepared, store, data.ids(), answers_only=True), prepared.space, prepared.names
+    )
     if run.has_student:
         pairs = list(data.table["text_pair"]) if data.is_pair else None
         answers[STUDENT] = prepared.predictor(run.student).probabilities(list(data.table["text"]), pairs)

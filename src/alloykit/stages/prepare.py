@@ -13,6 +13,7 @@ from alloykit.data import Texts, load_texts
 from alloykit.engines.choose import sweep_engine
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
+from alloykit.knowledge.abstention import Abstention
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
@@ -29,6 +30,7 @@ from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.catch_all_warnings import catch_all_warnings
 from alloykit.stages.recipe_texts import (
     label_matrix,
     label_positions,
@@ -40,6 +42,7 @@ from alloykit.stages.recipe_texts import (
 )
 from alloykit.teachers.protocol import TeacherInfo, TeacherSpec
 from alloykit.teachers.unique_names import unique_names
+from alloykit.temporary.row_index import Ids
 from alloykit.training.dataset import held_out_size
 from alloykit.training.more_arguments import more_arguments
 from alloykit.training.schedule import required, with_defaults
@@ -88,6 +91,13 @@ class Prepared:
         gives = tuple(info.gives for info in self.infos)
         shapes = tuple(g.states or ModelShape(0, 0) for g in gives)
         return Context(self.space, student=self.student_shape, teachers=shapes, gives=gives)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What is known before the sweep: of the labels' names, and of the method."""
+        return catch_all_warnings(self.space, self.names, self.recipe.labels.catch_all) + self.method.warnings(
+            self.context
+        )
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:
@@ -202,6 +212,12 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
     require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
+    if method.needs.multi_label and space.catch_all:
+        raise AlloyError(
+            expected="teachers that give each text one label, for `labels: {catch_all: …}`",
+            got="multi-label teachers",
+            hint="Leave it out: of a text without labels, a multi-label teacher gives each label a small probability.",
+        )
     texts = texts if texts is not None else _read_texts(recipe, method)
     gives = {info.name: info.gives for info in infos}
     if method.needs.multi_label and recipe.generation is not None:
@@ -315,6 +331,7 @@ def teachers_and_labels(teachers: Sequence[TeacherSpec], labels: LabelOptions) -
         aliases=labels.aliases,
         teacher_names=[info.name for info in infos],
         keep_apart=labels.keep_apart,
+        catch_all=labels.catch_all or (),
     )
     return infos, space
 
@@ -356,10 +373,19 @@ def with_labelled_texts(prepared: Prepared, tables: Mapping[str, Texts] | None =
     )
 
 
-def stored(prepared: Prepared, store: Store, texts: Texts, labels: Tensor | None) -> StoredKnowledge:
-    """The stored outputs for some texts that the method needs."""
-    passes, layers = prepared.method.needs.passes, prepared.pooled_layers
-    return StoredKnowledge(store, prepared.names, texts.ids(), passes=passes, labels=labels, layers=layers)
+def stored(
+    prepared: Prepared, store: Store, ids: Ids, labels: Tensor | None = None, *, answers_only: bool = False
+) -> StoredKnowledge:
+    """The stored outputs for some texts that the method needs. answers_only: without Monte-Carlo passes and states."""
+    return StoredKnowledge(
+        store,
+        prepared.names,
+        ids,
+        passes=0 if answers_only else prepared.method.needs.passes,
+        labels=labels,
+        layers={} if answers_only else prepared.pooled_layers,
+        abstention=Abstention(prepared.space) if prepared.space.catch_all else None,
+    )
 
 
 def _student(recipe: Recipe) -> StudentSpec:

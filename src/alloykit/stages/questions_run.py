@@ -135,7 +135,7 @@ def _track(tracker: Any, name: str, part: RunFolder, run: RunFolder) -> None:
 
 def _gathered(prepared: Prepared, run: RunFolder, earlier: list[_Part], cache: str | None) -> _Part:
     """The outputs of one question's teachers, and its fit. The states of the pool by the student's encoder are computed once for all questions."""
-    findings = Findings.of_inputs(prepared, prepared.method.warnings(prepared.context))
+    findings = Findings.of_inputs(prepared, prepared.warnings)
     for other in earlier:
         states = other.run.folder / STATES
         if states.is_file() and other.prepared.text_encoder == prepared.text_encoder:

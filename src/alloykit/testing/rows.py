@@ -64,6 +64,11 @@ def unanswered(rows: Rows, answered: Tensor) -> Rows:
     return replace(rows, teachers=tuple(teachers))
 
 
+def abstaining(rows: Rows, answers: Tensor) -> Rows:
+    """The same rows where teachers leave some texts to the others. answers [B, N] bool: the answers that count."""
+    return replace(rows, teachers=tuple(replace(t, abstains=~answers[:, i]) for i, t in enumerate(rows.teachers)))
+
+
 def space_of(kind: str) -> LabelSpace:
     """The union of the labels of `SETS[kind]`."""
     return LabelSpace.union(SETS[kind])

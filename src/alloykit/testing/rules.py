@@ -22,6 +22,7 @@ from alloykit.testing.rows import (
     SETS,
     TEACHERS,
     RowSource,
+    abstaining,
     context_of,
     generated_rows,
     losses,
@@ -263,23 +264,33 @@ def labels_only_if_needed(subject: Subject) -> None:
 def teachers_without_an_answer(subject: Subject) -> None:
     """A teacher that has no answer to a text (`TeacherRows.answered`) does not teach it: it has no weight, and labels that only such teachers
     know get no mass. A text that no teacher answers is not learned from. Texts with all answers are taught as before."""
+    answered = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]]).bool()  # [B, N]
+    _without_some_answers(subject, answered, unanswered, "some answers missing")
+
+
+def teachers_that_abstain(subject: Subject) -> None:
+    """A teacher that abstains from a text (`TeacherRows.abstains`) does not teach it either, although its answer is there."""
+    answers = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 0, 1], [1, 1, 1]]).bool()  # [B, N]
+    _without_some_answers(subject, answers, abstaining, "some teachers abstain")
+
+
+def _without_some_answers(
+    subject: Subject, answered: Tensor, partial: Callable[[Rows, Tensor], Rows], why: str
+) -> None:
     for kind in SETS:
         method, rows, context = subject.on(kind, b=6)
         if not method.needs.teachers:
             return
-        answered = torch.tensor([[1, 1, 1], [0, 1, 1], [1, 0, 1], [1, 0, 0], [0, 0, 0], [1, 1, 1]]).bool()  # [B, N]
-        partly = unanswered(rows, answered)
+        partly = partial(rows, answered)
         before, after = (supervised(method, r, context, 6) for r in (rows, partly))
-        whole, where = [0, 5], f"{kind} labels"
+        whole, where = [0, 5], f"{kind} labels, {why}"
         if before is not None and after is not None:
-            _check_supervision(method, after, (6, context.space.size, len(TEACHERS)), f"{where}, some answers missing")
+            _check_supervision(method, after, (6, context.space.size, len(TEACHERS)), where)
             _close(
                 after.targets[whole], before.targets[whole], f"{where}: targets of texts with all answers", 1e-5, 1e-6
             )
-            _require(
-                float(after.weights[4]) == 0,
-                f"{where}: a text that no teacher answers has the weight {after.weights[4]}",
-            )
+            lost = after.weights[~answered.any(-1)]
+            _require(not bool(lost.any()), f"{where}: a text that no teacher answers has the weight {lost.tolist()}")
             counts = after.weights > 0
             if after.teacher_weights is not None:
                 left = (after.teacher_weights * ~answered)[counts]
@@ -295,11 +306,12 @@ def teachers_without_an_answer(subject: Subject) -> None:
         if method.phases():
             logits = student_logits(rows, context)
             for name, term in losses(method, partly, context, logits, training=False).items():
-                _require(
-                    bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite where answers are missing"
-                )
+                _require(bool(torch.isfinite(term).all()), f"{where}: term '{name}' is not finite")
                 if term.shape == (6,) and not (method.needs.labels or method.needs.student_hidden_states):
-                    _require(float(term[4]) == 0, f"{where}: term '{name}' of a text that no teacher answers is not 0")
+                    untaught = term[~answered.any(-1)]
+                    _require(
+                        not bool(untaught.any()), f"{where}: term '{name}' of a text that no teacher answers is not 0"
+                    )
 
 
 def reports(subject: Subject) -> None:
@@ -329,6 +341,7 @@ RULES: dict[str, Callable[[Subject], None]] = {
     "supervision before the training": supervision_before_training,
     "labels only if needed": labels_only_if_needed,
     "teachers without an answer": teachers_without_an_answer,
+    "teachers that abstain": teachers_that_abstain,
     "reports": reports,
 }
 

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from alloykit.errors import AlloyError
+from alloykit.knowledge.abstention import Abstention
 from alloykit.knowledge.store.shard_ids import ShardIds
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.store.unit_rows import OpenUnits, UnitRows
@@ -35,7 +36,8 @@ class StoredKnowledge:
     """A `Source` over the texts of one table, in the table's order; duplicates read the same row.
 
     `ids`: a text id per text. `passes`: how many Monte-Carlo passes to read, at most what the sweep made.
-    `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. AlloyError if anything is missing from the store.
+    `labels`: [n] int64 or None. `layers`: by teacher, the layers whose pooled states to read. `abstention`: marks the texts that teachers abstain from;
+    None if no label means "none of the others". AlloyError if anything is missing from the store.
 
     Every checksum is verified once. Meanwhile the rows of the texts are copied into a temporary file, from which each text takes one read. If that file would
     have more than `COPIED` bytes, nothing is copied, and rows are read from the files of a local store. Memory holds the names of the shards.
@@ -50,8 +52,10 @@ class StoredKnowledge:
         passes: int = 0,
         labels: Tensor | None = None,
         layers: Mapping[str, Sequence[int]] | None = None,
+        abstention: Abstention | None = None,
     ) -> None:
         self.store, self.teachers, self.passes, self.labels = store, tuple(teachers), passes, labels
+        self.abstention = abstention
         self.layers = {name: tuple((layers or {}).get(name, ())) for name in self.teachers}
         shards = store.shards()
         complete = {name: store.units(f"teachers/{name}") for name in self.teachers}
@@ -120,7 +124,8 @@ class StoredKnowledge:
                     answered=None if all_answered else answered,
                 )
             )
-        return Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
+        found = Rows(tuple(teachers), None if self.labels is None else self.labels[torch.from_numpy(at)])
+        return found if self.abstention is None else self.abstention(found)
 
     def without_states(self) -> StoredKnowledge:
         """The same outputs without states. Both read the same temporary files."""

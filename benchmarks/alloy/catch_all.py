@@ -1,0 +1,57 @@
+"""Targets of teachers that have a label for all texts whose label they do not know, in float32: what `labels: {catch_all: …}` of a recipe changes."""
+
+from dataclasses import replace
+
+from benchmarks.alloy.profile import PROFILE
+from benchmarks.alloy.settings import TEACHERS, by_topic
+from benchmarks.alloy.targets_alone import targets_alone
+from benchmarks.harness.settings import OTHER, Setting
+
+NAMES = ("ag_news", "abstracts5", "banking77", "google_snippets", "stackoverflow20")
+EVERY, ONE = f"all have `{OTHER}`", f"one has `{OTHER}`"
+
+
+def variants(name: str) -> list[Setting]:
+    """Teachers of labels cut by topic. Either all have such a label, or only the first one."""
+    plain = by_topic(name, TEACHERS[name][0])
+    first, *rest = plain.teachers
+    every = tuple(replace(plan, other=True) for plan in plain.teachers)
+    one = (replace(first, other=True), *rest)
+    joined, single = f"{name}-other", f"{name}-one-other"
+    return [
+        replace(plain, name=joined, title=f"{plain.title}, {EVERY}", teachers=every),
+        replace(
+            plain,
+            name=f"{joined}-apart",
+            title=f"{plain.title}, {EVERY}, `keep_apart`",
+            teachers=every,
+            keep_apart=True,
+            teachers_of=joined,
+        ),
+        replace(
+            plain,
+            name=f"{joined}-catch_all",
+            title=f"{plain.title}, {EVERY}, `catch_all`",
+            teachers=every,
+            catch_all=True,
+            teachers_of=joined,
+        ),
+        replace(plain, name=single, title=f"{plain.title}, {ONE}", teachers=one),
+        replace(
+            plain,
+            name=f"{single}-catch_all",
+            title=f"{plain.title}, {ONE}, `catch_all`",
+            teachers=one,
+            catch_all=True,
+            teachers_of=single,
+        ),
+    ]
+
+
+TABLE = targets_alone(
+    "catch_all",
+    "Teachers with a label for all other texts: targets",
+    [setting for name in NAMES for setting in variants(name)],
+    replace(PROFILE, seeds=(0,)),
+    seed_by_seed=True,
+)
