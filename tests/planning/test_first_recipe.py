@@ -66,6 +66,23 @@ def test_odd_names_and_anonymous_labels(here: Path, call: Call) -> None:
     assert call("plan", "recipe.yaml", "--no-probe").code == 0
 
 
+def test_a_label_that_probably_means_none_of_the_others(models: dict[str, Path], here: Path, call: Call) -> None:
+    tiny.classifier(here / "tech", ("crash", "other"))
+    call("init", "--teacher", models["billing"], "--teacher", "tech", "--texts", "tickets.csv")
+    text = Path("recipe.yaml").read_text()
+    assert "probably means 'none of this teacher's other labels'" in " ".join(text.replace("#", "").split())
+    assert yaml.safe_load(text)["labels"] == {"catch_all": ["other"]}
+    plan = json.loads(call("plan", "recipe.yaml", "--no-probe", "--json").out)
+    assert not [w for w in plan["warnings"] if "catch_all" in w]
+    assert plan["catch_all"] == ["other"]
+    assert "'other' means 'none of the teacher's other labels'" in call("plan", "recipe.yaml", "--no-probe").out
+    plain = text.replace("labels: {catch_all: [other]}", "")
+    assert plain != text
+    Path("recipe.yaml").write_text(plain)
+    plan = json.loads(call("plan", "recipe.yaml", "--no-probe", "--json").out)
+    assert len([w for w in plan["warnings"] if "`labels: {catch_all: [other]}`" in w]) == 1
+
+
 def test_wrong_teachers_and_texts_are_refused(models: dict[str, Path], here: Path, call: Call) -> None:
     teacher = ("--teacher", models["billing"])
     call("init", "--teacher", here / "nowhere", "--texts", "tickets.csv").refused("a model folder", "nowhere")

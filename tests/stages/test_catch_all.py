@@ -16,7 +16,7 @@ import alloykit
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.run_folder.file_names import STATE
-from alloykit.stages.catch_all_warnings import catch_all_warnings, is_likely
+from alloykit.stages.catch_all_warnings import catch_all_warnings, likely_catch_all
 
 EXAMPLES = toy.examples(60)
 TRUE = dict(EXAMPLES)
@@ -118,9 +118,11 @@ def test_the_warning_is_for_usual_names_of_teachers_with_different_labels() -> N
     assert [f.split(":")[0] for f in found] == ["label 'Other' of teacher 'x'", "label 'none_of-these' of teacher 'y'"]
     assert catch_all_warnings(space, ["x", "y", "z"], []) == []
     assert catch_all_warnings(LabelSpace.union([("a", "other"), ("other", "a")]), ["x", "y"], None) == []
-    assert is_likely("Out-of-scope")
-    assert is_likely("OOS")
-    assert not is_likely("other colour")
+    assert likely_catch_all(LabelSpace.union([("a", "Out-of-scope"), ("b", "OOS"), ("c", "other colour")])) == [
+        "Out-of-scope",
+        "OOS",
+    ]
+    assert likely_catch_all(LabelSpace.union([("a", "other"), ("none", "other")])) == []
 
 
 def test_multi_label_teachers_have_no_such_label(tmp_path: Path, models: dict[str, Path]) -> None:

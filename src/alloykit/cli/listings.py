@@ -108,6 +108,7 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
     lines.append(f"labels: {len(plan['labels'])}: {', '.join(plan['labels'])}")
     lines += [f"  '{label}' is shared by {', '.join(owners)}" for label, owners in plan["shared_labels"].items()]
+    lines += [f"  '{label}' means 'none of the teacher's other labels' (catch_all)" for label in plan["catch_all"]]
     texts = plan["texts"]
     dropped = "".join(f", {n:,} dropped ({reason})" for reason, n in texts["dropped"].items())
     lines.append(f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped})")

@@ -91,6 +91,7 @@ def describe_plan(prepared: Prepared, requested: TrainingOptions, *, probe: bool
         "method": recipe.method,
         "needs": prepared.method.needs.describe(),
         "labels": list(space.names),
+        "catch_all": list(space.catch_all),
         "shared_labels": {label: [prepared.names[i] for i in owners] for label, owners in space.shared().items()},
         "texts": {"used": n, "distinct": distinct, "dropped": prepared.texts.dropped},
         "teachers": teachers,
