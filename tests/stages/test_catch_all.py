@@ -14,9 +14,7 @@ from safetensors import safe_open
 
 import alloykit
 from alloykit.errors import AlloyError
-from alloykit.labels import LabelSpace
 from alloykit.run_folder.file_names import STATE
-from alloykit.stages.catch_all_warnings import catch_all_warnings, likely_catch_all
 
 EXAMPLES = toy.examples(60)
 TRUE = dict(EXAMPLES)
@@ -109,20 +107,6 @@ def test_the_fit_depends_on_it(tmp_path: Path) -> None:
         with safe_open(found.folder / STATE, "pt") as file:
             made_of.append(file.metadata())
     assert made_of[0] != made_of[1] == made_of[2]
-
-
-def test_the_warning_is_for_usual_names_of_teachers_with_different_labels() -> None:
-    sets = [("a", "Other"), ("b", "none_of-these"), ("c", "others unknown")]
-    space = LabelSpace.union(sets)
-    found = catch_all_warnings(space, ["x", "y", "z"], None)
-    assert [f.split(":")[0] for f in found] == ["label 'Other' of teacher 'x'", "label 'none_of-these' of teacher 'y'"]
-    assert catch_all_warnings(space, ["x", "y", "z"], []) == []
-    assert catch_all_warnings(LabelSpace.union([("a", "other"), ("other", "a")]), ["x", "y"], None) == []
-    assert likely_catch_all(LabelSpace.union([("a", "Out-of-scope"), ("b", "OOS"), ("c", "other colour")])) == [
-        "Out-of-scope",
-        "OOS",
-    ]
-    assert likely_catch_all(LabelSpace.union([("a", "other"), ("none", "other")])) == []
 
 
 def test_multi_label_teachers_have_no_such_label(tmp_path: Path, models: dict[str, Path]) -> None:

@@ -23,7 +23,7 @@ from alloykit.models.loading import load_config
 from alloykit.models.location import BUNDLED
 from alloykit.names import is_anonymous, quoted
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
-from alloykit.stages.catch_all_warnings import likely_catch_all
+from alloykit.stages.label_names import likely_catch_all, spellings
 from alloykit.stages.prepare import prepare, teachers_and_labels
 from alloykit.stages.recipe_texts import wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec
@@ -37,10 +37,11 @@ LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
 LENGTHS = (32, 64, 128, 256, 512)  # tokens
 BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
 WIDTH = 100  # characters of a line of comments
-ABOUT_CATCH_ALL = (
-    "Labels whose name probably means 'none of this teacher's other labels'. A teacher that gives one to a text leaves the text to the teachers that "
-    "name a label. Remove a label from the list if it is a class of its own."
-)
+ABOUT_LABELS = {
+    "aliases": "Two spellings of what is probably one label. Remove a pair if these are two classes.",
+    "catch_all": "Labels whose name probably means 'none of this teacher's other labels'. A teacher that gives one to a text leaves the text to the "
+    "teachers that name a label. Remove a label from the list if it is a class of its own.",
+}
 
 
 def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None) -> str:
@@ -53,16 +54,15 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
     """
     chosen = create(method or Recipe.model_fields["method"].default)
     specs, nameless = _with_names([_spec(model) for model in teachers])
-    described, space = teachers_and_labels(specs, LabelOptions())
-    infos: Any = described
+    infos: Any = teachers_and_labels(specs, LabelOptions())[0]
     columns = columns_of(texts_options(texts))
     label = next((c for name in LABEL_NAMES for c in columns if c.lower() == name), None)
     options = texts_options(texts, text=_text_column(texts, columns, label)).model_dump(exclude_defaults=True)
     block: dict[str, Any] = dict(sorted(options.items()))  # path or dataset, then text
     values: dict[str, Any] = {"teachers": list(teachers), "texts": block, "output": _run_folder(texts)}
     values["method"] = chosen.name
-    if not chosen.needs.multi_label and (likely := likely_catch_all(space)):
-        values["labels"] = {"catch_all": likely}
+    if joined := _joined(specs, one_label=not chosen.needs.multi_label):
+        values["labels"] = joined
     if wants_labels(parse(values, Recipe), chosen) and label is not None:
         block["label"] = label
     if chosen.phases():
@@ -75,6 +75,13 @@ def first_recipe(teachers: Sequence[str], texts: str, method: str | None = None)
         note = f"Teacher '{name}' has no real label names. Fill in its `labels:` in the recipe before you run it."
         warnings.warn(note, AlloyWarning, stacklevel=2)
     return text
+
+
+def _joined(specs: Sequence[HuggingFaceSpec], *, one_label: bool) -> dict[str, Any]:
+    """The `labels:` block that the names suggest; empty if they suggest none. one_label: the teachers give a text one label."""
+    aliases = spellings(teachers_and_labels(specs, LabelOptions())[1])
+    likely = likely_catch_all(teachers_and_labels(specs, LabelOptions(aliases=aliases))[1]) if one_label else []
+    return ({"aliases": aliases} if aliases else {}) | ({"catch_all": likely} if likely else {})
 
 
 def _spec(model: str) -> HuggingFaceSpec:
@@ -198,8 +205,8 @@ def _written(
         _comment(_about_texts(texts)) + _line("texts", where if where not in (None, GENERATE) else texts),
     ]
     if "labels" in values:
-        named = quoted(values["labels"]["catch_all"])
-        blocks.insert(2, _comment(f"{ABOUT_CATCH_ALL} Here: {named}.") + _line("labels", values["labels"]))
+        about = "".join(_comment(f"{key}: {ABOUT_LABELS[key]}") for key in values["labels"])
+        blocks.insert(2, about + _line("labels", values["labels"]))
     if "student" in values:
         blocks.append(_comment(_about_student(values["student"])) + _line("student", values["student"]))
     blocks += [

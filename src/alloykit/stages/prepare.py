@@ -30,7 +30,7 @@ from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.catch_all_warnings import catch_all_warnings
+from alloykit.stages.label_names import label_warnings
 from alloykit.stages.recipe_texts import (
     label_matrix,
     label_positions,
@@ -95,9 +95,7 @@ class Prepared:
     @property
     def warnings(self) -> list[str]:
         """What is known before the sweep: of the labels' names, and of the method."""
-        return catch_all_warnings(self.space, self.names, self.recipe.labels.catch_all) + self.method.warnings(
-            self.context
-        )
+        return label_warnings(self.space, self.names, self.recipe.labels) + self.method.warnings(self.context)
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:

@@ -1,0 +1,60 @@
+"""What the names of labels suggest: two spellings of one name, and a label that means "none of this teacher's other labels"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from alloykit.labels import LabelSpace
+from alloykit.names import quoted, short
+from alloykit.recipe.models import LabelOptions
+
+CATCH_ALL = frozenset(
+    (
+        "fallback", "misc", "miscellaneous", "no intent", "none", "none of the above", "none of these", "oos", "other", "others", "out of domain",
+        "out of scope", "rest", "something else", "unknown",
+    )
+)  # fmt: skip
+
+
+def label_warnings(space: LabelSpace, teachers: Sequence[str], options: LabelOptions) -> list[str]:
+    """One sentence for each pair of spellings, and, if the recipe has no `catch_all`, for each label with a usual name for "none of the others"."""
+    owners = {
+        name: [teacher for teacher, labels in zip(teachers, space.teachers, strict=True) if name in labels]
+        for name in space.names
+    }
+    found = [
+        f"labels '{short(name)}' ({quoted(owners[name])}) and '{short(other)}' ({quoted(owners[other])}) are two classes, although only case, spaces or "
+        f"punctuation differ. If they are one class, set `labels: {{aliases: {{{short(name)}: {short(other)}}}}}`."
+        for name, other in spellings(space).items()
+    ]
+    for name in likely_catch_all(space) if options.catch_all is None else ():
+        plural = "s" if len(owners[name]) > 1 else ""
+        found.append(
+            f"label '{short(name)}' of teacher{plural} {quoted(owners[name])}: if it means 'none of this teacher's other labels', set "
+            f"`labels: {{catch_all: [{short(name)}]}}`. A text that gets it is then left to the teachers that name a label. If not, `catch_all: []` "
+            "turns this warning off."
+        )
+    return found
+
+
+def spellings(space: LabelSpace) -> dict[str, str]:
+    """Label -> an earlier label of the union that is probably the same: their letters and digits are, without regard to case. Names that one teacher has
+    in two spellings are left out. So all can be aliases."""
+    groups = dict[str, list[str]]()
+    for name in space.names:
+        groups.setdefault(_plain(name).replace(" ", ""), []).append(name)
+    alike = [names for names in groups.values() if all(len(set(names) & set(labels)) < 2 for labels in space.teachers)]
+    return {name: first for first, *others in alike for name in others}
+
+
+def likely_catch_all(space: LabelSpace) -> list[str]:
+    """The labels with a usual name for "none of the others". None if all teachers have the same labels, or if a teacher has only such labels."""
+    likely = [name for name in space.names if _plain(name) in CATCH_ALL]
+    sets = [set(labels) for labels in space.teachers]
+    return [] if all(s == sets[0] for s in sets) or any(s <= set(likely) for s in sets) else likely
+
+
+def _plain(name: str) -> str:
+    """In lower case, with spaces in place of all but letters and digits. The name itself if it has neither."""
+    return " ".join(re.sub(r"[\W_]+", " ", name.casefold()).split()) or name

@@ -1,0 +1,45 @@
+"""What the names of labels suggest."""
+
+from __future__ import annotations
+
+import pytest
+
+from alloykit.labels import LabelSpace
+from alloykit.recipe.models import LabelOptions
+from alloykit.stages.label_names import label_warnings, likely_catch_all, spellings
+
+NAMES = ["x", "y", "z"]
+
+
+@pytest.mark.parametrize(
+    ("sets", "found"),
+    [
+        ([("a", "b"), ("c", "d")], {}),
+        ([("Log in", "b"), ("log-in", "d"), ("LOGIN", "e")], {"log-in": "Log in", "LOGIN": "Log in"}),
+        ([("Refund", "refund"), ("REFUND", "d")], {}),  # one teacher has both
+        ([("+", "b"), ("-", "d"), ("\u3000", "e"), ("体育", "f")], {}),
+    ],
+)
+def test_spellings_of_one_name(sets: list[tuple[str, ...]], found: dict[str, str]) -> None:
+    sets = [tuple(name for name in labels if name.strip()) + ("g",) for labels in sets]
+    assert spellings(LabelSpace.union(sets)) == found
+    LabelSpace.union(sets, aliases=found)  # all can be aliases
+
+
+def test_usual_names_for_none_of_the_others() -> None:
+    sets = [("a", "Out-of-scope"), ("b", "OOS"), ("c", "other colour"), ("d", "none_of_these")]
+    assert likely_catch_all(LabelSpace.union(sets)) == ["Out-of-scope", "OOS", "none_of_these"]
+    assert likely_catch_all(LabelSpace.union([("a", "other"), ("other", "a")])) == []  # the same labels
+    assert likely_catch_all(LabelSpace.union([("a", "other"), ("none", "other")])) == []  # one has only such labels
+
+
+def test_warnings_say_whose_label_it_is_and_what_to_set() -> None:
+    space = LabelSpace.union([("a", "Other", "pay"), ("b", "none"), ("Pay", "b", "none")])
+    pair, other, none = label_warnings(space, NAMES, LabelOptions())
+    assert pair.startswith("labels 'Pay' ('z') and 'pay' ('x') are two classes")
+    assert "`labels: {aliases: {Pay: pay}}`" in pair
+    assert other.startswith("label 'Other' of teacher 'x': ")
+    assert none.startswith("label 'none' of teachers 'y', 'z': ")
+    assert "`labels: {catch_all: [none]}`" in none
+    for said in ([], ["none"]):
+        assert label_warnings(space, NAMES, LabelOptions(catch_all=said)) == [pair]
