@@ -1,5 +1,7 @@
 """check_method: each way to break the contract is found, and the message names the method and the rule."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from pydantic import ConfigDict
@@ -120,6 +122,16 @@ class Deaf(Mean):
         return Supervision(targets.mean(0), uniform_weights(targets[0]))
 
 
+class Interrupting(Mean):
+    """Counts the answer of a teacher that abstains."""
+
+    def supervise(self, rows, context):
+        found = super().supervise(
+            replace(rows, teachers=tuple(replace(t, abstains=None) for t in rows.teachers)), context
+        )
+        return replace(found, weights=uniform_weights(found.targets))
+
+
 class Talkative(Mean):
     def fit_report(self, context, teachers):
         return {"text": "all is well"}
@@ -147,6 +159,11 @@ def test_a_method_that_keeps_to_it():
         (Cheating, "labels only if needed", "TypeError"),
         (Undeclared, "targets and weights", "no pooled states"),
         (Deaf, "teachers without an answer", "labels that no teacher with an answer knows have a mass"),
+        (
+            Interrupting,
+            "teachers that abstain",
+            "some teachers abstain: labels that no teacher with an answer knows have a mass",
+        ),
         (Talkative, "reports", "must give a MethodReport; got dict"),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
@@ -166,7 +183,7 @@ def test_a_rule_alone_and_rules_that_shall_not_hold():
     check_method(Relative, skip=["independence of the batch", "supervision before the training"])
     with pytest.raises(ValueError, match="there is no rule 'speed'"):
         check_method(Mean, skip=["speed"])
-    assert len(RULES) == 12
+    assert len(RULES) == 13
 
 
 def test_a_skipped_step_needs_no_gradient():
@@ -184,8 +201,8 @@ def test_an_option_that_names_a_teacher_follows_its_order():
     class Favourite(Mean):
         def supervise(self, rows, context):
             i = self.options.favourite
-            targets, answered = context.space.scatter(i, rows.teachers[i].probabilities()), rows.teachers[i].answered
-            return Supervision(targets, uniform_weights(targets) if answered is None else answered.float())
+            targets, counts = context.space.scatter(i, rows.teachers[i].probabilities()), rows.teachers[i].counts
+            return Supervision(targets, uniform_weights(targets) if counts is None else counts.float())
 
     Favourite.Options = Options
     with pytest.raises(AssertionError, match="order of teachers"):
