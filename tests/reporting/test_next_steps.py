@@ -24,6 +24,13 @@ def test_without_a_problem_the_student_can_be_used() -> None:
     assert next_steps(case(ensemble=BETTER)) == [USE]
 
 
+def test_a_run_without_a_student_says_so() -> None:
+    metrics = case(ensemble=BETTER)
+    metrics["evaluation"]["judged"] = "routing"
+    [step] = next_steps(metrics)
+    assert step.startswith("Choose a method that trains a student, such as `method: alloy`. This run has none.")
+
+
 def test_the_larger_loss_comes_with_its_step() -> None:
     assert next_steps(learned(0.747, 0.871, 0.897)) == [ADVICE]
     [step] = next_steps(learned(0.68, 0.70, 0.90))

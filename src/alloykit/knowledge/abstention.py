@@ -37,8 +37,7 @@ class Abstention:
         every = torch.ones_like(none_of_others[:, 0])
         answered = torch.stack([every if t.answered is None else t.answered for t in teachers], -1)
         names_one = answered & ~none_of_others  # [B, N]
-        unknown = ~space.has_label()[
-            :, top
-        ]  # [N, B, N]: whether teacher i does not know the label that teacher j gives to text x
+        # [N, B, N]: whether teacher i does not know the label that teacher j gives to text x
+        unknown = ~space.has_label()[:, top]
         others = torch.einsum("ibj,bj->bi", unknown.float(), names_one.float()) > 0
         return answered & none_of_others & others

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alloykit.evaluation.answers import STUDENT
 from alloykit.reporting.figures import percent
 from alloykit.reporting.verdict import (
     ALPHA,
@@ -19,6 +20,8 @@ from alloykit.reporting.verdict import (
 
 GAIN = 0.01  # a step is suggested if it lowers the calibration error by more than this
 WORTH_TESTING = 0.005  # a smaller difference of accuracies would take too many test texts
+USE = "Use the student: `alloykit predict RUN texts.csv`. The test found no problem."
+TRAIN = "Choose a method that trains a student, such as `method: alloy`. This run has none. The test found no problem with the targets."
 _IMPERATIVE = re.compile(
     r"(?:Add|Check|Choose|Compare|Give|Increase|Leave|Look|Lower|Name|Raise|Read|Remove|Run|Set|Train|Try|Use)\b"
 )
@@ -35,7 +38,11 @@ def next_steps(metrics: Mapping[str, Any]) -> list[str]:
     else:
         steps = ["Draw about 300 texts at random, label them, and run `alloykit evaluate RUN --data labelled.csv`."]
     steps = list(dict.fromkeys(steps + _of_warnings(metrics, steps)))
-    return steps or ["Use the student: `alloykit predict RUN texts.csv`. The test found no problem."]
+    return steps or [USE if _has_student(metrics) else TRAIN]
+
+
+def _has_student(metrics: Mapping[str, Any]) -> bool:
+    return (metrics.get("evaluation") or {}).get("judged", STUDENT) == STUDENT
 
 
 def _of_warnings(metrics: Mapping[str, Any], known: Sequence[str]) -> list[str]:
