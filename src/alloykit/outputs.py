@@ -80,17 +80,23 @@ class Rows:
     supervision: Mapping[str, Tensor] | None = None
 
     def answered(self) -> Tensor | None:
+        """Which teacher has an answer to which text, [B, N] bool; None where every teacher has one to every text."""
+        return self._of_each([t.answered for t in self.teachers])
+
+    def counts(self) -> Tensor | None:
         """Which teacher's answer to which text counts (`TeacherRows.counts`), [B, N] bool; None where all answers count."""
-        counts = [t.counts for t in self.teachers]
-        if all(c is None for c in counts):
+        return self._of_each([t.counts for t in self.teachers])
+
+    def _of_each(self, which: Sequence[Tensor | None]) -> Tensor | None:
+        if all(w is None for w in which):
             return None
         every = torch.ones_like(self.teachers[0].logits[:, 0], dtype=torch.bool)
-        return torch.stack([every if c is None else c for c in counts], -1)
+        return torch.stack([every if w is None else w for w in which], -1)
 
     def weighed(self, weights: Tensor) -> Tensor:
         """The weights of the teachers, [B, N], zero for a teacher without an answer, divided by their sum. If no teacher with a
         weight has an answer to a text, its weights stay unchanged; such a text has the weight 0 in the training."""
-        if (answered := self.answered()) is None:
+        if (answered := self.counts()) is None:
             return weights
         kept = weights * answered.to(weights)
         total = kept.sum(-1, keepdim=True)

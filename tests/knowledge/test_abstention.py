@@ -53,7 +53,7 @@ def test_teachers_abstain_as_it_is_said(given: list[tuple[str | None, ...]]) -> 
             assert teacher.abstains.tolist() == expected
         assert teacher.answered is plain.teachers[i].answered
         assert teacher.logits is plain.teachers[i].logits
-    counts = found.answered()
+    counts = found.counts()
     assert counts is not None
     for b, text in enumerate(given):
         assert counts[b].tolist() == [label is not None and not leaves(i, text) for i, label in enumerate(text)]
@@ -72,6 +72,6 @@ def test_what_each_case_means() -> None:
         ("a", "c", "none", None): [True, True, False, False],
         ("other", None, "none", "f"): [False, False, False, True],
     }
-    counts = Abstention(SPACE)(rows_of(list(cases))).answered()
+    counts = Abstention(SPACE)(rows_of(list(cases))).counts()
     assert counts is not None
     assert counts.tolist() == list(cases.values())

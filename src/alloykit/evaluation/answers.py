@@ -148,8 +148,9 @@ def of_teachers(
     weights: list[Tensor] = []
     answered: list[Tensor] = []
     for rows in chunks(source):
-        every = torch.ones(len(rows.teachers[0].logits), dtype=torch.bool)
-        answered.append(torch.stack([every if t.answered is None else t.answered for t in rows.teachers], -1))
+        some = rows.answered()
+        every = torch.ones(len(rows.teachers[0].logits), len(rows.teachers), dtype=torch.bool)
+        answered.append(every if some is None else some)
         confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
         for way, asked in ways.items():
             supervision = supervised(asked, rows, context, len(rows.teachers[0].logits))

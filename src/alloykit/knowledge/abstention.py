@@ -34,8 +34,8 @@ class Abstention:
         space, teachers = self.space, rows.teachers
         top = torch.stack([space.index(i)[t.logits.argmax(-1)] for i, t in enumerate(teachers)], -1)
         none_of_others = torch.tensor([name in space.catch_all for name in space.names])[top]
-        every = torch.ones_like(none_of_others[:, 0])
-        answered = torch.stack([every if t.answered is None else t.answered for t in teachers], -1)
+        some = rows.answered()
+        answered = torch.ones_like(none_of_others) if some is None else some
         names_one = answered & ~none_of_others  # [B, N]
         # [N, B, N]: whether teacher i does not know the label that teacher j gives to text x
         unknown = ~space.has_label()[:, top]

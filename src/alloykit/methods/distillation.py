@@ -64,7 +64,7 @@ class Distillation(Method):
 
 def has_answer(weights: Tensor, rows: Rows) -> Tensor:
     """1 for a text that a teacher with a weight has an answer to, else 0. weights [B, N] → [B] float32."""
-    answered = rows.answered()
+    answered = rows.counts()
     return uniform_weights(weights) if answered is None else (weights * answered.to(weights)).sum(-1).gt(0).float()
 
 

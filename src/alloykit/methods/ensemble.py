@@ -28,7 +28,7 @@ def ensemble_logits(rows: Rows, space: LabelSpace, *, log_probabilities: bool = 
         padded = space.scatter(i, z)
         total = padded if total is None else total + padded
     assert total is not None
-    knows, answered = space.has_label().to(total), rows.answered()
+    knows, answered = space.has_label().to(total), rows.counts()
     if answered is None:
         return total / knows.sum(0)
     count = answered.to(total) @ knows

@@ -170,7 +170,7 @@ class BestSingle(Distillation):
 
     def teacher_weights(self, rows: Rows, context: Context) -> Tensor:
         losses = teacher_losses(rows, context.space)
-        if (answered := rows.answered()) is not None:
+        if (answered := rows.counts()) is not None:
             losses = losses.masked_fill(~answered & answered.any(-1, keepdim=True), torch.inf)
         best = (losses == losses.amin(-1, keepdim=True)).to(losses)
         return best / best.sum(-1, keepdim=True)

@@ -79,7 +79,7 @@ class MTBert(Method):
         """The target of Eq. 2 as one distribution, Σ_i ω_i p_i / Σ ω, and its weight Σ ω, ω_i = 1 / (1 + CE(y, y_i))."""
         losses = teacher_losses(rows, context.space)
         omega = 1 / (1 + losses) if self.options.weighted else torch.ones_like(losses)
-        if (answered := rows.answered()) is not None:
+        if (answered := rows.counts()) is not None:
             omega = omega * answered.to(omega)
         shares = rows.weighed(torch.where(omega.sum(-1, keepdim=True) > 0, omega, 1.0))
         shares = shares / shares.sum(-1, keepdim=True)

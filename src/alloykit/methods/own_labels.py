@@ -54,5 +54,5 @@ def own_labels_kl(rows: Rows, space: LabelSpace, logits: Tensor, temperature: fl
     log_p = places.log_softmax(torch.cat([t.logits for t in rows.teachers], -1) / temperature, places.in_own)
     log_q = places.log_softmax(logits / temperature, places.in_union)
     terms = temperature**2 * (log_p.exp() * (log_p - log_q)).sum(-1)  # [B, N]
-    answered = rows.answered()
+    answered = rows.counts()
     return (terms if answered is None else terms * answered.to(terms)).sum(-1)

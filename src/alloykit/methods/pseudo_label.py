@@ -26,7 +26,7 @@ class PseudoLabel(Wrapping):
         inner = self.inner.supervise(rows, context)
         assert inner is not None  # the registry refuses inner methods without a single target
         targets = nn.functional.one_hot(inner.targets.argmax(-1), context.space.size).float()
-        answered = rows.answered()
+        answered = rows.counts()
         weights = uniform_weights(targets) if answered is None else answered.any(-1).float()
         return Supervision(targets, weights, inner.teacher_weights)
 

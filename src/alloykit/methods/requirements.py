@@ -74,9 +74,7 @@ def supervised(method: Method, rows: Rows, context: Context, texts: int) -> Supe
                 f"supervise() of method '{method.name}' gave None; `single_target = False` says that it may"
             )
         return None
-    if (
-        answered := rows.answered()
-    ) is not None and method.needs.teachers:  # no teacher teaches a text without an answer
+    if (answered := rows.counts()) is not None and method.needs.teachers:  # no teacher teaches a text without an answer
         some = answered.any(-1)
         found = replace(found, weights=found.weights * some.to(found.weights))
     n, c = len(context.space.teachers), context.space.size

@@ -247,11 +247,11 @@ def log_answers(space: LabelSpace, probabilities: list[Tensor], answered: Tensor
 
 def _taken(rows: Rows) -> Tensor | None:
     """Which answers are used, [B, N] bool: those that there are; of a text that no teacher answers, all (it is not learned from)."""
-    answered = rows.answered()
+    answered = rows.counts()
     return None if answered is None else answered | ~answered.any(-1, keepdim=True)
 
 
 def _some_answer(rows: Rows) -> Tensor:
     """Whether any teacher has an answer, [B] bool."""
-    answered = rows.answered()
+    answered = rows.counts()
     return torch.ones(len(rows.teachers[0].logits), dtype=torch.bool) if answered is None else answered.any(-1)

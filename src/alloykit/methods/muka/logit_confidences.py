@@ -3,11 +3,14 @@
     energy       e_i(x) = log Σ_c exp z_i,c(x)
     max_logit    e_i(x) = max_c z_i,c(x)
 
+Of a teacher with labels of `labels: {catch_all: …}`, the same score of these labels alone is subtracted from that of its other labels. With energies this is
+the log-odds that one of its other labels fits.
+
     c_i(x) = Φ((e_i(x) − mean_i) / sd_i)          mean_i, sd_i: over the pool, or 100,000 texts of it; Φ: the distribution function of the standard normal
 
 So teachers are comparable for any scale of their logits and any number of labels. The logits are those of the pass without dropout. A teacher that gives
 only probabilities has log-probabilities in the place of logits, whose log-sum-exp is 0: for it e_i(x) = max_c log p_i(c | x) in both forms.
-mean_i and sd_i are over the texts that teacher i has an answer to.
+mean_i and sd_i are over the texts that teacher i has an answer to, whether or not it abstains from them.
 """
 
 from __future__ import annotations
@@ -46,9 +49,16 @@ def logit_confidences(rows: Rows, context: Context, score: LogitScore) -> Tensor
 
 def logit_scores(rows: Rows, context: Context, score: LogitScore) -> Tensor:
     """e_i, [B, N] float64."""
-    logits = [t.logits.double() for t in rows.teachers]
-    energy = [score == "energy" and context.gives_logits(i) for i in range(len(logits))]
-    return torch.stack([z.logsumexp(-1) if e else z.amax(-1) for z, e in zip(logits, energy, strict=True)], -1)
+    found = []
+    for i, (teacher, labels) in enumerate(zip(rows.teachers, context.space.teachers, strict=True)):
+        z, none_of_others = teacher.logits.double(), [name in context.space.catch_all for name in labels]
+        of = Tensor.logsumexp if score == "energy" and (context.gives_logits(i) or any(none_of_others)) else Tensor.amax
+        if any(none_of_others):
+            rest = torch.tensor(none_of_others, device=z.device)
+            found.append(of(z[:, ~rest], -1) - of(z[:, rest], -1))
+        else:
+            found.append(of(z, -1))
+    return torch.stack(found, -1)
 
 
 def only_answered(values: Tensor, rows: Rows) -> Tensor:

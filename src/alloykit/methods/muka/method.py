@@ -88,7 +88,7 @@ class Muka(Method):
 
     def weights_of_answers(self, c: Tensor, rows: Rows) -> tuple[Tensor, Tensor]:
         """w and c, [B, N] float64 each. A teacher without an answer to a text has no weight, and its c is 0: it contradicts no other."""
-        answered = rows.answered()
+        answered = rows.counts()
         if answered is None:
             return self.teacher_weights(c), c
         some = answered | ~answered.any(-1, keepdim=True)

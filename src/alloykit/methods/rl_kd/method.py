@@ -245,7 +245,7 @@ class RLKD(Method):
 
 def _answered(rows: Rows) -> Tensor:
     """1 for a teacher that has an answer to a text, else 0. A teacher without one is never selected. [B, N] float32"""
-    answered, logits = rows.answered(), rows.teachers[0].logits
+    answered, logits = rows.counts(), rows.teachers[0].logits
     return logits.new_ones(len(logits), len(rows.teachers)) if answered is None else answered.to(logits)
 
 
