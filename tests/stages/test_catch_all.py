@@ -19,6 +19,7 @@ from alloykit.run_folder.file_names import STATE
 EXAMPLES = toy.examples(60)
 TRUE = dict(EXAMPLES)
 BILLING, DELIVERY = (labels for labels in toy.TEAMS.values())
+MUKA = {"name": "routing", "of": {"name": "muka", "passes": 0}}
 NEITHER = ["hello there", "good morning to you", "what time is it"]
 
 
@@ -60,9 +61,9 @@ def both() -> list[alloykit.Teacher]:
 
 
 def test_a_text_is_left_to_the_teacher_that_names_a_label(tmp_path: Path) -> None:
-    found = run(tmp_path, both(), {"catch_all": ["other"]})
+    found = run(tmp_path, both(), {"catch_all": ["other"]}, method=MUKA)
     health = metrics(found)["health"]
-    assert scores(found)["ensemble"] == 1  # the texts that neither knows too
+    assert scores(found)["routing"] == scores(found)["ensemble"] == 1  # the texts that neither knows too
     assert health["billing"]["abstains"] == pytest.approx(24 / 63)
     assert health["delivery"]["abstains"] == pytest.approx(36 / 63)
     assert scores(found)["teacher billing"] == pytest.approx(39 / 63)  # of all texts: it has an answer to each
@@ -79,7 +80,8 @@ def test_a_text_is_left_to_the_teacher_that_names_a_label(tmp_path: Path) -> Non
 def test_without_it_the_run_warns_and_says_what_to_do(tmp_path: Path) -> None:
     found = run(tmp_path, both(), {"keep_apart": ["other"]}, evaluate=None)
     assert not metrics(found)["warnings"]
-    joined = run(tmp_path / "joined", both(), {})
+    joined = run(tmp_path / "joined", both(), {}, method=MUKA)
+    assert scores(joined)["routing"] < 0.7
     said = [w for w in metrics(joined)["warnings"] if "`labels: {catch_all: [other]}`" in w]
     assert len(said) == 2  # by the name, and by the answers
     assert said[0].startswith("label 'other' of teachers 'billing', 'delivery'")
