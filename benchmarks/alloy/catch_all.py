@@ -1,4 +1,4 @@
-"""Targets of teachers that have a label for all texts whose label they do not know, in float32: what `labels: {catch_all: …}` of a recipe changes."""
+"""Targets of teachers that have a label for all texts whose label they do not know, in float32: `labels: {catch_all: []}` of a recipe, `[other]`, and `keep_apart`."""
 
 from dataclasses import replace
 

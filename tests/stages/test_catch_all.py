@@ -77,15 +77,20 @@ def test_a_text_is_left_to_the_teacher_that_names_a_label(tmp_path: Path) -> Non
     assert "teacher billing: abstains from 38 % of the texts, because of `catch_all`" in log
 
 
-def test_without_it_the_run_warns_and_says_what_to_do(tmp_path: Path) -> None:
-    found = run(tmp_path, both(), {"keep_apart": ["other"]}, evaluate=None)
-    assert not metrics(found)["warnings"]
-    joined = run(tmp_path / "joined", both(), {}, method=MUKA)
-    assert scores(joined)["routing"] < 0.7
-    said = [w for w in metrics(joined)["warnings"] if "`labels: {catch_all: [other]}`" in w]
-    assert len(said) == 2  # by the name, and by the answers
-    assert said[0].startswith("label 'other' of teachers 'billing', 'delivery'")
-    assert '<th scope="col">abstains</th>' not in (joined.folder / "report.html").read_text()
+def test_what_several_teachers_call_other_is_such_a_label_by_default(tmp_path: Path) -> None:
+    found = run(tmp_path, both(), {}, method=MUKA)
+    assert scores(found)["routing"] == 1
+    [said] = [w for w in metrics(found)["warnings"] if "other" in w]
+    assert said.startswith(
+        "label 'other' of teachers 'billing', 'delivery' is taken for 'none of this teacher's other labels'"
+    )
+    plain = run(tmp_path / "plain", both(), {"catch_all": []}, method=MUKA)
+    assert scores(plain)["routing"] < 0.7
+    [said] = [w for w in metrics(plain)["warnings"] if "other" in w]  # by the answers
+    assert "set `labels: {catch_all: [other]}`. If it is a different class" in said
+    assert '<th scope="col">abstains</th>' not in (plain.folder / "report.html").read_text()
+    apart = run(tmp_path / "apart", both(), {"keep_apart": ["other"]}, evaluate=None)
+    assert not metrics(apart)["warnings"]
 
 
 def test_a_teacher_without_such_a_label_gets_the_texts_of_the_others(tmp_path: Path) -> None:
@@ -94,12 +99,16 @@ def test_a_teacher_without_such_a_label_gets_the_texts_of_the_others(tmp_path: P
     health = metrics(found)["health"]
     assert health["billing"]["abstains"] == pytest.approx(27 / 63)
     assert health["delivery"]["abstains"] == 0
+    plain = run(tmp_path / "plain", teachers, {}, evaluate=None)
+    assert metrics(plain)["health"]["billing"]["abstains"] == 0
+    [said] = [w for w in metrics(plain)["warnings"] if "other" in w]
+    assert said.startswith("label 'other' of teacher 'billing': if it means")
 
 
 def test_another_choice_is_another_recipe(tmp_path: Path) -> None:
     run(tmp_path, both(), {"catch_all": ["other"]})
     with pytest.raises(AlloyError, match="labels.catch_all"):
-        run(tmp_path, both(), {})
+        run(tmp_path, both(), {"catch_all": []})
 
 
 def test_the_fit_depends_on_it(tmp_path: Path) -> None:
@@ -108,7 +117,7 @@ def test_the_fit_depends_on_it(tmp_path: Path) -> None:
         found = run(tmp_path, both(), labels, method="ensemble", overwrite=True)
         with safe_open(found.folder / STATE, "pt") as file:
             made_of.append(file.metadata())
-    assert made_of[0] != made_of[1] == made_of[2]
+    assert made_of[0] == made_of[2] != made_of[1]
 
 
 def test_multi_label_teachers_have_no_such_label(tmp_path: Path, models: dict[str, Path]) -> None:

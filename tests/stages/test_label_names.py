@@ -6,7 +6,7 @@ import pytest
 
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import LabelOptions
-from alloykit.stages.label_names import label_warnings, likely_catch_all, spellings
+from alloykit.stages.label_names import label_warnings, likely_catch_all, spellings, with_usual_catch_all
 
 NAMES = ["x", "y", "z"]
 
@@ -35,11 +35,15 @@ def test_usual_names_for_none_of_the_others() -> None:
 
 def test_warnings_say_whose_label_it_is_and_what_to_set() -> None:
     space = LabelSpace.union([("a", "Other", "pay"), ("b", "none"), ("Pay", "b", "none")])
-    pair, other, none = label_warnings(space, NAMES, LabelOptions())
+    taken = with_usual_catch_all(space, LabelOptions())
+    assert taken.catch_all == ("none",)  # only one teacher has Other
+    assert with_usual_catch_all(space, LabelOptions(catch_all=[])) == space
+    pair, other, none = label_warnings(taken, NAMES, LabelOptions())
     assert pair.startswith("labels 'Pay' ('z') and 'pay' ('x') are two classes")
     assert "`labels: {aliases: {Pay: pay}}`" in pair
     assert other.startswith("label 'Other' of teacher 'x': ")
-    assert none.startswith("label 'none' of teachers 'y', 'z': ")
-    assert "`labels: {catch_all: [none]}`" in none
+    assert none.startswith("label 'none' of teachers 'y', 'z' is taken for")
+    assert "set `catch_all: []`" in none
+    assert "set `keep_apart: [none]`" in none
     for said in ([], ["none"]):
         assert label_warnings(space, NAMES, LabelOptions(catch_all=said)) == [pair]

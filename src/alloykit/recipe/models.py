@@ -89,7 +89,7 @@ class LabelOptions(Block):
     """Label names that several teachers use for different classes: a list of names, or true for all names. Each becomes one label per teacher, teacher/label."""
     catch_all: list[str] | None = None
     """Names of labels that mean "none of this teacher's other labels", such as other. A teacher that gives one to a text leaves the text to the teachers
-    that name a label. If not given: there are none, and a run warns where a name looks like one. An empty list turns this warning off."""
+    that name a label. If not given: those that several teachers have under a usual name, such as other, none or out_of_scope. An empty list: there are none."""
 
 
 class InferenceOptions(Block):

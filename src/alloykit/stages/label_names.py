@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from alloykit.labels import LabelSpace
 from alloykit.names import quoted, short
@@ -29,13 +30,28 @@ def label_warnings(space: LabelSpace, teachers: Sequence[str], options: LabelOpt
         for name, other in spellings(space).items()
     ]
     for name in likely_catch_all(space) if options.catch_all is None else ():
-        plural = "s" if len(owners[name]) > 1 else ""
-        found.append(
-            f"label '{short(name)}' of teacher{plural} {quoted(owners[name])}: if it means 'none of this teacher's other labels', set "
-            f"`labels: {{catch_all: [{short(name)}]}}`. A text that gets it is then left to the teachers that name a label. If not, `catch_all: []` "
-            "turns this warning off."
-        )
+        if name in space.catch_all:
+            found.append(
+                f"label '{short(name)}' of teachers {quoted(owners[name])} is taken for 'none of this teacher's other labels', as with "
+                f"`labels: {{catch_all: [{short(name)}]}}`: a text that gets it is left to the teachers that name a label. If it is a class like any other, "
+                f"set `catch_all: []`. If it is a different class for each teacher, set `keep_apart: [{short(name)}]`."
+            )
+        else:
+            found.append(
+                f"label '{short(name)}' of teacher {quoted(owners[name])}: if it means 'none of this teacher's other labels', set "
+                f"`labels: {{catch_all: [{short(name)}]}}`. A text that gets it is then left to the teachers that name a label. If not, `catch_all: []` "
+                "turns this warning off."
+            )
     return found
+
+
+def with_usual_catch_all(space: LabelSpace, options: LabelOptions) -> LabelSpace:
+    """If the recipe has no `catch_all`: with the labels of several teachers that have a usual name for it. A label `other` that is one class for
+    several teachers can hardly mean anything else."""
+    if options.catch_all is not None:
+        return space
+    shared = space.shared()
+    return replace(space, catch_all=tuple(name for name in likely_catch_all(space) if name in shared))
 
 
 def spellings(space: LabelSpace) -> dict[str, str]:

@@ -30,7 +30,7 @@ from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
-from alloykit.stages.label_names import label_warnings
+from alloykit.stages.label_names import label_warnings, with_usual_catch_all
 from alloykit.stages.recipe_texts import (
     label_matrix,
     label_positions,
@@ -207,6 +207,8 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     """
     method = create(recipe.method)
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
+    if not method.needs.multi_label:
+        space = with_usual_catch_all(space, recipe.labels)
     student_shape = encoder_shape(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
     require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
