@@ -10,63 +10,38 @@ from benchmarks.harness.settings import OTHER, Setting
 
 NAMES = ("ag_news", "abstracts5", "banking77", "google_snippets", "stackoverflow20")
 SINGLE = ("ag_news", "abstracts5")  # also with a teacher for each label
+CATCH_ALL = "catch_all"
 EVERY, ONE = f"all have `{OTHER}`", f"one has `{OTHER}`"
 
 
 def variants(name: str) -> list[Setting]:
     """Teachers of labels cut by topic. All have such a label, or only the first one has it."""
     plain = by_topic(name, TEACHERS[name][0])
-    first, *rest = plain.teachers
+    _, *rest = plain.teachers
     every = tuple(replace(plan, other=True) for plan in plain.teachers)
-    one = (replace(first, other=True), *rest)
-    joined, single = f"{name}-other", f"{name}-one-other"
+    all_have = replace(plain, name=f"{name}-other", title=f"{plain.title}, {EVERY}", teachers=every)
+    one_has = replace(plain, name=f"{name}-one-other", title=f"{plain.title}, {ONE}", teachers=(every[0], *rest))
     return [
-        replace(plain, name=joined, title=f"{plain.title}, {EVERY}", teachers=every),
-        replace(
-            plain,
-            name=f"{joined}-apart",
-            title=f"{plain.title}, {EVERY}, `keep_apart`",
-            teachers=every,
-            keep_apart=True,
-            teachers_of=joined,
-        ),
-        replace(
-            plain,
-            name=f"{joined}-catch_all",
-            title=f"{plain.title}, {EVERY}, `catch_all`",
-            teachers=every,
-            catch_all=True,
-            teachers_of=joined,
-        ),
-        replace(plain, name=single, title=f"{plain.title}, {ONE}", teachers=one),
-        replace(
-            plain,
-            name=f"{single}-catch_all",
-            title=f"{plain.title}, {ONE}, `catch_all`",
-            teachers=one,
-            catch_all=True,
-            teachers_of=single,
-        ),
+        all_have,
+        _with(all_have, "apart", "keep_apart"),
+        _with(all_have, CATCH_ALL, CATCH_ALL),
+        one_has,
+        _with(one_has, CATCH_ALL, CATCH_ALL),
     ]
 
 
 def single(name: str) -> list[Setting]:
     """A teacher for each label, which knows only this label and OTHER."""
     plain = by_topic(name, TEACHERS[name][0])
-    first = plain.teachers[0]
-    each = tuple(replace(first, labels=(label,), other=True) for label in SETS[name].labels)
-    joined, title = f"{name}-single", f"{plain.title}, a teacher for each label"
-    return [
-        replace(plain, name=joined, title=title, teachers=each),
-        replace(
-            plain,
-            name=f"{joined}-catch_all",
-            title=f"{title}, `catch_all`",
-            teachers=each,
-            catch_all=True,
-            teachers_of=joined,
-        ),
-    ]
+    each = tuple(replace(plain.teachers[0], labels=(label,), other=True) for label in SETS[name].labels)
+    setting = replace(plain, name=f"{name}-single", title=f"{plain.title}, a teacher for each label", teachers=each)
+    return [setting, _with(setting, CATCH_ALL, CATCH_ALL)]
+
+
+def _with(setting: Setting, ending: str, option: str) -> Setting:
+    """The same teachers, and this option of `labels:`."""
+    about = {"name": f"{setting.name}-{ending}", "title": f"{setting.title}, `{option}`"}
+    return replace(setting, **about, teachers_of=setting.name, **{option: True})
 
 
 TABLE = targets_alone(

@@ -64,8 +64,8 @@ class LabelSpace:
             ``<teacher name>/<label>`` for every teacher that has it; labels of one teacher stay as they are.
         catch_all: the names (after aliases) of labels that mean "none of the teacher's other labels". `keep_apart: True` leaves them joined.
 
-        Raises AlloyError for a teacher with fewer than two labels, or only with such that mean "none of the others", labels of one
-        teacher that are or become equal, empty names, unknown or chained aliases, and names to keep apart, or of such labels, that do not exist.
+        Raises AlloyError for a teacher with fewer than two labels, or with no label outside of `catch_all`; labels of one teacher that are or
+        become equal; empty names; unknown or chained aliases; and names in `keep_apart` or `catch_all` that do not exist.
         """
         if not teachers:
             raise AlloyError(expected="at least one teacher", got="none")

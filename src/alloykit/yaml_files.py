@@ -1,4 +1,4 @@
-"""Read YAML safely: only plain values, a limited number of them, and one AlloyError for any problem."""
+"""Read YAML safely: only plain values, a limited number of them, and one AlloyError for any problem. And write a value on one line."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from yaml.error import MarkedYAMLError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from alloykit.errors import AlloyError
+from alloykit.escape import visible
 from alloykit.names import shown
 
 MAX_BYTES = 1_000_000  # of a file
@@ -135,6 +136,16 @@ def parse_yaml(text: str, name: str) -> Any:
         problem = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
         hint = "Check indentation, brackets and colons." if not isinstance(error, _Refused | ConstructorError) else ""
         raise AlloyError(expected=f"YAML in {name}", got=f"{problem}{where}", hint=hint) from error
+
+
+def yaml_on_one_line(value: Any) -> str:
+    """A value as YAML on one line, with quotes where they are needed. Invisible characters are escaped."""
+    plain = yaml.safe_dump([value], default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False)
+    if visible(plain.rstrip("\n")) != plain.rstrip("\n"):
+        plain = yaml.safe_dump(
+            [value], default_flow_style=True, width=float("inf"), default_style='"', sort_keys=False
+        )  # fmt: skip
+    return plain.strip()[1:-1]
 
 
 def read_yaml(path: Path) -> Any:

@@ -63,12 +63,8 @@ def test_what_each_case_means() -> None:
     cases = {
         ("other", "c", "none", None): [False, True, False, False],  # only the second one names a label
         ("other", "other", "none", None): [True, True, True, False],  # nobody does, so all answers count
-        ("other", "b", None, None): [
-            True,
-            True,
-            False,
-            False,
-        ],  # the first one knows b too: the two contradict each other
+        # The first teacher knows b too: the two contradict each other
+        ("other", "b", None, None): [True, True, False, False],
         ("a", "c", "none", None): [True, True, False, False],
         ("other", None, "none", "f"): [False, False, False, True],
     }

@@ -87,7 +87,7 @@ def test_what_several_teachers_call_other_is_such_a_label_by_default(tmp_path: P
     plain = run(tmp_path / "plain", both(), {"catch_all": []}, method=MUKA)
     assert scores(plain)["routing"] < 0.7
     [said] = [w for w in metrics(plain)["warnings"] if "other" in w]  # by the answers
-    assert "set `labels: {catch_all: [other]}`. If it is a different class" in said
+    assert "If it is a different class for each teacher, set `labels: {keep_apart: [other]}`." in said
     assert '<th scope="col">abstains</th>' not in (plain.folder / "report.html").read_text()
     apart = run(tmp_path / "apart", both(), {"keep_apart": ["other"]}, evaluate=None)
     assert not metrics(apart)["warnings"]

@@ -7,6 +7,7 @@ import pytest
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import LabelOptions
 from alloykit.stages.label_names import label_warnings, likely_catch_all, spellings, with_usual_catch_all
+from alloykit.yaml_files import parse_yaml
 
 NAMES = ["x", "y", "z"]
 
@@ -17,11 +18,12 @@ NAMES = ["x", "y", "z"]
         ([("a", "b"), ("c", "d")], {}),
         ([("Log in", "b"), ("log-in", "d"), ("LOGIN", "e")], {"log-in": "Log in", "LOGIN": "Log in"}),
         ([("Refund", "refund"), ("REFUND", "d")], {}),  # one teacher has both
-        ([("+", "b"), ("-", "d"), ("\u3000", "e"), ("体育", "f")], {}),
+        ([("C", "b"), ("C++", "d"), ("c#", "e"), ("A-", "f"), ("a", "h")], {}),  # other classes
+        ([("1-2", "b"), ("12", "d"), ("covid_19", "e"), ("Covid 19", "f")], {"Covid 19": "covid_19"}),
+        ([("+", "b"), ("-", "d"), ("体育", "e"), ("體育", "f")], {}),
     ],
 )
 def test_spellings_of_one_name(sets: list[tuple[str, ...]], found: dict[str, str]) -> None:
-    sets = [tuple(name for name in labels if name.strip()) + ("g",) for labels in sets]
     assert spellings(LabelSpace.union(sets)) == found
     LabelSpace.union(sets, aliases=found)  # all can be aliases
 
@@ -43,7 +45,16 @@ def test_warnings_say_whose_label_it_is_and_what_to_set() -> None:
     assert "`labels: {aliases: {Pay: pay}}`" in pair
     assert other.startswith("label 'Other' of teacher 'x': ")
     assert none.startswith("label 'none' of teachers 'y', 'z' is taken for")
-    assert "set `catch_all: []`" in none
-    assert "set `keep_apart: [none]`" in none
+    assert "set `labels: {catch_all: []}`" in none
+    assert "set `labels: {keep_apart: [none]}`" in none
     for said in ([], ["none"]):
         assert label_warnings(space, NAMES, LabelOptions(catch_all=said)) == [pair]
+    assert label_warnings(space, NAMES, LabelOptions(), multi_label=True) == [pair]
+
+
+def test_what_they_say_can_be_copied_into_a_recipe() -> None:
+    space = LabelSpace.union([("a: b", "Yes"), ("c", "yes"), ("A: B", "d")])
+    for warning in label_warnings(space, NAMES, LabelOptions()):
+        block = warning.split("`labels: ")[1].split("`")[0]
+        (pair,) = LabelOptions.model_validate(parse_yaml(block, "the warning")).aliases.items()
+        assert pair in (("yes", "Yes"), ("A: B", "a: b"))

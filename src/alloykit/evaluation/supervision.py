@@ -13,6 +13,7 @@ from alloykit.methods.protocol import Context, Method
 from alloykit.methods.requirements import supervised
 from alloykit.outputs import Source, chunks
 from alloykit.stats.entropy import confidence
+from alloykit.yaml_files import yaml_on_one_line
 
 CONFIDENT = 0.9  # the maximum probability from which a teacher is confident on a text
 BINS = 20
@@ -102,8 +103,8 @@ def disagreement_warnings(source: Source, space: LabelSpace, teachers: list[str]
                     found.append(
                         f"label '{label}' is shared by teachers '{teachers[a]}' and '{teachers[b]}', but they disagree on "
                         f"{int(clash.sum())} of the {int(both.sum())} texts on which both are confident (at least {CONFIDENT}) and one predicts "
-                        f"'{label}'. If it means 'none of this teacher's other labels', set `labels: {{catch_all: [{label}]}}`. If it is a different "
-                        f"class for each teacher, set `labels: {{keep_apart: [{label}]}}`."
+                        f"'{label}'. If it is a different class for each teacher, set `labels: {yaml_on_one_line({'keep_apart': [label]})}`. If it means "
+                        f"'none of this teacher's other labels', set `labels: {yaml_on_one_line({'catch_all': [label]})}`."
                     )
     return found
 

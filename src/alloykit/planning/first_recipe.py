@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
-import yaml
 from yaml.reader import Reader
 
 from alloykit.data import Texts, TextsOptions, columns_of, load_texts, texts_options
@@ -29,7 +28,7 @@ from alloykit.stages.recipe_texts import wants_labels
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec
 from alloykit.teachers.protocol import TeacherInfo
 from alloykit.teachers.unique_names import unique_names
-from alloykit.yaml_files import parse_yaml
+from alloykit.yaml_files import parse_yaml, yaml_on_one_line
 
 READ = 1000  # rows that are read to choose columns and lengths
 TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "comment", "review", "utterance", "query")
@@ -186,12 +185,14 @@ def _written(
             note = "These names say nothing. Before you run this recipe, remove the # before `labels:` and write a real name"
             teachers.append(_comment(f"{note} instead of each '…'.", "  "))
             hint = {old: "…" for old in names if is_anonymous([old])}
-            teachers.append(f"  - model: {_flow(info.spec.source)}\n    # labels: {_flow(hint)}\n")
+            teachers.append(
+                f"  - model: {yaml_on_one_line(info.spec.source)}\n    # labels: {yaml_on_one_line(hint)}\n"
+            )
         else:
-            teachers.append(f"  - {_flow(info.spec.source)}\n")
+            teachers.append(f"  - {yaml_on_one_line(info.spec.source)}\n")
     texts = dict(values["texts"])
     where = next(iter(texts.values())) if set(texts) in ({"path"}, {"dataset"}) else None
-    example = _flow({"data": {"path": "labelled.csv", "label": label or "label"}})
+    example = yaml_on_one_line({"data": {"path": "labelled.csv", "label": label or "label"}})
     blocks = [
         _comment("A recipe for `alloykit amalgamate`. First look at what it would do: `alloykit plan FILE`.")
         + _comment("Paths count from the folder in which you run the command.")
@@ -250,14 +251,4 @@ def _comment(text: str, indent: str = "") -> str:
 
 
 def _line(key: str, value: Any) -> str:
-    return f"{key}: {_flow(value)}\n"
-
-
-def _flow(value: Any) -> str:
-    """A value as YAML on one line. Invisible characters are escaped."""
-    plain = yaml.safe_dump([value], default_flow_style=True, width=float("inf"), allow_unicode=True, sort_keys=False)
-    if visible(plain.rstrip("\n")) != plain.rstrip("\n"):
-        plain = yaml.safe_dump(
-            [value], default_flow_style=True, width=float("inf"), default_style='"', sort_keys=False
-        )  # fmt: skip
-    return plain.strip()[1:-1]
+    return f"{key}: {yaml_on_one_line(value)}\n"

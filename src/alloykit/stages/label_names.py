@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from alloykit.labels import LabelSpace
 from alloykit.names import quoted, short
 from alloykit.recipe.models import LabelOptions
+from alloykit.yaml_files import yaml_on_one_line
 
 CATCH_ALL = frozenset(
     (
@@ -18,29 +20,36 @@ CATCH_ALL = frozenset(
 )  # fmt: skip
 
 
-def label_warnings(space: LabelSpace, teachers: Sequence[str], options: LabelOptions) -> list[str]:
-    """One sentence for each pair of spellings, and, if the recipe has no `catch_all`, for each label with a usual name for "none of the others"."""
-    owners = {
-        name: [teacher for teacher, labels in zip(teachers, space.teachers, strict=True) if name in labels]
-        for name in space.names
-    }
+def label_warnings(
+    space: LabelSpace, teachers: Sequence[str], options: LabelOptions, *, multi_label: bool = False
+) -> list[str]:
+    """One sentence for each pair of spellings, and, if the recipe has no `catch_all`, for each label with a usual name for "none of the others".
+
+    multi_label: the teachers may give a text several labels, so none of their labels has this meaning."""
+
+    def whose(name: str) -> str:
+        return quoted(t for t, labels in zip(teachers, space.teachers, strict=True) if name in labels)
+
+    def block(**values: Any) -> str:
+        return f"`labels: {yaml_on_one_line(values)}`"
+
     found = [
-        f"labels '{short(name)}' ({quoted(owners[name])}) and '{short(other)}' ({quoted(owners[other])}) are two classes, although only case, spaces or "
-        f"punctuation differ. If they are one class, set `labels: {{aliases: {{{short(name)}: {short(other)}}}}}`."
+        f"labels '{short(name)}' ({whose(name)}) and '{short(other)}' ({whose(other)}) are two classes, although only case, spaces, hyphens or "
+        f"underscores differ. If they are one class, set {block(aliases={name: other})}."
         for name, other in spellings(space).items()
     ]
-    for name in likely_catch_all(space) if options.catch_all is None else ():
+    for name in likely_catch_all(space) if options.catch_all is None and not multi_label else ():
+        setting = block(catch_all=[name])
         if name in space.catch_all:
             found.append(
-                f"label '{short(name)}' of teachers {quoted(owners[name])} is taken for 'none of this teacher's other labels', as with "
-                f"`labels: {{catch_all: [{short(name)}]}}`: a text that gets it is left to the teachers that name a label. If it is a class like any other, "
-                f"set `catch_all: []`. If it is a different class for each teacher, set `keep_apart: [{short(name)}]`."
+                f"label '{short(name)}' of teachers {whose(name)} is taken for 'none of this teacher's other labels', as with {setting}: a text that gets it is left to the teachers "
+                f"that name a label. If it is a class like any other, set {block(catch_all=[])}. If it is a different class for each teacher, set "
+                f"{block(keep_apart=[name])}."
             )
         else:
             found.append(
-                f"label '{short(name)}' of teacher {quoted(owners[name])}: if it means 'none of this teacher's other labels', set "
-                f"`labels: {{catch_all: [{short(name)}]}}`. A text that gets it is then left to the teachers that name a label. If not, `catch_all: []` "
-                "turns this warning off."
+                f"label '{short(name)}' of teacher {whose(name)}: if it means 'none of this teacher's other labels', set {setting}. A text that gets it is then left to the teachers "
+                f"that name a label. If not, {block(catch_all=[])} turns this warning off."
             )
     return found
 
@@ -55,8 +64,8 @@ def with_usual_catch_all(space: LabelSpace, options: LabelOptions) -> LabelSpace
 
 
 def spellings(space: LabelSpace) -> dict[str, str]:
-    """Label -> an earlier label of the union that is probably the same: their letters and digits are, without regard to case. Names that one teacher has
-    in two spellings are left out. So all can be aliases."""
+    """Label -> an earlier label of the union that is probably the same: only case, and spaces, hyphens and underscores inside the name, differ. Names that
+    one teacher has in two spellings are left out. So all can be aliases."""
     groups = dict[str, list[str]]()
     for name in space.names:
         groups.setdefault(_plain(name).replace(" ", ""), []).append(name)
@@ -72,5 +81,5 @@ def likely_catch_all(space: LabelSpace) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """In lower case, with spaces in place of all but letters and digits. The name itself if it has neither."""
-    return " ".join(re.sub(r"[\W_]+", " ", name.casefold()).split()) or name
+    """In lower case, with one space in place of spaces, hyphens and underscores between letters or digits, but not between two digits."""
+    return re.sub(r"(?<=[^\W_])(?!(?<=\d)[\s_-]+\d)[\s_-]+(?=[^\W_])", " ", name.casefold())

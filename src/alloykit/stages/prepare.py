@@ -95,7 +95,9 @@ class Prepared:
     @property
     def warnings(self) -> list[str]:
         """What is known before the sweep: of the labels' names, and of the method."""
-        return label_warnings(self.space, self.names, self.recipe.labels) + self.method.warnings(self.context)
+        multi_label = self.method.needs.multi_label
+        of_labels = label_warnings(self.space, self.names, self.recipe.labels, multi_label=multi_label)
+        return of_labels + self.method.warnings(self.context)
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:
