@@ -35,6 +35,7 @@ SEEDS = {  # of settings, or of one pool of them; later lines replace earlier on
     **{f"{s.name}/disjoint": range(3) for s in by_topics()},
     "google_snippets/foreign50": range(3),
     "ohsumed-4/disjoint": range(5),
+    **dict.fromkeys(("ag_news/shared", "abstracts5/shared", "banking77-3/shared"), range(3)),  # what Eq. 23 does in this pool
     **dict.fromkeys((*CLOSE, *MORE_CLOSE), range(5)),
 }
 
