@@ -201,6 +201,22 @@ def test_confidence_of_those_who_know_and_those_who_do_not(found):
     assert found["confidence"] == counts
 
 
+@pytest.mark.parametrize("why", ["abstains", "answered"])
+def test_answers_that_do_not_count_have_no_confidence(why, pool):
+    left = torch.arange(N) % 4 == 0
+
+    class Marked(Pool):
+        def rows(self, indices):
+            first, *others = pool.rows(indices).teachers
+            at = left[torch.tensor(list(indices))]
+            return Rows((replace(first, **{why: at if why == "abstains" else ~at}), *others))
+
+    of_label_a = torch.zeros(N, dtype=torch.int64)
+    found = assess(of_teachers(Marked(pool.teachers), of_label_a, None, Context(SPACE), TEACHERS), SPACE, TEACHERS)
+    assert sum(found["confidence"]["right"]) == N - int(left.sum())  # only the first teacher knows "a"
+    assert sum(found["confidence"]["wrong"]) == 2 * N
+
+
 def test_the_student_is_compared_with_everybody_and_tempered(found):
     assert list(found["significance"]) == [w for w in by_hand().probabilities if w != "student"]
     assert found["significance"]["routing"]["difference"] == pytest.approx(2 / 6)

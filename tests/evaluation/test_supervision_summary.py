@@ -215,3 +215,15 @@ def test_a_teacher_that_abstains_is_neither_confident_nor_disagrees():
     assert found["shared"][0]["texts"] == whole["shared"][0]["texts"] - 8
     assert disagreement_warnings(pool, SPACE, NAMES)
     assert not disagreement_warnings(part, SPACE, NAMES)
+
+
+@pytest.mark.parametrize("why", ["abstains", "no answer"])
+def test_an_answer_that_does_not_count_has_no_confidence(why):
+    pool = clashing(12, 3)
+    left = torch.arange(len(pool)) % 2 == 0
+    left_out = {"abstains": left} if why == "abstains" else {"answered": ~left}
+    first, *others = pool.teachers
+    found = agreement(Pool(replace(first, **left_out), *others), SPACE, NAMES)
+    assert [sum(found["confidence"][name]) for name in NAMES] == [7, 15, 15]
+    assert found["shared"][0]["texts"] == 7
+    assert found["confident_teachers"] == {"none": 0, "one": 8, "several": 7}

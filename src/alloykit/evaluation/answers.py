@@ -32,7 +32,7 @@ class Answers:
     `labels`: [n] int64 positions in the union. `probabilities`: classifier → [n, C] float32, where a classifier is "teacher NAME"
     (zeros at labels that it does not know), "ensemble", "routing" (the method's target) or "student".
     `teacher_weights`: [n, N], the weight of each teacher in the method's routing; `weights`: [n], v(x). Both None
-    for methods without them. `confidence`: [n, N], each teacher's normalised-entropy confidence.
+    for methods without them. `confidence`: [n, N], each teacher's normalised-entropy confidence, NaN where its answer does not count (`TeacherRows.counts`).
     """
 
     labels: Tensor
@@ -151,7 +151,8 @@ def of_teachers(
         some = rows.answered()
         every = torch.ones(len(rows.teachers[0].logits), len(rows.teachers), dtype=torch.bool)
         answered.append(every if some is None else some)
-        confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1))
+        c = torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], dim=-1)
+        confidences.append(c if (counts := rows.counts()) is None else c.masked_fill(~counts, torch.nan))
         for way, asked in ways.items():
             supervision = supervised(asked, rows, context, len(rows.teachers[0].logits))
             assert supervision is not None

@@ -69,12 +69,12 @@ def assess(
 
 
 def _right_and_wrong(answers: Answers, space: LabelSpace) -> dict[str, list[int]]:
-    """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3)."""
+    """Histograms over [0, 1] of c for the teachers that know a text's label and for those that do not (MUKA, Fig. 3). Only where their answers count."""
     knows = space.has_label()[: answers.confidence.shape[1], answers.labels].T  # [n, N]
-    c = answers.confidence.clamp(0, 1)
+    c, counts = answers.confidence.clamp(0, 1), ~answers.confidence.isnan()
     return {
-        "right": torch.histc(c[knows], BINS, 0, 1).int().tolist(),
-        "wrong": torch.histc(c[~knows], BINS, 0, 1).int().tolist(),
+        "right": torch.histc(c[knows & counts], BINS, 0, 1).int().tolist(),
+        "wrong": torch.histc(c[~knows & counts], BINS, 0, 1).int().tolist(),
     }
 
 

@@ -56,12 +56,12 @@ def supervision_summary(method: Method, source: Source, context: Context, teache
 
 
 def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[str, Any]:
-    """How often the teachers agree on the pool. A teacher that abstains from a text is neither confident nor disagrees.
+    """How often the teachers agree on the pool. A teacher whose answer to a text does not count (`TeacherRows.counts`) is neither confident nor disagrees.
 
     `confident_teachers`: the number of texts on which no teacher, exactly one, or several are confident (maximum probability ≥ 0.9); with
     disjoint labels several confident teachers contradict each other. `shared`: per pair of teachers with common labels, of the
     texts on which one of them gives a common label, the share on which both give the same. `confidence`: per
-    teacher a histogram of c = 1 − u / log C_i over [0, 1].
+    teacher a histogram over [0, 1] of c = 1 − u / log C_i on the texts where its answer counts.
     """
     n = len(teachers)
     outputs = _Outputs.of(source, n)
@@ -73,7 +73,7 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
     for a in range(n):
         for b in range(a + 1, n):
             common = knows[a] & knows[b]
-            either = (common[tops[:, a]] | common[tops[:, b]]) & ~outputs.abstains[:, [a, b]].any(-1)
+            either = (common[tops[:, a]] | common[tops[:, b]]) & outputs.counts[:, [a, b]].all(-1)
             if bool(either.any()):
                 same = (tops[:, a] == tops[:, b])[either]
                 pair = [teachers[a], teachers[b]]
@@ -85,7 +85,10 @@ def agreement(source: Source, space: LabelSpace, teachers: list[str]) -> dict[st
             "several": int((confident > 1).sum()),
         },
         "shared": shared,
-        "confidence": {t: torch.histc(c[:, i].clamp(0, 1), BINS, 0, 1).int().tolist() for i, t in enumerate(teachers)},
+        "confidence": {
+            t: torch.histc(c[counts, i].clamp(0, 1), BINS, 0, 1).int().tolist()
+            for i, (t, counts) in enumerate(zip(teachers, outputs.counts.T, strict=True))
+        },
     }
 
 
@@ -118,25 +121,25 @@ def effective_sample_size(v: Tensor) -> float:
 @dataclass(frozen=True)
 class _Outputs:
     """The teachers' outputs for a sample, read in one pass. `label`: [n, N] int64, the position of the most probable label among the teacher's own.
-    `abstains`: [n, N] bool, whether the teacher leaves the text to the others. `confident`: [n, N] bool, whether it does not, and this label has a
-    probability of at least 0.9 in the plain pass. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
+    `counts`: [n, N] bool, whether the teacher's answer counts. `confident`: [n, N] bool, whether it does, and this label has a probability of at least
+    0.9 in the plain pass. `confidence`: [n, N], c = 1 − u / log C_i over the Monte-Carlo passes."""
 
     label: Tensor
-    abstains: Tensor
+    counts: Tensor
     confident: Tensor
     confidence: Tensor
 
     @classmethod
     def of(cls, source: Source, n: int) -> _Outputs:
-        top, label, abstains, confidences = [], [], [], []
+        top, label, counts, confidences = [], [], [], []
         for rows in chunks(source):
             top.append(torch.stack([t.probabilities().max(-1).values for t in rows.teachers[:n]], -1))
             label.append(torch.stack([t.logits.argmax(-1) for t in rows.teachers[:n]], -1))
-            none = torch.zeros(len(label[-1]), dtype=torch.bool)
-            abstains.append(torch.stack([none if t.abstains is None else t.abstains for t in rows.teachers[:n]], -1))
-            confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers], -1))
-        left = torch.cat(abstains)
-        return cls(torch.cat(label), left, (torch.cat(top) >= CONFIDENT) & ~left, torch.cat(confidences))
+            some = rows.counts()
+            counts.append(torch.ones_like(label[-1], dtype=torch.bool) if some is None else some[:, :n])
+            confidences.append(torch.stack([confidence(t.mean_probabilities()) for t in rows.teachers[:n]], -1))
+        counted = torch.cat(counts)
+        return cls(torch.cat(label), counted, (torch.cat(top) >= CONFIDENT) & counted, torch.cat(confidences))
 
 
 def _shares(w: Tensor | None, teachers: list[str]) -> dict[str, float] | None:
