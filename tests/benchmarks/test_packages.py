@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from benchmarks import models, packaged_sets, packages
+from benchmarks import models, packages
+from benchmarks.packaged_sets import __main__ as packaged_sets
 
 
 def call(monkeypatch: pytest.MonkeyPatch, module: Any, *arguments: object) -> str:
@@ -29,6 +30,27 @@ def test_a_download_that_fails(module: Any, monkeypatch: pytest.MonkeyPatch, tmp
     assert told.startswith("error: expected the package ")
     assert "run the same command again" in told
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_package_of_npm(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Its scripts do not run. Without npm the message names it."""
+
+    def npm(command: list[str], **_: Any) -> SimpleNamespace:
+        assert command[:2] == ["npm", "pack"]
+        assert "--ignore-scripts" in command
+        assert command[-1] == "some@1.0"
+        (Path(command[command.index("--pack-destination") + 1]) / "some-1.0.tgz").write_bytes(b"packed")
+        return SimpleNamespace(returncode=0)
+
+    monkeypatch.setattr(subprocess, "run", npm)
+    assert packages.package("npm:some@1.0", tmp_path).read_bytes() == b"packed"
+
+    def missing(*_: Any, **__: Any) -> None:
+        raise FileNotFoundError
+
+    monkeypatch.setattr(subprocess, "run", missing)
+    told = call(monkeypatch, packaged_sets, tmp_path / "data", "--set", "wordnet_nouns")
+    assert "expected the command npm" in told
 
 
 def test_ctrl_c(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
