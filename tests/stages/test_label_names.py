@@ -6,7 +6,13 @@ import pytest
 
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import LabelOptions
-from alloykit.stages.label_names import label_warnings, likely_catch_all, spellings, with_usual_catch_all
+from alloykit.stages.label_names import (
+    label_warnings,
+    likely_catch_all,
+    other_questions,
+    spellings,
+    with_usual_catch_all,
+)
 from alloykit.yaml_files import parse_yaml
 
 NAMES = ["x", "y", "z"]
@@ -50,6 +56,32 @@ def test_warnings_say_whose_label_it_is_and_what_to_set() -> None:
     for said in ([], ["none"]):
         assert label_warnings(space, NAMES, LabelOptions(catch_all=said)) == [pair]
     assert label_warnings(space, NAMES, LabelOptions(), multi_label=True) == [pair]
+
+
+@pytest.mark.parametrize(
+    ("sets", "found"),
+    [
+        ([("sports", "politics"), ("Positive", "negative")], [1]),
+        ([("Yes", "no"), ("sports", "politics"), ("very_negative", "neutral", "very-positive")], [0, 2]),
+        ([("entailment", "contradiction"), ("positive", "negative", "neutral")], [0, 1]),
+        ([("positive", "negative"), ("neutral", "positive")], []),  # one question
+        ([("entailment", "neutral"), ("neutral", "contradiction")], []),
+        ([("positive", "spam"), ("sports", "politics")], []),  # not all on the scale
+        ([("joy", "no"), ("sports", "politics")], []),  # of two scales
+    ],
+)
+def test_a_teacher_that_answers_another_question(sets: list[tuple[str, ...]], found: list[int]) -> None:
+    space = LabelSpace.union(sets)
+    assert other_questions(space) == found
+    told = label_warnings(space, NAMES[: len(sets)], LabelOptions(catch_all=[]))
+    assert len(told) == len(found)
+    for i, warning in zip(found, told, strict=True):
+        others = ", ".join(f"'{name}'" for n, name in enumerate(NAMES[: len(sets)]) if n != i)
+        assert warning.startswith(
+            f"teacher '{NAMES[i]}' seems to answer another question than {others}: its labels are"
+        )
+        assert "`questions:`" in warning
+    assert label_warnings(space, NAMES[: len(sets)], LabelOptions(catch_all=[]), multi_label=True) == []
 
 
 def test_what_they_say_can_be_copied_into_a_recipe() -> None:

@@ -200,7 +200,10 @@ def _written(
             "For an editor that knows the keys, run `alloykit schema > schema.json` and make this the first line:"
         )
         + "#   # yaml-language-server: $schema=schema.json\n",
-        _comment("The classifiers to learn from. Labels of the same name become one class.")
+        _comment(
+            "The classifiers to learn from. Labels of the same name become one class, and each text gets one of all labels. For teachers that answer "
+            "different questions, such as topic and sentiment, write `questions:` instead."
+        )
         + "teachers:\n"
         + "".join(teachers),
         _comment(_about_texts(texts)) + _line("texts", where if where not in (None, GENERATE) else texts),

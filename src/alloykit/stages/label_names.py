@@ -1,4 +1,5 @@
-"""What the names of labels suggest: two spellings of one name, and a label that means "none of this teacher's other labels"."""
+"""What the names of labels suggest: two spellings of one name, a label that means "none of this teacher's other labels", and a teacher that answers
+another question than the others."""
 
 from __future__ import annotations
 
@@ -19,11 +20,21 @@ CATCH_ALL = frozenset(
     )
 )  # fmt: skip
 
+SCALES = {  # usual answers to a question that a text can be asked besides its topic
+    "sentiment": ("negative", "neutral", "positive", "mixed", "neg", "neu", "pos", "very negative", "very positive"),
+    "emotion": ("anger", "disgust", "fear", "happiness", "joy", "love", "neutral", "sadness", "surprise"),
+    "stars": ("1 star", "2 stars", "3 stars", "4 stars", "5 stars"),
+    "yes or no": ("yes", "no"),
+    "true or false": ("true", "false"),
+    "entailment": ("contradiction", "entailment", "neutral", "not entailment"),
+}
+
 
 def label_warnings(
     space: LabelSpace, teachers: Sequence[str], options: LabelOptions, *, multi_label: bool = False
 ) -> list[str]:
-    """One sentence for each pair of spellings, and, if the recipe has no `catch_all`, for each label with a usual name for "none of the others".
+    """What to check, for each pair of spellings, each teacher that seems to answer another question than the others, and, if the recipe has no
+    `catch_all`, each label with a usual name for "none of the others".
 
     multi_label: the teachers may give a text several labels, so none of their labels has this meaning."""
 
@@ -37,6 +48,12 @@ def label_warnings(
         f"labels '{short(name)}' ({whose(name)}) and '{short(other)}' ({whose(other)}) are two classes, although only case, spaces, hyphens or "
         f"underscores differ. If they are one class, set {block(aliases={name: other})}."
         for name, other in spellings(space).items()
+    ]
+    found += [
+        f"teacher '{teachers[i]}' seems to answer another question than {quoted(t for n, t in enumerate(teachers) if n != i)}: its labels are "
+        f"{quoted(space.teachers[i])}. The student gives each text one label out of all. If a text can have a label of this teacher and one of "
+        f"another teacher, give each question its own teachers with `questions:`."
+        for i in (() if multi_label else other_questions(space))
     ]
     for name in likely_catch_all(space) if options.catch_all is None and not multi_label else ():
         setting = block(catch_all=[name])
@@ -71,6 +88,17 @@ def spellings(space: LabelSpace) -> dict[str, str]:
         groups.setdefault(_plain(name).replace(" ", ""), []).append(name)
     alike = [names for names in groups.values() if all(len(set(names) & set(labels)) < 2 for labels in space.teachers)]
     return {name: first for first, *others in alike for name in others}
+
+
+def other_questions(space: LabelSpace) -> list[int]:
+    """The teachers whose labels are all of one scale, such as positive and negative, if some other teacher has a label that is not on it."""
+    plain = [{_plain(name) for name in labels} for labels in space.teachers]
+    everything = set[str]().union(*plain)
+    return [
+        i
+        for i, labels in enumerate(plain)
+        if any(labels <= set(scale) and not everything <= set(scale) for scale in SCALES.values())
+    ]
 
 
 def likely_catch_all(space: LabelSpace) -> list[str]:
