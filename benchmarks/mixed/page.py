@@ -64,12 +64,15 @@ def _states(f: dict[str, Any]) -> list[str]:
     ]
     return [
         "A teacher that is no model of transformers gives no states. Alloy then sees the states of a neutral encoder only. This compares them with the teachers' own states, on teachers that have "
-        "some. Balanced accuracy of Alloy's targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy_details.md), pool disjoint, seed "
-        f"{', '.join(map(str, f['seeds']))}. The method was chosen on AG News and 5Abstracts, and not on the other two sets. Differences of about 2 points are chance.",
+        "some. Balanced accuracy of the targets on 600 test texts, in %; no student is trained. Teachers, texts and sizes are those of the [tables of Alloy](alloy_details.md), pool disjoint, seed "
+        f"{', '.join(map(str, f['seeds']))}. Which states Alloy sees by default was chosen on AG News and 5Abstracts. Differences of about 2 points are chance.",
         "",
         *rows(["whose states Alloy sees", *titles.values(), "mean"], body),
         "Teachers and students are MiniLM. The other encoder is MPNet (all-mpnet-base-v2), which is no relative of the teachers. Where teachers give no logits, as stored answers and services, "
         "Alloy has the logarithm of the largest probability in place of the energy. The default takes both the student's encoder and the states of the teachers that have some.",
+        "",
+        "Teachers that give only labels are like stored answers of one label with the same `certainty` for all texts, such as those of a language model. Nothing in such an answer says whether the teacher knows the "
+        "text. So the ensemble does not know which teacher is right, and takes the one with the fewest labels, or the first one. Alloy finds out from the states of the texts.",
         "",
     ]
 

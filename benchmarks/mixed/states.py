@@ -24,18 +24,22 @@ from benchmarks.alloy.scores import scores
 from benchmarks.harness.stages import Stages
 from benchmarks.speed.measure import Measurement
 
-SETTINGS = ("ag_news", "abstracts5", "google_snippets", "stackoverflow20-4")
+SETTINGS = ("ag_news", "abstracts5", "google_snippets", "stackoverflow20-4", "banking77-3")
 POOL, SEEDS = "disjoint", (0,)
 LEAST = 1e-6  # the smallest probability that is stored of a teacher without logits
+CERTAINTY = 0.9  # of the label, where a teacher gives no probabilities
 
 
 @dataclass(frozen=True)
 class Variant:
-    """`encoder`: whose text states the method sees; `mpnet` or an option of the method. `states`, `logits`: whether the teachers give theirs."""
+    """`encoder`: whose text states Alloy sees; `mpnet` or an option of the method. `states`, `logits`, `probabilities`: whether the teachers give theirs.
+    Without probabilities, they give their most probable label. `method`: another one, which sees no states."""
 
     encoder: str | None
     states: bool = True
     logits: bool = True
+    probabilities: bool = True
+    method: str = "alloy"
 
 
 VARIANTS = {
@@ -44,6 +48,10 @@ VARIANTS = {
     "another encoder": Variant("mpnet", states=False),
     "both: the student's encoder and the teachers' own": Variant("student"),
     "the student's encoder; teachers without logits": Variant("student", states=False, logits=False),
+    "the student's encoder; teachers give only labels": Variant(
+        "student", states=False, logits=False, probabilities=False
+    ),
+    "the ensemble; teachers give only labels": Variant(None, False, False, False, "ensemble"),
 }
 
 
@@ -68,7 +76,9 @@ def _scored(stages: Stages, variant: Variant, mpnet: Path, folder: Path) -> dict
     encoder = str(mpnet) if variant.encoder == "mpnet" else variant.encoder
     folder = folder / (variant.encoder or "none")
     folder.mkdir(parents=True, exist_ok=True)
-    method = {"name": "alloy", "encoder": encoder}
+    method: dict[str, Any] = {"name": variant.method}
+    if variant.method == "alloy":
+        method["encoder"] = encoder
     begun = time.perf_counter()
     pool = stages.texts_of(stages.pool(POOL), want_labels=False)
     prepared, source = _outputs(stages, pool, method, variant, folder)
@@ -95,7 +105,8 @@ def _outputs(
     stages: Stages, texts: Texts, method: dict[str, Any], variant: Variant, folder: Path
 ) -> tuple[Prepared, Source]:
     """As `Stages.outputs`, with states in a folder of this variant's encoder, and teachers that give no more than the variant says."""
-    prepared, source = stages.outputs(POOL, texts, method | {"encoder": None})
+    without = {"encoder": None} if "encoder" in method else {}
+    prepared, source = stages.outputs(POOL, texts, method | without)
     prepared = replace(prepared, method=stages.prepared(POOL, texts, method).method)
     source = _Reduced(source, variant)
     return prepared, with_text_states(prepared, source, texts, folder, texts.fingerprint()[:16])
@@ -121,10 +132,19 @@ class _Reduced:
         teachers = rows.teachers
         if not self.variant.states:
             teachers = tuple(replace(t, pooled_states=None) for t in teachers)
-        if not self.variant.logits:
+        if not self.variant.probabilities:
+            teachers = tuple(replace(t, logits=_only_labels(t.logits)) for t in teachers)
+        elif not self.variant.logits:
             logs = [torch.log_softmax(t.logits, -1).exp().clamp(min=LEAST) for t in teachers]
             teachers = tuple(replace(t, logits=p.log()) for t, p in zip(teachers, logs, strict=True))
         return replace(rows, teachers=teachers)
+
+
+def _only_labels(logits: Tensor) -> Tensor:
+    """As stored answers of one label and the same certainty for all texts."""
+    others = (1 - CERTAINTY) / (logits.shape[-1] - 1)
+    p = torch.full_like(logits, others).scatter_(-1, logits.argmax(-1, keepdim=True), CERTAINTY)
+    return p.log()
 
 
 TABLE = Measurement(
