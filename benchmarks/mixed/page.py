@@ -72,7 +72,7 @@ def _states(f: dict[str, Any]) -> list[str]:
         "Alloy has the logarithm of the largest probability in place of the energy. The default takes both the student's encoder and the states of the teachers that have some.",
         "",
         "Teachers that give only labels are like stored answers of one label with the same `certainty` for all texts, such as those of a language model. Nothing in such an answer says whether the teacher knows the "
-        "text. So the ensemble does not know which teacher is right, and takes the one with the fewest labels, or the first one. Alloy finds out from the states of the texts.",
+        "text. So the ensemble always takes the label of the first teacher. Alloy finds out from the states of the texts which teacher knows a text.",
         "",
     ]
 
