@@ -1,56 +1,20 @@
-"""Checks of a teacher without labels: variance over the passes, confidence, and statistics of its tokenizer on the texts."""
+"""Checks of a teacher without labels: variance over the passes, confidence, and what its tokenizer makes of the texts."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from alloykit.evaluation.tokenizer_statistics import language_doubt
+
 SATURATED = 0.999  # a maximum probability above it
 FEW_PASSES_DIFFER = 1e-6  # mean variance of a probability over the passes
-UNKNOWN_TOKENS = 0.05  # share of the tokens
 TRUNCATED = 0.5  # share of the texts
-PIECES_PER_CHARACTER = 0.6  # of scripts whose words have many characters
-PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
-WIDE = re.compile(r"[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 ONE_LABEL = 0.95  # share of the texts
 READ_OF = {"head": "the beginning", "tail": "the end", "head_tail": "beginning and end"}
-
-
-def tokenizer_statistics(
-    encodings: Sequence[Any], texts: Sequence[str], tokenizer: Any, max_length: int, long_texts: str = "head"
-) -> dict[str, Any]:
-    """Statistics of a tokenizer on some texts.
-
-    `unknown_tokens`: share of [UNK] among all pieces; None for tokenizers without one (byte-level). `truncated_texts`: share
-    of texts longer than the teacher reads. `lost_tokens`: share of all pieces that it does not read. `tokens`: mean per text.
-    `pieces_per_character`; `spelled_out`: whether there are so many that the tokenizer probably does not know the language.
-
-    encodings: token ids of the whole texts, without special tokens and not truncated.
-    """
-    lengths = torch.tensor([len(ids) for ids in encodings], dtype=torch.float64)
-    special = int(tokenizer.num_special_tokens_to_add())
-    room = max(1, max_length - special)
-    total = float(lengths.sum())
-    characters = sum(sum(not c.isspace() for c in text) for text in texts) or 1
-    wide = sum(len(WIDE.findall(text)) for text in texts) > characters / 2
-    limit = PIECES_PER_WIDE_CHARACTER if wide else PIECES_PER_CHARACTER
-    unknown = tokenizer.unk_token_id
-    byte_level = unknown is None or unknown in (tokenizer.eos_token_id, tokenizer.bos_token_id)
-    return {
-        "unknown_tokens": None
-        if byte_level
-        else sum(ids.count(unknown) for ids in map(list, encodings)) / max(total, 1),
-        "truncated_texts": 0.0 if long_texts == "mean" else float((lengths > room).double().mean()),
-        "lost_tokens": 0.0 if long_texts == "mean" else float((lengths - room).clamp(min=0).sum() / max(total, 1)),
-        "long_texts": long_texts,
-        "tokens": float(lengths.mean()) + special,
-        "pieces_per_character": total / characters,
-        "spelled_out": total / characters > limit,
-    }
 
 
 def output_statistics(probabilities: Tensor, pass_variance: float | None, labels: Sequence[str]) -> dict[str, Any]:
@@ -96,17 +60,8 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
                 f"teacher '{name}' was saved with dropout rates of 0. This method does not use dropout; a method with Monte-Carlo passes "
                 "needs `dropout: 0.1`."
             )
-        unknown = t.get("unknown_tokens")
-        if unknown is not None and unknown > UNKNOWN_TOKENS:
-            found.append(
-                f"teacher '{name}' does not know {100 * unknown:.0f} % of the tokens ([UNK]). Check that it knows the language and the script "
-                "of the texts."
-            )
-        elif t.get("spelled_out"):
-            found.append(
-                f"teacher '{name}' splits the texts into very short tokens ({t['pieces_per_character']:.2f} tokens per character). Check "
-                "that it knows their language."
-            )
+        if doubt := language_doubt(t):
+            found.append(f"teacher '{name}' {doubt}. Check that it knows the language and the script of the texts.")
         if t.get("truncated_texts", 0) > TRUNCATED:
             found.append(
                 f"teacher '{name}' reads only {READ_OF.get(t.get('long_texts', 'head'))} of {100 * t['truncated_texts']:.0f} % of the texts and misses "

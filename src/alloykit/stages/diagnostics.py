@@ -10,6 +10,7 @@ from torch import Tensor
 from alloykit.evaluation import health, learning
 from alloykit.evaluation import student_confidence as student
 from alloykit.evaluation import supervision as pool_supervision
+from alloykit.evaluation.tokenizer_statistics import tokenizer_statistics
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
@@ -87,7 +88,7 @@ def teachers_health(prepared: Prepared, source: StoredKnowledge, store: Store) -
         ids = [e for part in pieces for e in encode_untruncated(tokenizer, part)]
         made = store.identity(info.name, "teacher") or {}
         read = made.get("max_length", prepared.recipe.training.max_length)
-        found[info.name] |= health.tokenizer_statistics(
+        found[info.name] |= tokenizer_statistics(
             ids, [text for part in pieces for text in part], tokenizer, read, made.get("long_texts", "head")
         )
     return found

@@ -31,6 +31,7 @@ from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.label_names import label_warnings, with_usual_catch_all
+from alloykit.stages.languages import language_warnings
 from alloykit.stages.recipe_texts import (
     label_matrix,
     label_positions,
@@ -94,10 +95,11 @@ class Prepared:
 
     @property
     def warnings(self) -> list[str]:
-        """What is known before the sweep: of the labels' names, and of the method."""
+        """What is known before the sweep: of the labels' names, of the language of the texts, and of the method."""
         multi_label = self.method.needs.multi_label
         of_labels = label_warnings(self.space, self.names, self.recipe.labels, multi_label=multi_label)
-        return of_labels + self.method.warnings(self.context)
+        of_language = language_warnings(self.recipe.student, self.text_encoder, self.texts)
+        return of_labels + of_language + self.method.warnings(self.context)
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:
