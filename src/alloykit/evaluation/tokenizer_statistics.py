@@ -15,9 +15,8 @@ PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by characte
 # Scripts without spaces between words (Thai to Burmese, Khmer, Chinese, Japanese), and Korean
 WITHOUT_SPACES = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 WIDE = re.compile(f"[{WITHOUT_SPACES}]")
-WORD = re.compile(
-    rf"[{WITHOUT_SPACES}]|[^\W\d_{WITHOUT_SPACES}]+|\d|[^\w\s]|_"
-)  # a wide character, letters, a digit, a sign
+# A word: a character of these scripts, letters of others, a digit, or a sign
+WORD = re.compile(rf"[{WITHOUT_SPACES}]|[^\W\d_{WITHOUT_SPACES}]+|\d|[^\w\s]|_")
 
 
 def tokenizer_statistics(
