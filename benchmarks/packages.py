@@ -8,6 +8,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 Download = Callable[[str, Path], Path]  # a requirement and a folder → the package's file in it
@@ -53,6 +54,20 @@ def package(requirement: str, folder: Path) -> Path:
         )
     (found,) = place.iterdir()
     return found
+
+
+@dataclass(frozen=True)
+class Package:
+    """A requirement as pip or `package` reads it, and the SHA-256 of its file."""
+
+    requirement: str
+    sha256: str
+
+    def file(self, folder: Path, download: Download) -> Path:
+        """Its file, downloaded into the folder. ValueError for another checksum."""
+        path = download(self.requirement, folder)
+        check(path, self.sha256)
+        return path
 
 
 def check(path: Path, wanted: str) -> None:

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import datasets
 
+from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import Profile
-from benchmarks.harness.sets import DataSet
 
 FOREIGN = "wiki_sentences"  # Wikipedia sentences: no teacher learned from them, though some touch a label's topic
 FOREIGN_SHARE = 0.25

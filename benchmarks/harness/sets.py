@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from itertools import pairwise
-
-
-@dataclass(frozen=True)
-class DataSet:
-    """A labelled set. `labels`: names of the integer labels. `order`: how MUKA's Table 7 sorts them, or their topics (ours), if otherwise. `pairs`: each text
-    has a second one. `folder`: of its files, if its name is another. `sources`: the label of each kept value of the column `source`, for files without a
-    column `label`."""
-
-    name: str
-    title: str
-    labels: tuple[str, ...]
-    order: tuple[str, ...] = ()
-    pairs: bool = False
-    folder: str = ""
-    sources: Mapping[str, str] = field(default_factory=dict, hash=False)
-
-    def split(self, teachers: int) -> list[list[str]]:
-        """MUKA, Appendix A: the sorted labels cut evenly; the last teacher takes what is left."""
-        labels, size = self.order or self.labels, len(self.labels) // teachers
-        cuts = [i * size for i in range(teachers)] + [len(labels)]
-        return [list(labels[a:b]) for a, b in pairwise(cuts)]
-
+from benchmarks.harness.data_set import DataSet
+from benchmarks.harness.sets_of_packages import (
+    BBC_NEWS,
+    LANGUAGES,
+    NEWSGROUPS,
+    REUTERS,
+    SLOVENE_FORUM,
+    WORDNET_NOUNS,
+    WORDNET_VERBS,
+)
 
 AG_NEWS = DataSet("ag_news", "AG News", ("World", "Sports", "Business", "Sci/Tech"))
 ABSTRACTS = DataSet("abstracts5", "5Abstracts", ("Business", "CSAI", "Law", "Sociology", "Trans"))
@@ -34,16 +19,10 @@ SNIPPETS = DataSet(
     "google_snippets",
     "Google Snippets",
     (
-        "Business",
-        "Computers",
-        "Culture-Arts-Entertainment",
-        "Education-Science",
-        "Engineering",
-        "Health",
-        "Politics-Society",
-        "Sports",
+        "Business", "Computers", "Culture-Arts-Entertainment", "Education-Science", "Engineering", "Health",
+        "Politics-Society", "Sports",
     ),
-)
+)  # fmt: skip
 THUCNEWS = DataSet(  # titles; society and stocks stand where the paper's set has Furniture and Fashion
     "thucnews_titles",
     "THUCNews titles",
@@ -63,31 +42,16 @@ OHSUMED = DataSet(
     "ohsumed",
     "OhSumed",
     (
-        "Bacterial Infections and Mycoses",
-        "Virus Diseases",
-        "Parasitic Diseases",
-        "Neoplasms",
-        "Musculoskeletal Diseases",
-        "Digestive System Diseases",
-        "Stomatognathic Diseases",
-        "Respiratory Tract Diseases",
-        "Otorhinolaryngologic Diseases",
-        "Nervous System Diseases",
-        "Eye Diseases",
-        "Urologic and Male Genital Diseases",
-        "Female Genital Diseases and Pregnancy Complications",
-        "Cardiovascular Diseases",
-        "Hemic and Lymphatic Diseases",
-        "Neonatal Diseases and Abnormalities",
-        "Skin and Connective Tissue Diseases",
-        "Nutritional and Metabolic Diseases",
-        "Endocrine Diseases",
-        "Immunologic Diseases",
-        "Disorders of Environmental Origin",
-        "Animal Diseases",
+        "Bacterial Infections and Mycoses", "Virus Diseases", "Parasitic Diseases", "Neoplasms",
+        "Musculoskeletal Diseases", "Digestive System Diseases", "Stomatognathic Diseases",
+        "Respiratory Tract Diseases", "Otorhinolaryngologic Diseases", "Nervous System Diseases", "Eye Diseases",
+        "Urologic and Male Genital Diseases", "Female Genital Diseases and Pregnancy Complications",
+        "Cardiovascular Diseases", "Hemic and Lymphatic Diseases", "Neonatal Diseases and Abnormalities",
+        "Skin and Connective Tissue Diseases", "Nutritional and Metabolic Diseases", "Endocrine Diseases",
+        "Immunologic Diseases", "Disorders of Environmental Origin", "Animal Diseases",
         "Pathological Conditions, Signs and Symptoms",
     ),
-)
+)  # fmt: skip
 BANKING77 = DataSet(
     "banking77",
     "Banking77",
@@ -261,26 +225,8 @@ STACKOVERFLOW = DataSet(
     "stackoverflow20",
     "StackOverflow",
     (
-        "wordpress",
-        "oracle",
-        "svn",
-        "apache",
-        "excel",
-        "matlab",
-        "visual-studio",
-        "cocoa",
-        "osx",
-        "bash",
-        "spring",
-        "hibernate",
-        "scala",
-        "sharepoint",
-        "ajax",
-        "qt",
-        "drupal",
-        "linq",
-        "haskell",
-        "magento",
+        "wordpress", "oracle", "svn", "apache", "excel", "matlab", "visual-studio", "cocoa", "osx", "bash",
+        "spring", "hibernate", "scala", "sharepoint", "ajax", "qt", "drupal", "linq", "haskell", "magento",
     ),
     (
         # web sites
@@ -308,7 +254,7 @@ STACKOVERFLOW = DataSet(
         "visual-studio",
         "svn",
     ),
-)
+)  # fmt: skip
 FICTION = ("adventure", "fiction", "mystery", "romance", "science_fiction")
 GENRE_OF = {  # left out: humor, lore and belles lettres, which are about anything
     "abc_rural": "farming",
@@ -331,117 +277,6 @@ CNEWS = DataSet(
     "cnews_1k",
     "cnews",
     ("sports", "entertainment", "home", "realty", "education", "fashion", "politics", "game", "science", "finance"),
-)
-# Made by `benchmarks.packaged_sets`
-REUTERS = DataSet(  # as frequent as in the news of 1987
-    "reuters_r8", "Reuters R8", ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
-)
-NEWSGROUPS = DataSet(
-    "newsgroups20",
-    "20 Newsgroups",
-    (
-        "alt.atheism",
-        "comp.graphics",
-        "comp.os.ms-windows.misc",
-        "comp.sys.ibm.pc.hardware",
-        "comp.sys.mac.hardware",
-        "comp.windows.x",
-        "misc.forsale",
-        "rec.autos",
-        "rec.motorcycles",
-        "rec.sport.baseball",
-        "rec.sport.hockey",
-        "sci.crypt",
-        "sci.electronics",
-        "sci.med",
-        "sci.space",
-        "soc.religion.christian",
-        "talk.politics.guns",
-        "talk.politics.mideast",
-        "talk.politics.misc",
-        "talk.religion.misc",
-    ),
-)
-BBC_NEWS = DataSet("bbc_news", "BBC News", ("business", "entertainment", "politics", "sports", "tech"))
-SLOVENE_FORUM = DataSet("slovene_forum", "Slovene forum", ("Gospodarstvo", "Politika", "Šport", "Drugo"))
-WORDNET_NOUNS = DataSet(  # as frequent as in WordNet
-    "wordnet_nouns",
-    "WordNet nouns",
-    (
-        "act",
-        "animal",
-        "artifact",
-        "attribute",
-        "body",
-        "cognition",
-        "communication",
-        "event",
-        "feeling",
-        "food",
-        "group",
-        "location",
-        "motive",
-        "object",
-        "person",
-        "phenomenon",
-        "plant",
-        "possession",
-        "process",
-        "quantity",
-        "relation",
-        "shape",
-        "state",
-        "substance",
-        "time",
-    ),
-)
-WORDNET_VERBS = DataSet(
-    "wordnet_verbs",
-    "WordNet verbs",
-    (
-        "body",
-        "change",
-        "cognition",
-        "communication",
-        "competition",
-        "consumption",
-        "contact",
-        "creation",
-        "emotion",
-        "motion",
-        "perception",
-        "possession",
-        "social",
-        "stative",
-        "weather",
-    ),
-)
-LANGUAGES = DataSet(
-    "languages",
-    "Languages",
-    (
-        "ca",
-        "cs",
-        "da",
-        "de",
-        "es",
-        "et",
-        "fi",
-        "fr",
-        "hr",
-        "hu",
-        "id",
-        "it",
-        "nl",
-        "pl",
-        "pt",
-        "ro",
-        "sk",
-        "sl",
-        "sv",
-        "tr",
-        "vi",
-    ),
 )
 SETS = {
     s.name: s

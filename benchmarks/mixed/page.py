@@ -19,6 +19,7 @@ def write() -> None:
     for name, title, body in (
         ("states", "States of a neutral encoder", _states),
         ("questions", "One student for two questions", _questions),
+        ("words", "Tokens of a word", _words),
     ):
         made = measured("mixed", name)
         lines += [f"## {title}", ""]
@@ -102,3 +103,16 @@ def _questions(f: dict[str, Any]) -> list[str]:
 
 def _mean(found: list[dict[str, float]]) -> float:
     return 100 * mean(each["balanced_accuracy"] for each in found)
+
+
+def _words(f: dict[str, Any]) -> list[str]:
+    english, languages = sorted(f["english"].values()), sorted(f["languages"].items(), key=lambda item: item[1])
+    return [
+        f"A run warns if a tokenizer splits the words of the texts into so many tokens that it probably does not know their language: above 1.4 on average, and above 2.0 with a vocabulary of more than "
+        f"100,000 tokens. Here `{f['model']}`, whose vocabulary is English, reads the first {f['texts']} texts of each set and language.",
+        "",
+        f"English: {len(english)} sets, {english[0]:.2f} to {english[-1]:.2f} tokens per word. Other languages of the Latin script, from the set `languages`: "
+        + ", ".join(f"{name} {value:.2f}" for name, value in languages)
+        + f". Slovene forum: {f['forum']:.2f}.",
+        "",
+    ]

@@ -15,7 +15,8 @@ import alloykit
 from alloykit.progress import log_line
 from alloykit.serving.predictor import Predictor
 from benchmarks.harness.data import read, write
-from benchmarks.harness.sets import AG_NEWS, SETS, DataSet
+from benchmarks.harness.data_set import DataSet
+from benchmarks.harness.sets import AG_NEWS, SETS
 from benchmarks.harness.trimmed import trimmed
 from benchmarks.mixed.kinds import TEACHING, Example
 from benchmarks.speed.measure import Measurement

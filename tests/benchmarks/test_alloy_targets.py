@@ -20,9 +20,10 @@ from benchmarks.alloy.scores import bits
 from benchmarks.alloy.target import rivals, target
 from benchmarks.harness.cells import run_cell
 from benchmarks.harness.data import FOREIGN
+from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import numbers
-from benchmarks.harness.sets import SETS, DataSet
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.stages import Stages
 

@@ -15,8 +15,9 @@ from benchmarks.__main__ import TABLES
 from benchmarks.defaults import choice, grid
 from benchmarks.distill import size
 from benchmarks.harness.data import FOREIGN, Files, read, write
+from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import SMALL
-from benchmarks.harness.sets import SETS, DataSet
+from benchmarks.harness.sets import SETS
 
 PAGE = (Path(benchmarks.__path__[0]) / "DATA.md").read_text(encoding="utf-8")
 ROWS = {

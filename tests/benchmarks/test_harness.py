@@ -17,9 +17,10 @@ from benchmarks.__main__ import TABLES
 from benchmarks.defaults.study import Cell, Study
 from benchmarks.harness import table as table_module
 from benchmarks.harness.data import MANY, Files
+from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.results import Record, letters, load, numbers
-from benchmarks.harness.sets import SETS, DataSet
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 from benchmarks.harness.table import Table

