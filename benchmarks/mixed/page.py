@@ -5,6 +5,7 @@ from __future__ import annotations
 from statistics import mean
 from typing import Any
 
+from alloykit.evaluation.tokenizer_statistics import LARGE, TOKENS_PER_WORD, TOKENS_PER_WORD_OF_LARGE
 from alloykit.files import write_atomic
 from benchmarks.harness.results import RESULTS
 from benchmarks.harness.sections import measured, ran
@@ -108,8 +109,8 @@ def _mean(found: list[dict[str, float]]) -> float:
 def _words(f: dict[str, Any]) -> list[str]:
     english, languages = sorted(f["english"].values()), sorted(f["languages"].items(), key=lambda item: item[1])
     return [
-        f"A run warns if a tokenizer splits the words of the texts into so many tokens that it probably does not know their language: above 1.4 on average, and above 2.0 with a vocabulary of more than "
-        f"100,000 tokens. Here `{f['model']}`, whose vocabulary is English, reads the first {f['texts']} texts of each set and language.",
+        f"A run warns if a tokenizer splits the words of the texts into so many tokens that it probably does not know their language: above {TOKENS_PER_WORD} on average, and above {TOKENS_PER_WORD_OF_LARGE} with a vocabulary of more than "
+        f"{LARGE:,} tokens. Here `{f['model']}`, whose vocabulary is English, reads the first {f['texts']} texts of each set and language.",
         "",
         f"English: {len(english)} sets, {english[0]:.2f} to {english[-1]:.2f} tokens per word. Other languages of the Latin script, from the set `languages`: "
         + ", ".join(f"{name} {value:.2f}" for name, value in languages)

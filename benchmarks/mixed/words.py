@@ -27,7 +27,7 @@ def run(data: Path, work: Path) -> dict[str, Any]:
     def of(texts: list[str]) -> float:
         shown = [text[:CHARACTERS] for text in texts]
         ids = list(encode_untruncated(tokenizer, shown))
-        return float(tokenizer_statistics(ids, shown, tokenizer, WHOLE)["pieces_per_word"])
+        return float(tokenizer_statistics(ids, shown, tokenizer, WHOLE)["tokens_per_word"])
 
     def first(folder: str) -> list[str]:
         return list(read(data / folder / "train.parquet")[:TEXTS]["text"])

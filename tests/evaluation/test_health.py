@@ -24,7 +24,7 @@ def test_behaviour_by_hand():
 
 FINE = {
     "max_probability": 0.8, "excess": 0.3, "saturated_texts": 0.2, "pass_variance": 1e-3, "predicted": {"a": 50, "b": 50},
-    "unknown_tokens": 0.01, "truncated_texts": 0.1, "lost_tokens": 0.05, "tokens": 12.0, "pieces_per_word": 1.2,
+    "unknown_tokens": 0.01, "truncated_texts": 0.1, "lost_tokens": 0.05, "tokens": 12.0, "tokens_per_word": 1.2,
     "spelled_out": False,
 }  # fmt: skip
 
@@ -39,12 +39,12 @@ FINE = {
             "almost the same probabilities in all Monte-Carlo passes (variance 9.9e-07)",
         ),
         ({"pass_variance": None}, {"pass_variance": 0.0}, "passes (variance 0.0e+00)"),
-        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "does not know 6 % of the tokens ([UNK])"),
-        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "does not know 100 % of the tokens ([UNK])"),
+        ({"unknown_tokens": 0.05}, {"unknown_tokens": 0.06}, "does not know 6 % of the tokens of the texts ([UNK])"),
+        ({"unknown_tokens": None}, {"unknown_tokens": 1.0}, "does not know 100 % of the tokens of the texts ([UNK])"),
         (
-            {"pieces_per_word": 2.31},
-            {"spelled_out": True, "pieces_per_word": 2.31},
-            "splits a word into 2.3 tokens on average",
+            {"tokens_per_word": 2.31},
+            {"spelled_out": True, "tokens_per_word": 2.31},
+            "splits a word of the texts into 2.3 tokens on average",
         ),
         (
             {"truncated_texts": 0.5},

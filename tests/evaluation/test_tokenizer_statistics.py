@@ -65,7 +65,7 @@ def test_unknown_pieces_are_counted_by_hand(wordpiece):
     found = read(wordpiece, texts)
     assert found["unknown_tokens"] == pytest.approx(3 / 12)
     assert found["tokens"] == pytest.approx(12 / 4 + 2)
-    assert found["pieces_per_word"] == pytest.approx(12 / (2 + 3 + 0 + 4))
+    assert found["tokens_per_word"] == pytest.approx(12 / (2 + 3 + 0 + 4))
     assert found["spelled_out"] is False
     assert read(wordpiece, ["my card", "late cards"])["unknown_tokens"] == 0.0
     assert read(wordpiece, ["hola", "que tal"])["unknown_tokens"] == 1.0
@@ -86,7 +86,7 @@ def test_truncation_leaves_room_for_special_tokens(wordpiece):
 def test_words_cut_into_letters_are_spelled_out(wordpiece):
     found = read(wordpiece, ["drr drd"])
     assert found["unknown_tokens"] == 0
-    assert found["pieces_per_word"] == 3.0
+    assert found["tokens_per_word"] == 3.0
     assert found["spelled_out"] is True
 
 
@@ -99,7 +99,7 @@ WORDS = "one two three four five"
     + [("我的包裹丢了我的包裹", 15), ("ひらがなカタカナひら", 15), ("한국어한국어한국어한", 15), ("ภาษาไทยภาษ", 15), ("abcd我的包裹丢", 9)],
 )  # fmt: skip
 def test_spelling_out_begins_later_in_scripts_without_words(text, most, wordpiece):
-    """1.4 pieces per word, each digit and each sign being a word; 1.5 per character where most characters are of a script without spaces."""
+    """1.4 tokens per word, each digit and each sign being a word; 1.5 per character where most characters are of a script without spaces."""
     assert counted(wordpiece, most, text)["spelled_out"] is False
     assert counted(wordpiece, most + 1, text)["spelled_out"] is True
 
@@ -115,15 +115,15 @@ def test_a_vocabulary_of_many_languages_may_split_more_words():
 def test_the_sentence_about_the_language():
     assert language_doubt({}) is None
     assert language_doubt({"unknown_tokens": 0.05, "spelled_out": False}) is None
-    assert language_doubt({"unknown_tokens": 0.06}) == "does not know 6 % of the tokens ([UNK])"
-    said = language_doubt({"unknown_tokens": None, "spelled_out": True, "pieces_per_word": 1.94})
-    assert said.startswith("splits a word into 1.9 tokens on average")
+    assert language_doubt({"unknown_tokens": 0.06}) == "does not know 6 % of the tokens of the texts ([UNK])"
+    said = language_doubt({"unknown_tokens": None, "spelled_out": True, "tokens_per_word": 1.94})
+    assert said.startswith("splits a word of the texts into 1.9 tokens on average")
 
 
 def test_chinese_by_characters_is_not_spelled_out(wordpiece):
     found = read(wordpiece, ["我的包裹丢了", "my 包裹丢了"])
     assert found["unknown_tokens"] == 0
-    assert found["pieces_per_word"] == pytest.approx(11 / 11)
+    assert found["tokens_per_word"] == pytest.approx(11 / 11)
     assert found["spelled_out"] is False
 
 

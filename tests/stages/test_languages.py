@@ -40,8 +40,8 @@ def test_texts_of_a_language_that_the_models_know() -> None:
 
 def test_texts_of_another_language() -> None:
     (of_student,) = language_warnings(STUDENT, STUDENT, load_texts(SLOVENE))
-    assert of_student.startswith("the student begins as 'a/student', which splits a word into ")
-    assert of_student.endswith("Name a model that does: `student: {model: …}`.")
+    assert of_student.startswith("the student begins as 'a/student', which splits a word of the texts into ")
+    assert of_student.endswith("Name a model that knows it: `student: {model: …}`.")
     (of_encoder,) = language_warnings(None, OTHER, load_texts(SLOVENE))
     assert of_encoder.startswith("the encoder of the texts' states is 'an/encoder', which splits")
     assert "`method: {encoder: …}`" in of_encoder

@@ -10,8 +10,8 @@ import torch
 
 UNKNOWN_TOKENS = 0.05  # share of the tokens
 LARGE = 100_000  # a vocabulary of more tokens is for many languages, and splits more words of each
-PIECES_PER_WORD, PIECES_PER_WORD_OF_LARGE = 1.4, 2.0
-PIECES_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
+TOKENS_PER_WORD, TOKENS_PER_WORD_OF_LARGE = 1.4, 2.0
+TOKENS_PER_WIDE_CHARACTER = 1.5  # of scripts that are cut character by character anyway
 # Scripts without spaces between words (Thai to Burmese, Khmer, Chinese, Japanese), and Korean
 WITHOUT_SPACES = r"\u0e00-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af"
 WIDE = re.compile(f"[{WITHOUT_SPACES}]")
@@ -24,12 +24,13 @@ def tokenizer_statistics(
 ) -> dict[str, Any]:
     """Statistics of a tokenizer on some texts.
 
-    `unknown_tokens`: share of [UNK] among all pieces; None for tokenizers without one (byte-level). `truncated_texts`: share
-    of texts longer than the model reads. `lost_tokens`: share of all pieces that it does not read. `tokens`: mean per text.
-    `pieces_per_word`: in scripts without spaces between words, a character counts as a word. `spelled_out`: whether there are so many that the tokenizer
+    `unknown_tokens`: share of [UNK] among all tokens; None for tokenizers without one (byte-level). `truncated_texts`: share
+    of texts longer than the model reads. `lost_tokens`: share of all tokens that it does not read. `tokens`: mean per text.
+    `tokens_per_word`: in scripts without spaces between words, a character counts as a word. `spelled_out`: whether there are so many that the tokenizer
     probably does not know the language.
 
-    The tokenizer of all-MiniLM-L6-v2 has 1.0 to 1.2 pieces per word on 24 English sets, and 1.5 to 2.6 in 21 other languages of the Latin script.
+    The tokenizer of all-MiniLM-L6-v2 has 1.0 to 1.2 tokens per word on 19 English sets, and 1.6 to 2.6 in 21 other languages of the Latin script
+    (`python -m benchmarks mixed words`).
 
     encodings: token ids of the whole texts, without special tokens and not truncated.
     """
@@ -40,7 +41,7 @@ def tokenizer_statistics(
     characters = sum(sum(not c.isspace() for c in text) for text in texts) or 1
     wide = sum(len(WIDE.findall(text)) for text in texts) > characters / 2
     words = sum(len(WORD.findall(text)) for text in texts) or 1
-    limit = PIECES_PER_WIDE_CHARACTER if wide else _limit(tokenizer)
+    limit = TOKENS_PER_WIDE_CHARACTER if wide else _limit(tokenizer)
     unknown = tokenizer.unk_token_id
     byte_level = unknown is None or unknown in (tokenizer.eos_token_id, tokenizer.bos_token_id)
     return {
@@ -51,7 +52,7 @@ def tokenizer_statistics(
         "lost_tokens": 0.0 if long_texts == "mean" else float((lengths - room).clamp(min=0).sum() / max(total, 1)),
         "long_texts": long_texts,
         "tokens": float(lengths.mean()) + special,
-        "pieces_per_word": total / words,
+        "tokens_per_word": total / words,
         "spelled_out": total / words > limit,
     }
 
@@ -62,11 +63,11 @@ def language_doubt(statistics: Mapping[str, Any]) -> str | None:
     statistics: of `tokenizer_statistics`; empty for a model without a tokenizer."""
     unknown = statistics.get("unknown_tokens")
     if unknown is not None and unknown > UNKNOWN_TOKENS:
-        return f"does not know {100 * unknown:.0f} % of the tokens ([UNK])"
+        return f"does not know {100 * unknown:.0f} % of the tokens of the texts ([UNK])"
     if statistics.get("spelled_out"):
-        return f"splits a word into {statistics['pieces_per_word']:.1f} tokens on average, and 1.0 to 1.3 are usual in a language that a model knows"
+        return f"splits a word of the texts into {statistics['tokens_per_word']:.1f} tokens on average (1.0 to 1.3 are usual in a language that it knows)"
     return None
 
 
 def _limit(tokenizer: Any) -> float:
-    return PIECES_PER_WORD_OF_LARGE if tokenizer.vocab_size > LARGE else PIECES_PER_WORD
+    return TOKENS_PER_WORD_OF_LARGE if tokenizer.vocab_size > LARGE else TOKENS_PER_WORD
