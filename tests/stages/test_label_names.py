@@ -6,6 +6,7 @@ import pytest
 
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import LabelOptions
+from alloykit.reporting.next_steps import instructions
 from alloykit.stages.label_names import (
     label_warnings,
     likely_catch_all,
@@ -80,7 +81,9 @@ def test_a_teacher_that_answers_another_question(sets: list[tuple[str, ...]], fo
         assert warning.startswith(
             f"teacher '{NAMES[i]}' seems to answer another question than {others}: its labels are"
         )
-        assert "`questions:`" in warning
+        (step,) = instructions(warning)  # the report's next step
+        assert step.startswith("Give each question its own teachers with `questions:`")
+        assert f"a label of '{NAMES[i]}'" in step
     assert label_warnings(space, NAMES[: len(sets)], LabelOptions(catch_all=[]), multi_label=True) == []
 
 

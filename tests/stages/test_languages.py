@@ -6,6 +6,7 @@ import pytest
 
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
+from alloykit.reporting.next_steps import instructions
 from alloykit.stages import languages
 from alloykit.stages.languages import language_warnings
 
@@ -41,7 +42,7 @@ def test_texts_of_a_language_that_the_models_know() -> None:
 def test_texts_of_another_language() -> None:
     (of_student,) = language_warnings(STUDENT, STUDENT, load_texts(SLOVENE))
     assert of_student.startswith("the student begins as 'a/student', which splits a word of the texts into ")
-    assert of_student.endswith("Name a model that knows it: `student: {model: …}`.")
+    assert instructions(of_student) == ["Name a model that knows the language of the texts: `student: {model: …}`."]
     (of_encoder,) = language_warnings(None, OTHER, load_texts(SLOVENE))
     assert of_encoder.startswith("the encoder of the texts' states is 'an/encoder', which splits")
     assert "`method: {encoder: …}`" in of_encoder

@@ -61,7 +61,9 @@ def health_warnings(teachers: dict[str, dict[str, Any]]) -> list[str]:
                 "needs `dropout: 0.1`."
             )
         if doubt := language_doubt(t):
-            found.append(f"teacher '{name}' {doubt}. Check that it knows their language and script.")
+            found.append(
+                f"teacher '{name}' {doubt}. Check that the teacher knows the language and the script of the texts."
+            )
         if t.get("truncated_texts", 0) > TRUNCATED:
             found.append(
                 f"teacher '{name}' reads only {READ_OF.get(t.get('long_texts', 'head'))} of {100 * t['truncated_texts']:.0f} % of the texts and misses "

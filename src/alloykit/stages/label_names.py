@@ -51,8 +51,8 @@ def label_warnings(
     ]
     found += [
         f"teacher '{teachers[i]}' seems to answer another question than {quoted(t for n, t in enumerate(teachers) if n != i)}: its labels are "
-        f"{quoted(space.teachers[i])}. The student gives each text one label out of all. If a text can have a label of this teacher and one of "
-        f"another teacher, give each question its own teachers with `questions:`."
+        f"{quoted(space.teachers[i])}. The student gives each text one label out of all. Give each question its own teachers with `questions:` if a text "
+        f"can have a label of '{teachers[i]}' and one of another teacher."
         for i in (() if multi_label else other_questions(space))
     ]
     for name in likely_catch_all(space) if options.catch_all is None and not multi_label else ():

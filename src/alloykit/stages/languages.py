@@ -33,6 +33,6 @@ def language_warnings(student: ModelSpec | None, encoder: ModelSpec | None, text
         doubt = language_doubt(tokenizer_statistics(ids, shown, tokenizer, WHOLE))
         if doubt is not None:
             found.append(
-                f"{of_whom} '{spec.model}', which {doubt}. Probably it does not know the language of the texts. Name a model that knows it: `{setting}`."
+                f"{of_whom} '{spec.model}', which {doubt}. Probably it does not know their language. Name a model that knows the language of the texts: `{setting}`."
             )
     return found
