@@ -28,6 +28,7 @@ from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVALS
 from benchmarks.alloy.none_section import none_section
 from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.other_topics_section import other_topics_section
+from benchmarks.alloy.repeated_section import repeated_section
 from benchmarks.alloy.settings import in_order
 from benchmarks.harness.data import NATURAL, SKEWED, UNSEEN_FOREIGN
 from benchmarks.harness.sections import Cells, cells_of, how_to_read, made, measured, note, ran
@@ -71,6 +72,7 @@ def details_page() -> list[str]:
         *_by_energy(),
         *foreign_section(),
         *other_topics_section(),
+        *repeated_section(),
         *_suggest(),
         *none_section(NOTES),
         *by_setting(),

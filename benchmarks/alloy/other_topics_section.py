@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from alloykit.methods.alloy.views import UNLIKE
-from benchmarks.alloy.other_topics import OWN, WAYS
+from benchmarks.alloy.other_topics import OWN
+from benchmarks.alloy.targets_of_a_file import WAYS
 from benchmarks.harness.sections import measured, ran
 from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import tiny
 import torch
 
 from alloykit.methods.protocol import EstimatedAccuracy
-from benchmarks.alloy import other_topics
+from benchmarks.alloy import other_topics, repeated
 from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.gate_student import gate_student
@@ -183,3 +184,25 @@ def test_pools_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, 
         assert (pool["used"], pool["warned"]) == (False, True), "so few texts have no mixture"
     labels = target(stages, "disjoint", {"name": "ensemble"})["test"]["accuracy"]
     assert [pool["accuracy"]["ensemble"] for pool in pools.values()] == [pytest.approx(labels)] * 2, "it is not fitted"
+
+
+def test_pools_in_which_texts_repeat(stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A tenth of the texts four times: word for word, and after a number that is another one each time."""
+    student = tiny.encoder(tmp_path / "student", "bert", seed=3)
+    monkeypatch.setattr(Stages, "encoder", lambda *_, **__: {"model": str(student)})
+    monkeypatch.setattr(repeated, "NAMES", ("toy",))
+    monkeypatch.setattr(repeated, "REPEATS", ((0.1, 4),))
+    monkeypatch.setattr(repeated, "settings", lambda: (stages.setting,))
+    monkeypatch.setattr(repeated, "set_of", lambda _: "ag_news")
+    monkeypatch.setattr(repeated, "Stages", lambda *_, **__: stages)
+    found = repeated.run(tmp_path / "data", tmp_path / "work" / "repeated")["pools"]
+    assert [(pool["kind"], pool["texts"]) for pool in found] == [
+        ("own", 40),
+        ("word for word", 40 + 4 * 3),
+        ("with another number", 40 + 4 * 3),
+    ]
+    assert [pool["accuracy"]["ensemble"] for pool in found] == [found[0]["accuracy"]["ensemble"]] * 3, "it isn't fitted"
+    _, same, numbered = (texts for *_, texts in repeated.pools([f"text {i}" for i in range(40)]))
+    assert sorted(Counter(same).values()) == [1] * 36 + [4] * 4
+    assert len(set(numbered)) == 52
+    assert Counter(text.split(" : ")[-1] for text in numbered) == Counter(same)

@@ -34,7 +34,7 @@ class Pool:
         self.space, g = LabelSpace.union(groups), torch.Generator().manual_seed(seed)
         kinds = self.space.size
         self.labels = torch.cat([torch.full((n,), c) for c, n in enumerate((*counts, foreign))])
-        n, width = len(self.labels), kinds + 2
+        n, width = len(self.labels), kinds + 20
         states = (apart * torch.eye(kinds + 1, width))[self.labels] + torch.randn(n, width, generator=g)
         self.widths, teachers = widths or (width,) * len(groups), []
         for i, names in enumerate(groups):

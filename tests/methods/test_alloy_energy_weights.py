@@ -156,7 +156,7 @@ def test_the_report_says_whether_texts_count_by_their_energies() -> None:
 @pytest.mark.parametrize("clear", [True, False])
 def test_the_fit_decides(clear: bool) -> None:
     """A pool in which every energy says clearly whose text it is, but for ten texts whose energies say the opposite; and one with weak energies."""
-    pool = Pool((150, 150, 150, 150))
+    pool = Pool((150, 150, 150, 150), apart=6.0)
     odd = torch.arange(len(pool)) % 60 == 0
     if clear:
         teachers = []

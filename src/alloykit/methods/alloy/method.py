@@ -41,6 +41,7 @@ from alloykit.methods.alloy.mixture import (
 )
 from alloykit.methods.alloy.options import STUDENT_ENCODER, AlloyOptions
 from alloykit.methods.alloy.pool_view import PoolView
+from alloykit.methods.alloy.read_pool import ReadPool
 from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
@@ -60,7 +61,7 @@ from alloykit.methods.protocol import (
     TextStates,
 )
 from alloykit.methods.report_sections import MethodReport
-from alloykit.outputs import Rows, Sample, Source, chunks, sample
+from alloykit.outputs import Rows, Source, chunks
 
 MIN_PROBABILITY = 1e-12  # probability
 
@@ -91,27 +92,28 @@ class Alloy(Method):
         state, least = fit_logit_confidences(pool, context, "energy"), self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
-        texts, seen = self._read(sample(pool, max(MAX_TEXTS, least)), state, context)
-        state["texts"] = torch.tensor(len(texts))
+        texts, seen, repeats = self._read(pool, max(MAX_TEXTS, least), state, context)
+        state |= {"texts": torch.tensor(len(texts)), "repeats": repeats}
         if len(texts) < least:
             return state | {"outcome": torch.tensor(TOO_FEW)}
         anchors = self._anchors(context, seen, state)
         chosen = ChosenMixture.fit(texts.view, owners, anchors, background=self.options.background, least=least)
         return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, space)
 
-    def _read(self, pool: Sample, state: State, context: Context) -> tuple[PoolView, StateSpace]:
-        """The texts that some teacher has an answer to. Eq. 1 is fitted to all."""
-        batches = list(chunks(pool))
-        read = [raw_states(rows) for rows in batches]
-        states, of_teachers = torch.cat([raw for raw, _ in read]), read[0][1]
-        seen = StateSpace.fit(states, of_teachers, self.options.dimensions)
-        views = [self._view(rows, seen(s), state, context) for rows, (s, _) in zip(batches, read, strict=True)]
+    def _read(self, pool: Source, size: int, state: State, context: Context) -> tuple[PoolView, StateSpace, Tensor]:
+        """At most `size` texts that some teacher has an answer to, without those that repeat others; Eq. 1; and how many were left out because they
+        repeat others, []."""
+        read = ReadPool.of(pool, size)
+        seen = read.state_space(self.options.dimensions)
+        raw = read.states.split([len(rows.teachers[0].logits) for rows in read.batches])
+        views = [self._view(rows, seen(s), state, context) for rows, s in zip(read.batches, raw, strict=True)]
         probabilities = [
-            torch.cat([rows.teachers[i].probabilities() for rows in batches]) for i in range(context.space.n_teachers)
+            torch.cat([rows.teachers[i].probabilities() for rows in read.batches])
+            for i in range(context.space.n_teachers)
         ]
-        texts = PoolView(joined_views(views), pool.positions, probabilities, states, of_teachers)
-        some = torch.cat([_some_answer(rows) for rows in batches])
-        return texts if bool(some.all()) else texts.part(some), seen
+        texts = PoolView(joined_views(views), read.positions, probabilities, read.states, read.of_teachers)
+        some = torch.cat([_some_answer(rows) for rows in read.batches])
+        return texts.part(read.used & some), seen, read.repeats.sum()
 
     def _measures(
         self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, space: LabelSpace

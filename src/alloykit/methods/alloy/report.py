@@ -12,6 +12,7 @@ from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.energy_weights import CLEAR, EnergyWeights
 from alloykit.methods.alloy.options import AlloyOptions
+from alloykit.methods.alloy.repeated import KEPT
 from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.alloy.views import UNLIKE
 from alloykit.methods.protocol import Context, State
@@ -32,14 +33,15 @@ def alloy_report(context: Context, teachers: Sequence[str], options: AlloyOption
 def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> dict[str, Any]:
     """Shares of the pool by iteration, measures of states and energies, the texts that changed teacher, and warnings."""
     state = context.state
-    outcome, texts = int(state["outcome"]), int(state["texts"])
+    outcome, texts, repeats = int(state["outcome"]), int(state["texts"]), int(state.get("repeats", 0))
     if len(names) == 1:
         return {"texts": texts, "warnings": []}  # one teacher has every text
     if outcome == TOO_FEW:
         least = options.least_texts(context.space)
+        usable = " that do not repeat others" if repeats else ""
         return {
             "texts": texts,
-            "warnings": [f"{texts:,} texts are too few to fit the mixture ({least:,} are needed): {INSTEAD}."],
+            "warnings": [f"{texts:,} texts{usable} are too few to fit the mixture ({least:,} are needed): {INSTEAD}."],
         }
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
@@ -54,6 +56,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         }
     return by_labels | {
         "texts": texts,
+        "repeats": repeats,
         "used": used,
         "background": float(state["background_texts"]) if "background_center" in state else None,
         "background_gain": float(state["background_gain"]),
@@ -137,6 +140,13 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     }
 
 
+def _repeats_sentence(found: Mapping[str, Any]) -> str:
+    """With a space at its end. Empty if no text repeats others."""
+    if not found["repeats"]:
+        return ""
+    return f"{found['repeats']:,} more were left out because they are nearly the same as at least {KEPT} others each. "
+
+
 def _agreement_sentence(found: Mapping[str, Any]) -> str:
     """With a space at its end. Empty if there is one kind of states."""
     if found["label_agreement"] is None:
@@ -175,7 +185,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         parts.append(Text(text=f"The fitted mixture is not used; {INSTEAD}. The warnings say why."))
     parts += [
         Text(
-            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
+            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {_repeats_sentence(found)}{100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
             "routed to another teacher than at the start of the fit, which uses only the teachers' energies. Two fits, each on half of the pool, "
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "

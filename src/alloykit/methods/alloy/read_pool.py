@@ -1,0 +1,50 @@
+"""The texts that a mixture is fitted to, read from the pool once (ours: Alloy)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from alloykit.methods.alloy.repeated import repeated
+from alloykit.methods.alloy.states import StateSpace, raw_states
+from alloykit.outputs import Rows, Sample, Source, chunks, sample
+from alloykit.stats.sampled_positions import sampled_positions
+
+MORE = 4  # times as many texts are read if less than half of `size` can be used
+
+
+@dataclass(frozen=True)
+class ReadPool:
+    """Some texts of the pool. batches: their rows, in order; positions [n]: in the pool; states [n, d]: raw, the first `of_teachers` columns are the
+    teachers'; repeats [n] bool: which texts repeat others; used [n] bool: to which the mixture is fitted."""
+
+    batches: list[Rows]
+    positions: Tensor
+    states: Tensor
+    of_teachers: int
+    repeats: Tensor
+    used: Tensor
+
+    @classmethod
+    def of(cls, pool: Source, size: int) -> ReadPool:
+        """At most `size` texts are used, and none that repeats others. If that leaves less than half of `size`, more of a larger pool is read."""
+        read = cls._of(sample(pool, size), size)
+        if 2 * int(read.used.sum()) < size < len(pool):
+            return cls._of(sample(pool, MORE * size), size)
+        return read
+
+    @classmethod
+    def _of(cls, texts: Sample, size: int) -> ReadPool:
+        batches = list(chunks(texts))
+        read = [raw_states(rows) for rows in batches]
+        states, of_teachers = torch.cat([raw for raw, _ in read]), read[0][1]
+        repeats = repeated(states, of_teachers)
+        left, used = (~repeats).nonzero().squeeze(1), torch.zeros_like(repeats)
+        used[left[torch.from_numpy(sampled_positions(len(left), size))]] = True
+        return cls(batches, texts.positions, states, of_teachers, repeats, used)
+
+    def state_space(self, dimensions: int) -> StateSpace:
+        """Eq. 1, fitted to the texts that are used."""
+        return StateSpace.fit(self.states[self.used], self.of_teachers, dimensions)

@@ -1,0 +1,59 @@
+"""Which texts of a pool repeat others (ours: Alloy, Eq. 30).
+
+    x repeats others if at least three texts y before it do not, and are this near:          ‖z(x) − z(y)‖² < 0.1 · 2 Σ_d var z_d         (30)
+
+z: Eq. 1 (methods/alloy/states.py) with D = 128, fitted to the texts that do not repeat others. 2 Σ_d var z_d is the mean of ‖z(x) − z(y)‖² over pairs of texts. So the
+limit does not depend on the scale of the states.
+
+Logs and mails have texts that are sent again and again, often with another number or name in them. Thousands of nearly the same point would decide means, components
+and background of a mixture, though they say no more about the labels than one text does. The first three are kept, because a few similar texts are not
+unusual: short questions about the same thing are this similar too.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from alloykit.methods.alloy.states import StateSpace
+
+NEAR = 0.1  # of the mean squared distance of two texts
+KEPT = 3  # texts that are near to each other
+DIMENSIONS = 128  # D of Eq. 1, whatever the method's option is: in few dimensions many texts are near to each other
+ROUNDS = 6  # at most
+BLOCK = 1024  # texts that are compared with all earlier ones at once
+
+
+def repeated(states: Tensor, of_teachers: int) -> Tensor:
+    """Which texts repeat others by Eq. 30, [n] bool. states [n, d], as `raw_states` gives them.
+
+    Repeated texts change Eq. 1 itself. So it is fitted again to what is left, until nothing more is found.
+    """
+    left = torch.arange(len(states))
+    for _ in range(ROUNDS):
+        z = StateSpace.fit(states[left], of_teachers, DIMENSIONS)(states[left])
+        found = _near_earlier(z, NEAR * 2 * float(z.var(0, correction=0).sum()))
+        left = left[~found]
+        if not found.any():
+            break
+    kept = torch.zeros(len(states), dtype=torch.bool)
+    kept[left] = True
+    return ~kept
+
+
+def _near_earlier(z: Tensor, limit: float) -> Tensor:
+    """Which texts have at least `KEPT` earlier ones, not found themselves, at a squared distance below `limit`. z [n, D] → [n] bool"""
+    found = torch.zeros(len(z), dtype=torch.bool)
+    for start in range(0, len(z), BLOCK):
+        block = z[start : start + BLOCK]
+        near = _near(block, z[:start][~found[:start]], limit).sum(1)
+        within = _near(block, block, limit).tril(-1)
+        if int((near + within.sum(1)).max()) >= KEPT:  # only then can any be found
+            for i in range(len(block)):
+                found[start + i] = near[i] + within[i, ~found[start : start + len(block)]].sum() >= KEPT
+    return found
+
+
+def _near(one: Tensor, other: Tensor, limit: float) -> Tensor:
+    """Which pairs are nearer than the limit, [m, n] bool."""
+    return torch.cdist(one, other).square() < limit
