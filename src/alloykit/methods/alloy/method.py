@@ -3,6 +3,7 @@
 A mixture over all labels is fitted once to the unlabelled pool. It gives for each text x:
 
     z(x), E_i(x): states and energies          methods/alloy/states.py, Eq. 1; methods/alloy/energies.py, Eqs. 2, 5
+    texts that repeat others, left out of the fit              methods/alloy/repeated.py, Eq. 30
     r_c(x): how likely label c is              methods/alloy/mixture.py, Eqs. 3–6; softmax(α s), α by cross-fitting, Eq. 9
     γ_i(x), margin(x)                          methods/alloy/routing.py, Eqs. 7, 8
     T(x)                                       methods/alloy/target.py, Eqs. 11, 12

@@ -1,9 +1,9 @@
 """Which texts of a pool repeat others (ours: Alloy, Eq. 30).
 
-    x repeats others if at least three texts y before it do not, and are this near:          ‖z(x) − z(y)‖² < 0.1 · 2 Σ_d var z_d         (30)
+    x repeats others if at least three texts y before it do not, and are this near:          ‖z(x) − z(y)‖² < 0.1 · 2 D               (30)
 
-z: Eq. 1 (methods/alloy/states.py) with D = 128, fitted to the texts that do not repeat others. 2 Σ_d var z_d is the mean of ‖z(x) − z(y)‖² over pairs of texts. So the
-limit does not depend on the scale of the states.
+z: Eq. 1 (methods/alloy/states.py) with D = 128, fitted to the texts that do not repeat others. Its components have the mean variance 1, so 2 D is the mean of
+‖z(x) − z(y)‖² over pairs of texts.
 
 Logs and mails have texts that are sent again and again, often with another number or name in them. Thousands of nearly the same point would decide means, components
 and background of a mixture, though they say no more about the labels than one text does. The first three are kept, because a few similar texts are not
@@ -32,7 +32,7 @@ def repeated(states: Tensor, of_teachers: int) -> Tensor:
     left = torch.arange(len(states))
     for _ in range(ROUNDS):
         z = StateSpace.fit(states[left], of_teachers, DIMENSIONS)(states[left])
-        found = _near_earlier(z, NEAR * 2 * float(z.var(0, correction=0).sum()))
+        found = _near_earlier(z, NEAR * 2 * z.shape[1])
         left = left[~found]
         if not found.any():
             break
