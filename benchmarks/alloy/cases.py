@@ -66,6 +66,11 @@ class Case:
         )
 
     @property
+    def best_balanced(self) -> float:
+        """The highest balanced accuracy of a rival, in the mean over the seeds. It may be of another rival than `best`."""
+        return max(self.mean(name, "balanced") for name in self.rivals)
+
+    @property
     def which(self) -> str:
         return TITLES[self.best]
 

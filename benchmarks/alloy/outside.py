@@ -32,7 +32,9 @@ CLOSE = (
     "genres-2-deal2",
     "cnews_1k-2-deal1",
     "wordnet_verbs-2-deal1",
-)  # seed 0 differs by less than 3 points
+    "slovene_forum-2-deal1",
+    "slovene_forum-2-deal2",
+)  # seed 0 differs by less than 3 points, in accuracy or balanced accuracy
 
 
 def _dealt(name: str, n: int, deal: int) -> Setting:

@@ -106,7 +106,7 @@ class Alloy(Method):
         repeat others, []."""
         read = ReadPool.of(pool, size)
         seen = read.state_space(self.options.dimensions)
-        raw = read.states.split([len(rows.teachers[0].logits) for rows in read.batches])
+        raw = torch.split(read.states, [len(rows.teachers[0].logits) for rows in read.batches])
         views = [self._view(rows, seen(s), state, context) for rows, s in zip(read.batches, raw, strict=True)]
         probabilities = [
             torch.cat([rows.teachers[i].probabilities() for rows in read.batches])
