@@ -127,7 +127,8 @@ def test_the_report_says_how_many_were_left_out() -> None:
     notes = routed("alloy", pool)[2]
     text = str(routing_sections(notes, ["teacher 1", "teacher 2"])[0].parts[0])
     assert (
-        "fitted to 242 texts of the pool. 48 more were left out because they are nearly the same as at least 3" in text
+        "to 242 texts of the pool (48 more were left out, because each is nearly the same as at least 3 others). "
+        in text
     )
     assert "left out" not in str(routing_sections(routed("alloy", Pool((60,) * 4))[2], ["teacher 1", "teacher 2"]))
 

@@ -140,11 +140,11 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     }
 
 
-def _repeats_sentence(found: Mapping[str, Any]) -> str:
-    """With a space at its end. Empty if no text repeats others."""
+def _left_out(found: Mapping[str, Any]) -> str:
+    """With a space at its start. Empty if no text repeats others."""
     if not found["repeats"]:
         return ""
-    return f"{found['repeats']:,} more were left out because they are nearly the same as at least {KEPT} others each. "
+    return f" ({found['repeats']:,} more were left out, because each is nearly the same as at least {KEPT} others)"
 
 
 def _agreement_sentence(found: Mapping[str, Any]) -> str:
@@ -185,7 +185,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
         parts.append(Text(text=f"The fitted mixture is not used; {INSTEAD}. The warnings say why."))
     parts += [
         Text(
-            text=f"The mixture was fitted to {found['texts']:,} texts of the pool. {_repeats_sentence(found)}{100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
+            text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
             "routed to another teacher than at the start of the fit, which uses only the teachers' energies. Two fits, each on half of the pool, "
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
