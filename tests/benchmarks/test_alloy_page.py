@@ -19,6 +19,7 @@ from benchmarks.alloy import (
     other_topics_section,
     outside,
     page,
+    repeated_section,
     students,
     targets,
 )
@@ -26,9 +27,10 @@ from benchmarks.alloy.cases import Case, Outcome, student_cases, target_cases
 from benchmarks.alloy.details import ablations
 from benchmarks.alloy.methods import ABLATIONS, EIGHTH, RIVAL_STUDENTS, RIVALS
 from benchmarks.alloy.not_run import not_run
-from benchmarks.alloy.overview import by_pool, by_set, by_setting, over_sets, signed
+from benchmarks.alloy.overview import balanced_gain, by_pool, by_set, by_setting, over_sets, signed
 from benchmarks.alloy.scores import bits, scores
 from benchmarks.alloy.settings import CHOICE, LATER, REPORTED, in_order, set_of, settings
+from benchmarks.alloy.targets_of_a_file import WAYS
 from benchmarks.harness.results import letters
 from benchmarks.harness.summary import corrected, difference
 
@@ -100,6 +102,23 @@ def test_the_best_rival_is_the_best_in_the_mean_over_the_seeds() -> None:
     assert one.less("best")["difference"] == pytest.approx(0.075)
     assert one.mean("energy", "balanced") == pytest.approx(0.6)
     assert case("ag_news", (60, 70, 80, 90)).which == "Energy"
+
+
+def test_balanced_accuracy_is_compared_with_the_rival_that_is_best_in_it() -> None:
+    """The ensemble has more texts right: 88 of the 90 with the first label, and none with the second. Energy has 60 and 8."""
+    labels = np.array([0] * 90 + [1] * 10)
+    first, second = np.arange(100) < 90, np.arange(100) >= 90
+    ways = {
+        "ensemble": first & (np.arange(100) < 88),
+        "energy": (first & (np.arange(100) < 60)) | (second & (np.arange(100) < 98)),
+        "alloy": (first & (np.arange(100) < 72)) | (second & (np.arange(100) < 96)),
+    }
+    one = Case(
+        SETTINGS["ag_news"], "disjoint", ("ensemble", "energy"), {0: {n: Outcome(r, labels) for n, r in ways.items()}}
+    )
+    assert one.best == "ensemble"
+    assert one.best_balanced == pytest.approx((60 / 90 + 8 / 10) / 2)
+    assert balanced_gain(one) == pytest.approx((72 / 90 + 6 / 10) / 2 - (60 / 90 + 8 / 10) / 2)
 
 
 def test_a_mean_over_sets_counts_every_set_once() -> None:
@@ -229,7 +248,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     }  # fmt: skip
     for module in (page, details_page, estimated_section, none_section):
         monkeypatch.setattr(module, "cells_of", lambda table: cells[table.name])
-    for module in (page, details_page, foreign_section, other_topics_section):
+    for module in (page, details_page, foreign_section, other_topics_section, repeated_section):
         monkeypatch.setattr(module, "measured", lambda *_: None)
     monkeypatch.setattr(page, "write_atomic", lambda path, text: (tmp_path / path.name).write_text(text, "utf-8"))
     estimate = {"estimated": {"accuracy": 0.8, "estimate": 0.7, "confidence": 0.95, "labels": [[0.5, 0.75, 1.0]]}}
@@ -343,6 +362,23 @@ def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.Mon
     text = "\n".join(other_topics_section.other_topics_section())
     assert "| AG News | choice | SST-2 | 1,500 | 0.22 | warning | 50.0 | 60.0 | 55.0 | 58.0 |" in text
     assert "Alloy warns in 1 of 2 pools of other topics, and in 0 of 1 pools of the set's own texts." in text
+
+
+def test_pools_in_which_texts_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    pool = {"title": "AG News", "choice": True, "used": True, "texts": 1500, "left_out": 0, "fitted_to": 1500}
+    own = {"kind": "own", "share": 0.0, "times": 1, "accuracy": dict(zip(WAYS, (0.8, 0.6, 0.5, 0.55), strict=True))}
+    more = {"kind": "word for word", "share": 0.002, "times": 1000, "texts": 4497, "left_out": 2991, "fitted_to": 1506}
+    figures = [pool | own] + [
+        pool | more | {"accuracy": dict(zip(WAYS, of, strict=True))}
+        for of in ((0.7, 0.6, 0.5, 0.5), (0.8, 0.6, 0.5, 0.6))
+    ]
+    machine = {"processor": "a", "threads": 1, "gpu": None, "torch": "2"}
+    found = {"figures": {"pools": figures}, "command": "c", "seconds": 1, "commit": "d", "machine": machine}
+    monkeypatch.setattr(repeated_section, "measured", lambda *_: found)
+    text = "\n".join(repeated_section.repeated_section())
+    assert "| AG News | choice | nothing | 1,500 | 0 of 1,500 | 80.0 | 60.0 | 50.0 | 55.0 |" in text
+    assert "| 0.2 % of the texts 1,000 times, word for word | 4,497 | 2,991 of 4,497 | 70.0 |" in text
+    assert "| *mean, with repeated texts* |  |  |  |  | 75.0 | 60.0 | 50.0 | 55.0 |" in text
 
 
 def test_what_is_not_run_stands_in_few_lines() -> None:
