@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.alloy.foreign import OF_A_SOURCE, SIZE, WAYS, gains
-from benchmarks.harness.sections import measured, ran
+from benchmarks.harness.sections import measured, measured_section
 from benchmarks.harness.sets import SETS
 from benchmarks.harness.summary import rows
 
@@ -22,12 +22,13 @@ WORDS = (
 
 
 def foreign_section() -> list[str]:
-    found = measured("alloy", "foreign")
-    lines = ["## Foreign texts", "", WORDS.format(size=SIZE, most=OF_A_SOURCE), ""]
-    if found is None:
-        return [*lines, "Not run yet.", ""]
-    pools = found["figures"]["pools"]
-    lines += ran(found)
+    return measured_section(
+        "Foreign texts", WORDS.format(size=SIZE, most=OF_A_SOURCE), measured("alloy", "foreign"), _body
+    )
+
+
+def _body(figures: Mapping[str, Any]) -> list[str]:
+    lines, pools = list[str](), figures["pools"]
     for title, chosen in (("sets of the choice", True), ("reported sets", False)):
         these = [pool for pool in pools if pool["choice"] == chosen]
         lines += [f"### Foreign texts, {title}", "", *_by_source(these)]

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
-from benchmarks.alloy.other_topics_section import TITLES
-from benchmarks.alloy.repeated import OWN
-from benchmarks.alloy.targets_of_a_file import WAYS
-from benchmarks.harness.sections import measured, ran
+from benchmarks.alloy.targets_of_files import HEADINGS, OWN, accuracies_of
+from benchmarks.harness.sections import measured, measured_section
 from benchmarks.harness.summary import rows
 
 WORDS = (
@@ -22,25 +18,22 @@ WORDS = (
 
 
 def repeated_section() -> list[str]:
-    found = measured("alloy", "repeated")
-    lines = ["## Pools in which texts repeat", "", WORDS, ""]
-    if found is None:
-        return [*lines, "Not run yet.", ""]
-    pools = found["figures"]["pools"]
+    return measured_section("Pools in which texts repeat", WORDS, measured("alloy", "repeated"), _body)
+
+
+def _body(figures: Mapping[str, Any]) -> list[str]:
+    pools = figures["pools"]
     body = [
         [p["title"], "choice" if p["choice"] else "reported", _repeats(p), f"{p['texts']:,}", f"{p['left_out']:,} of {p['left_out'] + p['fitted_to']:,}",
-         *(f"{100 * p['accuracy'][way]:.1f}" for way in WAYS)]
+         *accuracies_of([p])]
         for p in pools
     ]  # fmt: skip
-    headings = ["teachers of", "kind of set", "repeated", "texts", "left out", *(TITLES[way] for way in WAYS)]
-    means = [
-        [f"*mean, {name}*", "", "", "", "", *(f"{100 * np.mean([p['accuracy'][way] for p in these]):.1f}" for way in WAYS)]
-        for name, these in (
-            ("own texts", [p for p in pools if p["kind"] == OWN]),
-            ("with repeated texts", [p for p in pools if p["kind"] != OWN]),
-        )
-    ]  # fmt: skip
-    return [*lines, *ran(found), *rows(headings, [*body, *means]), ""]
+    own, other = ([p for p in pools if (p["kind"] == OWN) == which] for which in (True, False))
+    body += [
+        [f"*mean, {name}*", "", "", "", "", *accuracies_of(these)]
+        for name, these in (("nothing repeated", own), ("with repeated texts", other))
+    ]
+    return [*rows(["teachers of", "kind of set", "repeated", "texts", "left out", *HEADINGS], body), ""]
 
 
 def _repeats(pool: Mapping[str, Any]) -> str:

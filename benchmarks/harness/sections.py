@@ -65,6 +65,14 @@ def measured(paper: str, name: str) -> dict[str, Any] | None:
     return load(path) if path.exists() else None
 
 
+def measured_section(
+    title: str, words: str, found: Mapping[str, Any] | None, body: Callable[[Mapping[str, Any]], list[str]]
+) -> list[str]:
+    """A measurement's part of a page: what it is, its command, and `body` of its figures. found: `measured`."""
+    lines = [f"## {title}", "", words, ""]
+    return [*lines, "Not run yet.", ""] if found is None else [*lines, *ran(found), *body(found["figures"])]
+
+
 def ran(found: Mapping[str, Any]) -> list[str]:
     """The command, the commit and the machine of a measurement."""
     machine = found["machine"]

@@ -30,7 +30,7 @@ from benchmarks.alloy.not_run import not_run
 from benchmarks.alloy.overview import balanced_gain, by_pool, by_set, by_setting, over_sets, signed
 from benchmarks.alloy.scores import bits, scores
 from benchmarks.alloy.settings import CHOICE, LATER, REPORTED, in_order, set_of, settings
-from benchmarks.alloy.targets_of_a_file import WAYS
+from benchmarks.alloy.targets_of_files import WAYS
 from benchmarks.harness.results import letters
 from benchmarks.harness.summary import corrected, difference
 
@@ -348,6 +348,11 @@ def test_none_of_these_in_the_mean_over_the_sets(monkeypatch: pytest.MonkeyPatch
     assert "| disjoint | 2 |" + 6 * " 0.750 |" in none_section.none_means()
 
 
+def measurement(pools: list[dict[str, Any]]) -> dict[str, Any]:
+    machine = {"processor": "a", "threads": 1, "gpu": None, "torch": "2"}
+    return {"figures": {"pools": pools}, "command": "c", "seconds": 1, "commit": "d", "machine": machine}
+
+
 def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.MonkeyPatch) -> None:
     accuracy = {"alloy": 0.5, "by_energy": 0.6, "ensemble": 0.55, "energy": 0.58}
     pool = {"title": "AG News", "choice": True, "texts": 1500, "accuracy": accuracy, "used": True}
@@ -356,9 +361,7 @@ def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.Mon
         pool | {"source": "sst2", "label_agreement": 0.22, "warned": True},
         pool | {"source": "wiki_sentences", "label_agreement": 0.6, "warned": False, "used": True},
     ]
-    machine = {"processor": "a", "threads": 1, "gpu": None, "torch": "2"}
-    found = {"figures": {"pools": figures}, "command": "c", "seconds": 1, "commit": "d", "machine": machine}
-    monkeypatch.setattr(other_topics_section, "measured", lambda *_: found)
+    monkeypatch.setattr(other_topics_section, "measured", lambda *_: measurement(figures))
     text = "\n".join(other_topics_section.other_topics_section())
     assert "| AG News | choice | SST-2 | 1,500 | 0.22 | warning | 50.0 | 60.0 | 55.0 | 58.0 |" in text
     assert "Alloy warns in 1 of 2 pools of other topics, and in 0 of 1 pools of the set's own texts." in text
@@ -372,9 +375,7 @@ def test_pools_in_which_texts_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
         pool | more | {"accuracy": dict(zip(WAYS, of, strict=True))}
         for of in ((0.7, 0.6, 0.5, 0.5), (0.8, 0.6, 0.5, 0.6))
     ]
-    machine = {"processor": "a", "threads": 1, "gpu": None, "torch": "2"}
-    found = {"figures": {"pools": figures}, "command": "c", "seconds": 1, "commit": "d", "machine": machine}
-    monkeypatch.setattr(repeated_section, "measured", lambda *_: found)
+    monkeypatch.setattr(repeated_section, "measured", lambda *_: measurement(figures))
     text = "\n".join(repeated_section.repeated_section())
     assert "| AG News | choice | nothing | 1,500 | 0 of 1,500 | 80.0 | 60.0 | 50.0 | 55.0 |" in text
     assert "| 0.2 % of the texts 1,000 times, word for word | 4,497 | 2,991 of 4,497 | 70.0 |" in text

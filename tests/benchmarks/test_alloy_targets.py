@@ -13,7 +13,7 @@ import tiny
 import torch
 
 from alloykit.methods.protocol import EstimatedAccuracy
-from benchmarks.alloy import other_topics, repeated
+from benchmarks.alloy import other_topics, repeated, targets_of_files
 from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.gate_student import gate_student
@@ -153,6 +153,17 @@ def test_the_gate_names_a_label_for_each_text_of_the_pool(stages: Stages) -> Non
     assert len(set(constant[::2].tolist())) == len(set(constant[1::2].tolist())) == 1
 
 
+def only(stages: Stages, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pools of files are those of these teachers alone."""
+    for name, value in {
+        "NAMES": ("toy",),
+        "settings": lambda: (stages.setting,),
+        "set_of": lambda _: "ag_news",
+        "Stages": lambda *_, **__: stages,
+    }.items():
+        monkeypatch.setattr(targets_of_files, name, value)
+
+
 def test_pools_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The set's own texts, and those of a source of which the tokenizer knows all words. A source with few of them is left out."""
     student = tiny.encoder(tmp_path / "student", "bert", seed=3)
@@ -165,16 +176,9 @@ def test_pools_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, 
         path = tmp_path / "data" / source / "train.parquet"
         path.parent.mkdir()
         datasets.Dataset.from_dict({"text": texts}).to_parquet(str(path))
-    for name, value in {
-        "NAMES": ("toy",),
-        "SOURCES": ("talk", "few", "other words", "toy"),
-        "SIZE": 50,
-        "LEAST": 20,
-    }.items():
+    for name, value in {"SOURCES": ("talk", "few", "other words", "toy"), "SIZE": 50, "LEAST": 20}.items():
         monkeypatch.setattr(other_topics, name, value)
-    monkeypatch.setattr(other_topics, "settings", lambda: (stages.setting,))
-    monkeypatch.setattr(other_topics, "set_of", lambda _: "ag_news")
-    monkeypatch.setattr(other_topics, "Stages", lambda *_, **__: stages)
+    only(stages, monkeypatch)
     pools = {
         pool["source"]: pool for pool in other_topics.run(tmp_path / "data", tmp_path / "work" / "topics")["pools"]
     }
@@ -190,11 +194,8 @@ def test_pools_in_which_texts_repeat(stages: Stages, monkeypatch: pytest.MonkeyP
     """A tenth of the texts four times: word for word, and after a number that is another one each time."""
     student = tiny.encoder(tmp_path / "student", "bert", seed=3)
     monkeypatch.setattr(Stages, "encoder", lambda *_, **__: {"model": str(student)})
-    monkeypatch.setattr(repeated, "NAMES", ("toy",))
     monkeypatch.setattr(repeated, "REPEATS", ((0.1, 4),))
-    monkeypatch.setattr(repeated, "settings", lambda: (stages.setting,))
-    monkeypatch.setattr(repeated, "set_of", lambda _: "ag_news")
-    monkeypatch.setattr(repeated, "Stages", lambda *_, **__: stages)
+    only(stages, monkeypatch)
     found = repeated.run(tmp_path / "data", tmp_path / "work" / "repeated")["pools"]
     assert [(pool["kind"], pool["texts"]) for pool in found] == [
         ("own", 40),
@@ -202,7 +203,7 @@ def test_pools_in_which_texts_repeat(stages: Stages, monkeypatch: pytest.MonkeyP
         ("with another number", 40 + 4 * 3),
     ]
     assert [pool["accuracy"]["ensemble"] for pool in found] == [found[0]["accuracy"]["ensemble"]] * 3, "it isn't fitted"
-    _, same, numbered = (texts for *_, texts in repeated.pools([f"text {i}" for i in range(40)]))
+    _, same, numbered = (texts for _, texts in repeated.pools([f"text {i}" for i in range(40)]))
     assert sorted(Counter(same).values()) == [1] * 36 + [4] * 4
     assert len(set(numbered)) == 52
     assert Counter(text.split(" : ")[-1] for text in numbered) == Counter(same)

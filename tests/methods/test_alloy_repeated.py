@@ -10,9 +10,13 @@ from constructed_pools import Pool, right, routed
 from torch import Tensor
 
 from alloykit.methods.alloy import repeated as rule
+from alloykit.methods.alloy.acceptance import ACCEPTED, TOO_FEW
 from alloykit.methods.alloy.read_pool import ReadPool
 from alloykit.methods.alloy.repeated import KEPT, NEAR, repeated
+from alloykit.methods.alloy.report import routing_sections
 from alloykit.methods.alloy.states import StateSpace
+from alloykit.methods.protocol import Context, ModelShape
+from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
 
 TEACHERS, ENCODER = 24, 16  # dimensions of the states
@@ -119,8 +123,6 @@ def test_more_of_a_large_pool_is_read_if_most_texts_repeat() -> None:
 
 
 def test_the_report_says_how_many_were_left_out() -> None:
-    from alloykit.methods.alloy.report import routing_sections
-
     pool = Pool((60, 60, 60, 60))
     again = Again(pool, [0], 50)
     pool.everything, pool.labels = again.rows(range(len(again))), pool.labels[again.at]
@@ -156,8 +158,19 @@ def test_texts_without_an_answer_are_left_out_too() -> None:
             teachers: tuple[TeacherRows, ...] = tuple(replace(t, answered=answered[at]) for t in rows.teachers)
             return replace(rows, teachers=teachers)
 
-    from alloykit.methods.protocol import Context, ModelShape
-    from alloykit.methods.registry import create
-
     context = Context(pool.space, teachers=tuple(ModelShape(w, 3) for w in pool.widths))
     assert int(create("alloy").fit(Unanswered(), context)["texts"]) == 230
+
+
+def test_energies_are_standardised_without_what_repeats() -> None:
+    """One text a thousand times, with energies that are larger by 6: the means hardly change. If too few other texts are left for the mixture, the rule
+    in its place has these means."""
+    for size, outcome in ((60, ACCEPTED), (20, TOO_FEW)):
+        plain, pool = Pool((size,) * 4), Pool((size,) * 4)
+        raised = 6 * (torch.arange(len(pool)) == 0)[:, None]
+        teachers = tuple(replace(t, logits=t.logits + raised) for t in pool.everything.teachers)
+        pool.everything = replace(pool.everything, teachers=teachers)
+        context = Context(pool.space, teachers=tuple(ModelShape(w, 3) for w in pool.widths))
+        found, usual = (create("alloy").fit(Again(p, again, 1000), context) for p, again in ((pool, [0]), (plain, [])))
+        assert int(found["outcome"]) == outcome
+        assert found["logit_mean"].tolist() == pytest.approx(usual["logit_mean"].tolist(), abs=0.3)

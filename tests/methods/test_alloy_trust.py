@@ -66,7 +66,7 @@ def test_too_few_texts_go_by_energy_and_the_run_says_so() -> None:
 def test_states_that_say_nothing_are_not_used() -> None:
     """States drawn at random: they cannot tell a teacher's own labels apart."""
     pool, g = Pool((100, 100, 100, 100)), torch.Generator().manual_seed(1)
-    noise = (torch.randn(400, 6, generator=g).half(),) * 3
+    noise = (torch.randn(400, pool.widths[0], generator=g).half(),) * 3
     pool.everything = Rows(tuple(replace(t, pooled_states=noise) for t in pool.everything.teachers))
     _, _, notes = routed("alloy", pool)
     assert int(notes["outcome"]) == REJECTED

@@ -90,21 +90,22 @@ class Alloy(Method):
     def fit(self, pool: Source, context: Context) -> State:
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
         space, owners = context.space, context.space.has_label()
-        state, least = fit_logit_confidences(pool, context, "energy"), self.options.least_texts(space)
+        least = self.options.least_texts(space)
         if len(pool) < least or len(space.teachers) == 1:
+            state = fit_logit_confidences(pool, context, "energy")
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
-        texts, seen, repeats = self._read(pool, max(MAX_TEXTS, least), state, context)
-        state |= {"texts": torch.tensor(len(texts)), "repeats": repeats}
+        read = ReadPool.of(pool, max(MAX_TEXTS, least))
+        state = fit_logit_confidences(read.texts_used(pool), context, "energy")
+        texts, seen = self._seen_in(read, state, context)
+        state |= {"texts": torch.tensor(len(texts)), "repeats": read.repeats.sum()}
         if len(texts) < least:
             return state | {"outcome": torch.tensor(TOO_FEW)}
         anchors = self._anchors(context, seen, state)
         chosen = ChosenMixture.fit(texts.view, owners, anchors, background=self.options.background, least=least)
         return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, space)
 
-    def _read(self, pool: Source, size: int, state: State, context: Context) -> tuple[PoolView, StateSpace, Tensor]:
-        """At most `size` texts that some teacher has an answer to, without those that repeat others; Eq. 1; and how many were left out because they
-        repeat others, []."""
-        read = ReadPool.of(pool, size)
+    def _seen_in(self, read: ReadPool, state: State, context: Context) -> tuple[PoolView, StateSpace]:
+        """The texts of the fit: those that are used and that some teacher has an answer to; and Eq. 1."""
         seen = read.state_space(self.options.dimensions)
         raw = torch.split(read.states, [len(rows.teachers[0].logits) for rows in read.batches])
         views = [self._view(rows, seen(s), state, context) for rows, s in zip(read.batches, raw, strict=True)]
@@ -114,7 +115,7 @@ class Alloy(Method):
         ]
         texts = PoolView(joined_views(views), read.positions, probabilities, read.states, read.of_teachers)
         some = torch.cat([_some_answer(rows) for rows in read.batches])
-        return texts.part(read.used & some), seen, read.repeats.sum()
+        return texts.part(read.used & some), seen
 
     def _measures(
         self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, space: LabelSpace

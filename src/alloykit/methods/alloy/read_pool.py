@@ -45,6 +45,10 @@ class ReadPool:
         used[left[torch.from_numpy(sampled_positions(len(left), size))]] = True
         return cls(batches, texts.positions, states, of_teachers, repeats, used)
 
+    def texts_used(self, pool: Source) -> Source:
+        """The pool itself, from which this was read; if texts repeat others, those of its texts that are used."""
+        return Sample(pool, self.positions[self.used]) if bool(self.repeats.any()) else pool
+
     def state_space(self, dimensions: int) -> StateSpace:
         """Eq. 1, fitted to the texts that are used."""
         return StateSpace.fit(self.states[self.used], self.of_teachers, dimensions)

@@ -1,12 +1,12 @@
 """Which texts of a pool repeat others (ours: Alloy, Eq. 30).
 
-    x repeats others if at least three texts y before it do not, and are this near:          ‖z(x) − z(y)‖² < 0.1 · 2 D               (30)
+    x repeats others if ‖z(x) − z(y)‖² < 0.1 · 2 D for at least three texts y before it that do not repeat others              (30)
 
 z: Eq. 1 (methods/alloy/states.py) with D = 128, fitted to the texts that do not repeat others. Its components have the mean variance 1, so 2 D is the mean of
 ‖z(x) − z(y)‖² over pairs of texts.
 
-Logs and mails have texts that are sent again and again, often with another number or name in them. Thousands of nearly the same point would decide means, components
-and background of a mixture, though they say no more about the labels than one text does. The first three are kept, because a few similar texts are not
+Logs and mails have texts that are sent again and again, often with another number or name in them. A point that comes a thousand times would decide means, components
+and background of a mixture, though it says no more about the labels than one text does. The first three are kept, because a few similar texts are not
 unusual: short questions about the same thing are this similar too.
 """
 
