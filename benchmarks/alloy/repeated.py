@@ -17,13 +17,13 @@ SAME, NUMBERED = "word for word", "with another number"
 
 
 def run(data: Path, work: Path) -> dict[str, Any]:
-    return targets_of_files(data, work / "repeated", _files)
+    return targets_of_files(data, work, _files)
 
 
 def _files(stages: Stages, folder: Path) -> Iterator[tuple[dict[str, Any], Path]]:
     texts = list(read(stages.pool("disjoint"))["text"])
     for at, (about, pool) in enumerate(pools(texts)):
-        path = folder / f"{at}.parquet"
+        path = folder / f"repeated-{at}.parquet"
         write({"text": pool, "label": [None] * len(pool)}, path)
         yield about, path
 

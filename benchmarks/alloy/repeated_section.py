@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from benchmarks.alloy import outside_targets
 from benchmarks.alloy.targets_of_files import HEADINGS, OWN, accuracies_of
-from benchmarks.harness.sections import measured, measured_section
+from benchmarks.harness.sections import Cells, cells_of, command, measured, measured_section
 from benchmarks.harness.summary import rows
 
 WORDS = (
@@ -33,7 +34,21 @@ def _body(figures: Mapping[str, Any]) -> list[str]:
         [f"*mean, {name}*", "", "", "", "", *accuracies_of(these)]
         for name, these in (("nothing repeated", own), ("with repeated texts", other))
     ]
-    return [*rows(["teachers of", "kind of set", "repeated", "texts", "left out", *HEADINGS], body), ""]
+    return [
+        *rows(["teachers of", "kind of set", "repeated", "texts", "left out", *HEADINGS], body),
+        *_later_sets(cells_of(outside_targets.TABLE)),
+    ]
+
+
+def _later_sets(cells: Cells) -> list[str]:
+    """How many texts are left out where nothing was added."""
+    found = [cell["repeats"] for cell in cells.values() if "repeats" in cell]
+    if not found:
+        return []
+    return [
+        f"In {len(found)} pools of [later sets](#later-sets-targets), to which no text was added, texts are left out in {sum(map(bool, found))}, {max(found):.0f} at most (`{command(outside_targets.TABLE)}`).",
+        "",
+    ]
 
 
 def _repeats(pool: Mapping[str, Any]) -> str:

@@ -29,7 +29,8 @@ HEADINGS = [(TITLES | {"by_energy": "Alloy without its mixture (Eq. 26)"})[way] 
 
 
 def targets_of_files(data: Path, work: Path, files: Files) -> dict[str, Any]:
-    """files: for the teachers of each setting, and a folder to write to, what is to be said of each pool, and its file."""
+    """files: for the teachers of each setting, and a folder to write to, what is to be said of each pool, and its file. work: a folder in that of all
+    benchmarks, which has the teachers."""
     found = []
     for name in NAMES:
         setting = next(s for s in settings() if s.name == name)

@@ -376,10 +376,16 @@ def test_pools_in_which_texts_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
         for of in ((0.7, 0.6, 0.5, 0.5), (0.8, 0.6, 0.5, 0.6))
     ]
     monkeypatch.setattr(repeated_section, "measured", lambda *_: measurement(figures))
+    cells = {"a": {"status": "failed"}, "b": {"repeats": 0.0}, "c": {"repeats": 4.0}, "d": {"repeats": 0.0}}
+    monkeypatch.setattr(repeated_section, "cells_of", lambda _: cells)
     text = "\n".join(repeated_section.repeated_section())
     assert "| AG News | choice | nothing | 1,500 | 0 of 1,500 | 80.0 | 60.0 | 50.0 | 55.0 |" in text
     assert "| 0.2 % of the texts 1,000 times, word for word | 4,497 | 2,991 of 4,497 | 70.0 |" in text
     assert "| *mean, with repeated texts* |  |  |  |  | 75.0 | 60.0 | 50.0 | 55.0 |" in text
+    assert (
+        "In 3 pools of [later sets](#later-sets-targets), to which no text was added, texts are left out in 1, 4 at most (`python -m benchmarks alloy outside_targets`)."
+        in text
+    )
 
 
 def test_what_is_not_run_stands_in_few_lines() -> None:
