@@ -163,14 +163,15 @@ def test_texts_without_an_answer_are_left_out_too() -> None:
 
 
 def test_energies_are_standardised_without_what_repeats() -> None:
-    """One text a thousand times, with energies that are larger by 6: the means hardly change. If too few other texts are left for the mixture, the rule
-    in its place has these means."""
-    for size, outcome in ((60, ACCEPTED), (20, TOO_FEW)):
+    """One text a thousand times, with energies that are larger by 6: the means hardly change. If there are too few texts for the mixture, the rule in its
+    place has these means, even if repeated texts would be too few too."""
+    many = {"name": "alloy", "texts_per_label": 10**6}
+    for size, spec, outcome in ((60, "alloy", ACCEPTED), (20, "alloy", TOO_FEW), (60, many, TOO_FEW)):
         plain, pool = Pool((size,) * 4), Pool((size,) * 4)
         raised = 6 * (torch.arange(len(pool)) == 0)[:, None]
         teachers = tuple(replace(t, logits=t.logits + raised) for t in pool.everything.teachers)
         pool.everything = replace(pool.everything, teachers=teachers)
         context = Context(pool.space, teachers=tuple(ModelShape(w, 3) for w in pool.widths))
-        found, usual = (create("alloy").fit(Again(p, again, 1000), context) for p, again in ((pool, [0]), (plain, [])))
+        found, usual = (create(spec).fit(Again(p, again, 1000), context) for p, again in ((pool, [0]), (plain, [])))
         assert int(found["outcome"]) == outcome
         assert found["logit_mean"].tolist() == pytest.approx(usual["logit_mean"].tolist(), abs=0.3)

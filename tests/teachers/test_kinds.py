@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import Any
@@ -269,6 +270,18 @@ def test_methods_that_these_teachers_cannot_serve(recipe: dict[str, Any], tmp_pa
     ):
         call("plan", path, "-o", f"method={method}").refused(f"teacher 'llm' {words}")
     assert not Path(recipe["output"]).exists()
+
+
+def test_alloy_without_states_and_without_an_encoder(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
+    for at, label in enumerate(("track", "damaged")):
+        answers = [json.dumps({"text": text, label: 0.75, "other": 0.25}) for text in tiny.texts(80)]
+        (tmp_path / f"{label}.jsonl").write_text("\n".join(answers))
+        recipe["teachers"][at] = {"answers": str(tmp_path / f"{label}.jsonl"), "name": label}
+    path = write_recipe(tmp_path, recipe | {"method": {"name": "alloy", "encoder": None}})
+    words = "no teacher gives states, and the method has no encoder", "Name an encoder", "vanilla_kd"
+    for command in ("plan", "amalgamate"):
+        call(command, path).refused(*words)
+    assert call("plan", write_recipe(tmp_path, recipe | {"method": "alloy", "evaluate": None}), "--no-probe").code == 0
 
 
 def test_a_student_in_memory(recipe: dict[str, Any], models: dict[str, Path], tmp_path: Path) -> None:

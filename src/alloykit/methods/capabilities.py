@@ -8,7 +8,7 @@ from dataclasses import replace
 from pydantic import ValidationError
 
 from alloykit.errors import AlloyError
-from alloykit.methods.inputs import Gives
+from alloykit.methods.inputs import Gives, Needs
 from alloykit.methods.protocol import Context, Method, ModelShape
 from alloykit.methods.registry import create, methods
 
@@ -33,9 +33,17 @@ def lacking(method: Method, gives: Mapping[str, Gives], context: Context) -> lis
         for (name, g), asked in zip(gives.items(), layers, strict=True):
             if asked and (g.states is None or (online and not g.model)):
                 found.append(f"teacher '{name}' gives no {'token ' if online else ''}states")
+    if _nothing_to_read(needs, gives):
+        found.append("no teacher gives states, and the method has no encoder")
     if needs.phase_data:
         found += [f"teacher '{name}' is not a model of transformers" for name, g in gives.items() if not g.model]
     return found
+
+
+def _nothing_to_read(needs: Needs, gives: Mapping[str, Gives]) -> bool:
+    """Whether there are no states at all, though the method compares texts by states. With one teacher there is nothing to compare."""
+    optional = needs.pooled_states and needs.states_optional and needs.text_states is None
+    return optional and len(gives) > 1 and all(g.states is None for g in gives.values())
 
 
 def remaining(gives: Mapping[str, Gives], context: Context, *, has_labels: bool) -> list[str]:
@@ -57,10 +65,14 @@ def remaining(gives: Mapping[str, Gives], context: Context, *, has_labels: bool)
 def require_gives(method: Method, gives: Mapping[str, Gives], context: Context, *, has_labels: bool) -> None:
     """AlloyError, with the methods that remain, if a teacher does not give what the method needs."""
     if problems := lacking(method, gives, context):
+        others = ", ".join(remaining(gives, context, has_labels=has_labels))
+        hint = f"Leave these teachers out, or take another method: {others}."
+        if any(g.multi_label for g in gives.values()):
+            hint = "Teachers with a multi-label head have `method: multi_label`, all together."
+        elif _nothing_to_read(method.needs, gives):
+            hint = f"Name an encoder in the method's `encoder:`, leave `encoder: null` out, or take another method: {others}."
         raise AlloyError(
             expected=f"teachers that give what method '{method.name}' needs ({method.needs.describe()})",
             got="; ".join(problems),
-            hint="Teachers with a multi-label head have `method: multi_label`, all together."
-            if any(g.multi_label for g in gives.values())
-            else f"Leave these teachers out, or take another method: {', '.join(remaining(gives, context, has_labels=has_labels))}.",
+            hint=hint,
         )

@@ -91,7 +91,7 @@ class Alloy(Method):
         """The mixture, from at most 4,096 texts (or as many as it needs), and whether it is used."""
         space, owners = context.space, context.space.has_label()
         least = self.options.least_texts(space)
-        if len(pool) < least or len(space.teachers) == 1:
+        if len(pool) < self.options.min_texts or len(space.teachers) == 1:
             state = fit_logit_confidences(pool, context, "energy")
             return state | {"outcome": torch.tensor(TOO_FEW), "texts": torch.tensor(len(pool))}
         read = ReadPool.of(pool, max(MAX_TEXTS, least))
