@@ -10,6 +10,7 @@ import torch
 from alloy_views import OVERLAPPING, OWNERS, by_loops, drawn, normal
 
 from alloykit.labels import LabelSpace
+from alloykit.methods.alloy import states
 from alloykit.methods.alloy.acceptance import accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
@@ -215,8 +216,11 @@ def rows_with_states(n: int, seed: int = 0, encoder: bool = True) -> Rows:
     return Rows(teachers, text_states=torch.randn(n, 4, generator=g).half() if encoder else None)
 
 
-def test_the_states_of_teachers_and_encoder() -> None:
-    """Eq. 1: the encoder's part has four times the variance of the teachers'; the components' mean variance is 1."""
+@pytest.mark.parametrize(("columns", "rows_at_once"), [(1024, 1024), (7, 33)])
+def test_the_states_of_teachers_and_encoder(columns: int, rows_at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eq. 1: the encoder's part has four times the variance of the teachers'; the components' mean variance is 1. Also in parts."""
+    monkeypatch.setattr(states, "COLUMNS", columns)
+    monkeypatch.setattr(states, "ROWS", rows_at_once)
     rows = rows_with_states(200)
     raw, of_teachers = raw_states(rows)
     assert (tuple(raw.shape), of_teachers) == ((200, 24), 20)

@@ -52,7 +52,7 @@ def test_as_in_a_loop(block: int, times: int, monkeypatch: pytest.MonkeyPatch) -
     chain = some_states(1, seed=3) + 0.15 * torch.arange(20)[:, None] * some_states(1, seed=4)
     states = torch.cat([some_states(60), again + 0.25 * torch.randn(again.shape, generator=g), chain])
     states = states[torch.randperm(len(states), generator=g)]
-    found = repeated(states, TEACHERS)
+    found, _ = repeated(states, TEACHERS)
     assert found.tolist() == in_a_loop(states)
     assert 2 * times - 10 <= int(found.sum()) < 2 * times + 11
 
@@ -60,22 +60,22 @@ def test_as_in_a_loop(block: int, times: int, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("times", [1, 3, 4, 50, 2000])
 def test_three_of_the_same_text_are_kept(times: int) -> None:
     states = torch.cat([some_states(100), some_states(1, seed=1).expand(times, -1)])
-    found = repeated(states, TEACHERS)
+    found, _ = repeated(states, TEACHERS)
     assert int(found.sum()) == max(0, times - KEPT)
     assert not found[:100].any()
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")
 def test_texts_that_are_all_the_same() -> None:
-    assert int(repeated(some_states(1).expand(200, -1), TEACHERS).sum()) == 200 - KEPT
+    assert int(repeated(some_states(1).expand(200, -1), TEACHERS)[0].sum()) == 200 - KEPT
 
 
 def test_distances_are_compared_with_those_of_other_texts() -> None:
     """The scale of the states does not matter, nor that they are far from zero."""
     near = some_states(1, seed=1) + 0.1 * some_states(10, seed=2)
     states = torch.cat([some_states(100), near])
-    assert int(repeated(states, TEACHERS).sum()) == 7
-    assert int(repeated(1000 + 20 * states, TEACHERS).sum()) == 7
+    assert int(repeated(states, TEACHERS)[0].sum()) == 7
+    assert int(repeated(1000 + 20 * states, TEACHERS)[0].sum()) == 7
 
 
 class Again:
@@ -119,7 +119,22 @@ def test_more_of_a_large_pool_is_read_if_most_texts_repeat() -> None:
     assert len(plain.positions) == int(plain.used.sum()) == 60
     many = ReadPool.of(Again(Pool((100, 100, 100, 100)), [0], 800), 60)
     assert int((~many.repeats).sum()) > int(many.used.sum()) == 60
-    assert many.state_space(8).shift.tolist() == pytest.approx(many.states[many.used].double().mean(0).tolist())
+    for dimensions in (8, 128):
+        shift = many.state_space(dimensions).shift
+        assert shift.tolist() == pytest.approx(many.states[many.used].double().mean(0).tolist())
+        assert plain.state_space(dimensions).directions.shape[1] == min(dimensions, 60 // 4)
+
+
+def test_the_last_fit_of_the_search_is_that_of_the_mixture() -> None:
+    """With and without repeated texts, and if the search ends with its last round."""
+    pool, rounds = Pool((25, 25, 25, 25)), rule.ROUNDS
+    for again, at_most in ((0, rounds), (50, rounds), (50, 1)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(rule, "ROUNDS", at_most)
+            read = ReadPool.of(Again(pool, [0], again), 1000)
+        assert int(read.repeats.sum()) == max(0, again + 1 - KEPT)
+        fresh = StateSpace.fit(read.states[read.used], read.of_teachers, 128)
+        assert all(torch.equal(getattr(fresh, name), value) for name, value in vars(read.state_space(128)).items())
 
 
 def test_the_report_says_how_many_were_left_out() -> None:

@@ -115,7 +115,8 @@ class Alloy(Method):
         ]
         texts = PoolView(joined_views(views), read.positions, probabilities, read.states, read.of_teachers)
         some = torch.cat([_some_answer(rows) for rows in read.batches])
-        return texts.part(read.used & some), seen
+        used = read.used & some
+        return (texts if bool(used.all()) else texts.part(used)), seen
 
     def _measures(
         self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, space: LabelSpace

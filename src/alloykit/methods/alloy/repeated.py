@@ -24,21 +24,21 @@ ROUNDS = 6  # at most
 BLOCK = 1024  # texts that are compared with all earlier ones at once
 
 
-def repeated(states: Tensor, of_teachers: int) -> Tensor:
-    """Which texts repeat others by Eq. 30, [n] bool. states [n, d], as `raw_states` gives them.
+def repeated(states: Tensor, of_teachers: int) -> tuple[Tensor, StateSpace]:
+    """Which texts repeat others by Eq. 30, [n] bool, and Eq. 1 with D = 128, fitted to the others. states [n, d], as `raw_states` gives them.
 
     Repeated texts change Eq. 1 itself. So it is fitted again to what is left, until nothing more is found.
     """
-    left = torch.arange(len(states))
+    repeats, left = torch.zeros(len(states), dtype=torch.bool), states
     for _ in range(ROUNDS):
-        z = StateSpace.fit(states[left], of_teachers, DIMENSIONS)(states[left])
+        space = StateSpace.fit(left, of_teachers, DIMENSIONS)
+        z = space(left)
         found = _near_earlier(z, NEAR * 2 * z.shape[1])
-        left = left[~found]
         if not found.any():
-            break
-    kept = torch.zeros(len(states), dtype=torch.bool)
-    kept[left] = True
-    return ~kept
+            return repeats, space
+        repeats[~repeats] = found
+        left = states[~repeats]
+    return repeats, StateSpace.fit(left, of_teachers, DIMENSIONS)
 
 
 def _near_earlier(z: Tensor, limit: float) -> Tensor:

@@ -24,6 +24,7 @@ ENCODER_WEIGHT = 2.0
 TEXTS_PER_DIMENSION = 4
 SMALL = 512  # with at most so many texts or dimensions, the components are computed exactly
 MIN_DEVIATION = 1e-6
+COLUMNS, ROWS = 1024, 1024  # of the states that are in float64 at once: with many teachers, all of them are gigabytes
 
 
 def raw_states(rows: Rows) -> tuple[Tensor, int]:
@@ -51,7 +52,7 @@ class StateSpace:
         """states [n, d], as `raw_states` gives them. At most `dimensions` components, and one for every four texts."""
         from sklearn.decomposition import PCA
 
-        shift, deviation = states.double().mean(0), states.double().std(0, correction=0)
+        shift, deviation = _moments(states)
         teachers, encoder = deviation[:of_teachers], deviation[of_teachers:]
         scale = torch.cat(
             [
@@ -59,10 +60,10 @@ class StateSpace:
                 (ENCODER_WEIGHT / encoder.square().sum().sqrt().clamp(min=MIN_DEVIATION)).expand(len(encoder)),
             ]
         )
-        centred = ((states - shift.float()) * scale.float()).numpy()
+        centred = (states - shift.float()).mul_(scale.float()).numpy()
         n = max(1, min(dimensions, len(states) // TEXTS_PER_DIMENSION, *(size - 1 for size in centred.shape)))
         solver = "full" if min(centred.shape) <= SMALL else "randomized"
-        found = PCA(n, svd_solver=solver, random_state=0).fit(centred)
+        found = PCA(n, svd_solver=solver, random_state=0, copy=False).fit(centred)
         directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
         variance = float(np.mean(found.explained_variance_))
         return cls(shift, scale, directions / max(variance, MIN_DEVIATION**2) ** 0.5)
@@ -73,4 +74,15 @@ class StateSpace:
 
     def __call__(self, states: Tensor) -> Tensor:
         """[B, d] → [B, D] float64."""
-        return ((states.double() - self.shift) * self.scale) @ self.directions
+        return torch.cat(
+            [((part.double() - self.shift) * self.scale) @ self.directions for part in torch.split(states, ROWS)]
+        )
+
+
+def _moments(states: Tensor) -> tuple[Tensor, Tensor]:
+    """Mean and standard deviation of each column, [d] float64 each."""
+    found = [
+        (part.mean(0), part.std(0, correction=0)) for part in (c.double() for c in torch.split(states, COLUMNS, 1))
+    ]
+    means, deviations = zip(*found, strict=True)
+    return torch.cat(means), torch.cat(deviations)
