@@ -107,6 +107,29 @@ def test_pieces_lie_end_to_end() -> None:
     assert [t.words for t in parse(figure.svg).all("text")].count("texts (%)") == 1
 
 
+def test_more_teachers_than_colours() -> None:
+    """Ten teachers: the seven with the most texts have a colour of their own, in their order, and the others share one. The numbers have all ten."""
+    teachers = [f"t{n}" for n in range(10)]
+    shares = dict(zip(teachers, (0.01, 0.02, 0.03, 0.1, 0.1, 0.1, 0.11, 0.12, 0.13, 0.28), strict=True))
+    figure = figures.stacked_bars("s", {"x": shares, "y": shares}, teachers, "Caption.", "texts (%)")
+    assert [span(bar) for bar in shapes(figure, "fill", "series-0", "x")] == [pytest.approx((0, 10))] * 2
+    assert [span(bar) for bar in shapes(figure, "fill", "series-6", "x")] == [pytest.approx((66, 94))] * 2
+    assert [span(bar) for bar in shapes(figure, "fill", "faint", "x")] == [pytest.approx((94, 100))] * 2
+    words = [t.words for t in parse(figure.svg).all("text")]
+    assert [w for w in words if w in {*teachers, "3 others"}] == [*teachers[3:], "3 others"]
+    assert figure.rows[0] == [
+        "x",
+        "1\u00a0%",
+        "2\u00a0%",
+        "3\u00a0%",
+        *["10\u00a0%"] * 3,
+        "11\u00a0%",
+        "12\u00a0%",
+        "13\u00a0%",
+        "28\u00a0%",
+    ]
+
+
 def test_reliability_is_accuracy_over_mean_confidence() -> None:
     bins = [(0.3, 0.2, 50), (0.55, 0.9, 46), (0.8, 0.6, 3), (0.9, 0.1, 1)]
     found = {

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 Words = Annotated[str, Field(max_length=20_000)]
 Cell = int | FiniteFloat | Words | None
+READABLE = 8  # lines of one figure: so many colours it has
 
 
 class Part(BaseModel):
@@ -32,8 +34,8 @@ class Table(Part):
 
     kind: Literal["table"] = "table"
     caption: Words
-    columns: tuple[Words, ...] = Field(min_length=1, max_length=100)
-    rows: tuple[tuple[Cell, ...], ...] = Field(max_length=1000)
+    columns: tuple[Words, ...] = Field(min_length=1, max_length=1000)
+    rows: tuple[tuple[Cell, ...], ...] = Field(max_length=10_000)
     percent: tuple[str, ...] = ()
     positions: tuple[int, ...] | None = None
 
@@ -68,6 +70,16 @@ class Series(Part):
             if len(values) != len(self.points):
                 raise ValueError(f"line '{name}' has {len(values)} values for {len(self.points)} points")
         return self
+
+    @classmethod
+    def of_many(cls, lines: Mapping[str, Sequence[float]], caption: str, **rest: Any) -> Series:
+        """A line for each teacher, or each label, however many there are: the `READABLE` lines whose value changes most, and the caption says so."""
+        shown = set(
+            sorted(lines, key=lambda name: max(lines[name], default=0) - min(lines[name], default=0))[-READABLE:]
+        )
+        if len(shown) < len(lines):
+            caption += f" Shown are the {len(shown)} of {len(lines):,} lines that change most."
+        return cls(caption=caption, lines={name: tuple(lines[name]) for name in lines if name in shown}, **rest)
 
 
 class Section(Part):

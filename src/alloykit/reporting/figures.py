@@ -48,7 +48,7 @@ def accuracies(scores: Mapping[str, Mapping[str, Any]], caption: str) -> Figure:
             if interval:
                 axes.plot([100 * interval[0], 100 * interval[1]], [y, y], color=INK, linewidth=1.2)
         axes.set_yticks(range(len(names)), [f"{abbreviated(n, 24)}  {100 * scores[n]['accuracy']:.1f}" for n in names])
-        axes.invert_yaxis()
+        axes.set_ylim(len(names) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel("accuracy (%)")
         axes.grid(axis="y", visible=False)
@@ -143,26 +143,30 @@ def confusion(matrix: Sequence[Sequence[int]], labels: Sequence[str], caption: s
 def stacked_bars(
     name: str, table: Mapping[str, Mapping[str, float]], teachers: Sequence[str], caption: str, xlabel: str
 ) -> Figure:
-    """One stacked bar per label with one segment per teacher."""
+    """One stacked bar per label with one segment per teacher. If there are more teachers than colours, those with the smallest segments share one."""
     labels = list(table)
+    largest = sorted(teachers, key=lambda t: -sum(table[label][t] for label in labels))
+    own = list(teachers) if len(teachers) <= len(SERIES) else [t for t in teachers if t in largest[: len(SERIES) - 1]]
+    rest = [t for t in teachers if t not in own]
+    segments = {t: [t] for t in own} | ({f"{len(rest)} others": rest} if rest else {})
 
     def paint(axes: Any) -> None:
         left = [0.0] * len(labels)
         patches = []
-        for i, teacher in enumerate(teachers):
-            width = [100 * table[label][teacher] for label in labels]
-            patches.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=SERIES[i % len(SERIES)]))
+        for those, colour in zip(segments.values(), [*SERIES[: len(own)], FAINT], strict=False):
+            width = [100 * sum(table[label][t] for t in those) for label in labels]
+            patches.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=colour))
             left = [x + w for x, w in zip(left, width, strict=True)]
         axes.set_yticks(
             range(len(labels)), [abbreviated(label, 18) for label in labels], fontsize=9 if len(labels) < 16 else 7
         )
-        axes.invert_yaxis()
+        axes.set_ylim(len(labels) - 0.5, -0.5)
         axes.set_xlim(0, 100)
         axes.set_xlabel(xlabel)
         axes.grid(axis="y", visible=False)
-        _legend(axes, len(teachers), patches, teachers)
+        _legend(axes, len(segments), patches, list(segments))
 
-    figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(teachers) - 1) // 3))
+    figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(segments) - 1) // 3))
     rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
     return Figure(inline(figure, name, caption), caption, ["label", *teachers], rows)
 

@@ -19,6 +19,7 @@ from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.alike_warnings import alike_as_one
 from alloykit.stages.knowledge import with_text_states
 from alloykit.stages.method_reports import attempt
 from alloykit.stages.multi_label_views import evaluate_multi_label
@@ -49,6 +50,7 @@ def evaluate_run(prepared: Prepared, run: RunFolder, context: Context, store: St
     temperature = metrics["student"]["temperature"] if "student" in metrics else None
     result = assess(answers, space, names, reference=_reference(prepared, data), temperature=temperature)
     result["unused"] = {"duplicates": data.duplicates, **data.dropped}
+    warnings = alike_as_one(warnings)
     for warning in warnings:
         log_line(f"warning: {warning}")
     earlier = metrics["warnings"]
@@ -71,7 +73,7 @@ def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
 
 
 def _reference(prepared: Prepared, data: Texts) -> Tensor | None:
-    """The probabilities of the recipe's `evaluate: {reference: …}`, its labels joined to the union by name. [n, C], or None without one."""
+    """The probabilities of the recipe's `evaluate: {reference: …}`, its labels alike_as_one to the union by name. [n, C], or None without one."""
     block, space = prepared.recipe.evaluate, prepared.space
     if block is None or block.reference is None:
         return None

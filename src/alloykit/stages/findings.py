@@ -15,6 +15,7 @@ from alloykit.run_folder.file_names import METRICS
 from alloykit.run_folder.read import read_summary
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.none_of_these_file import save_none_of_these
+from alloykit.stages.alike_warnings import alike_as_one
 from alloykit.stages.diagnostics import learning_view, pool_view, student_view
 from alloykit.stages.fit import Fitted
 from alloykit.stages.knowledge import Knowledge
@@ -29,7 +30,8 @@ LEARNED = 0.8  # share of held-out texts with the label of their target, from wh
 
 @dataclass
 class Findings:
-    """`metrics`: by their keys in metrics.json. `warnings`: each is printed as soon as it is found; `printed` counts those that were."""
+    """`metrics`: by their keys in metrics.json. `warnings`: each is printed as soon as it is found, those that are alike as one; `printed` counts those that
+    were."""
 
     metrics: dict[str, Any]
     warnings: list[str] = field(default_factory=list)
@@ -124,6 +126,7 @@ class Findings:
         write_json(run.folder / METRICS, self.metrics | {"warnings": self.warnings, "seconds": seconds})
 
     def _print(self) -> None:
+        self.warnings[self.printed :] = alike_as_one(self.warnings[self.printed :])
         for warning in self.warnings[self.printed :]:
             log_line(f"warning: {warning}")
         self.printed = len(self.warnings)

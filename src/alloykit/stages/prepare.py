@@ -30,6 +30,7 @@ from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
 from alloykit.serving.predictor import Predictor
+from alloykit.stages.alike_warnings import alike_as_one
 from alloykit.stages.label_names import label_warnings, with_usual_catch_all
 from alloykit.stages.languages import language_warnings
 from alloykit.stages.recipe_texts import (
@@ -99,7 +100,7 @@ class Prepared:
         multi_label = self.method.needs.multi_label
         of_labels = label_warnings(self.space, self.names, self.recipe.labels, multi_label=multi_label)
         of_language = language_warnings(self.recipe.student, self.text_encoder, self.texts)
-        return of_labels + of_language + self.method.warnings(self.context)
+        return alike_as_one(of_labels + of_language + self.method.warnings(self.context))
 
     @property
     def pooled_layers(self) -> dict[str, tuple[int, ...]]:

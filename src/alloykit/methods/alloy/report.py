@@ -206,12 +206,12 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             f"the energy does not help the routing. {_energies_sentence(found)}Clarity: 1 if the teacher's answers have probability 1, 0 if it guesses. The smaller the clarity, the more the label "
             "comes from the mixture and not from the teacher's own answer."
         ),
-        Series(
+        Series.of_many(
             caption="Share of the pool that is routed to each teacher: from the teachers' energies alone (iteration 0), and after each iteration of the fit.",
             x="iteration",
             y="texts (%)",
             points=tuple(range(len(shares[teachers[0]]))),
-            lines={name: tuple(shares[name]) for name in teachers},
+            lines=shares,
             percent=True,
         ),
     ]  # fmt: skip

@@ -171,12 +171,12 @@ class RLKD(Method):
         ]  # fmt: skip
         if noted:
             parts.append(
-                Series(
+                Series.of_many(
                     caption="Teachers that the policy selected, over the training.",
                     x="step",
                     y="texts selected for (%)",
                     points=tuple(h["step"] for h in noted),
-                    lines={name: tuple(h[key] for h in noted) for name, key in keys.items()},
+                    lines={name: [h[key] for h in noted] for name, key in keys.items()},
                     percent=True,
                 )
             )
