@@ -73,7 +73,7 @@ def _unanswered(source: Source, names: list[str], texts: int) -> list[str]:
 
 
 def _reference(prepared: Prepared, data: Texts) -> Tensor | None:
-    """The probabilities of the recipe's `evaluate: {reference: …}`, its labels alike_as_one to the union by name. [n, C], or None without one."""
+    """The probabilities of the recipe's `evaluate: {reference: …}`, its labels joined to the union by name. [n, C], or None without one."""
     block, space = prepared.recipe.evaluate, prepared.space
     if block is None or block.reference is None:
         return None
