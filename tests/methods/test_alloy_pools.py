@@ -8,6 +8,7 @@ import pytest
 import torch
 from constructed_pools import Pool, right, routed
 
+from alloykit.methods.alloy import mixture
 from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 
@@ -127,3 +128,12 @@ def test_more_texts_than_the_fit_looks_at() -> None:
     assert routed(spec, pool)[2]["texts"] == 4200
     few = routed(spec | {"texts_per_label": 1200}, pool)[2]
     assert "4,400 texts are too few to fit the mixture (4,800 are needed)" in few["warnings"][0]
+
+
+def test_a_long_fit_shows_its_progress(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pool = Pool((60, 60, 60, 60))
+    routed("alloy", pool)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(mixture, "SLOW", 240 * 4 - 1)
+    routed("alloy", pool)
+    assert "Alloy's mixture: 12 iterations in " in capsys.readouterr().err

@@ -8,6 +8,7 @@ from pathlib import Path
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create, methods
+from alloykit.names import quoted
 from alloykit.recipe.models import Recipe
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.stages.amalgamation import run_recipe
@@ -45,7 +46,7 @@ def check_teachers(prepared: Prepared) -> None:
         if labels != first:
             raise AlloyError(
                 expected=f"teachers that know the same labels ({', '.join(sorted(first))})",
-                got=f"'{name}' with {', '.join(sorted(labels))}",
+                got=f"'{name}' with {quoted(sorted(labels))}",
                 hint="Give real names to anonymous labels (`teachers: [{model: …, labels: {LABEL_0: …}}]`) or map them with "
                 "`labels: {aliases: …}`. For teachers of different labels there is `alloykit amalgamate`.",
             )

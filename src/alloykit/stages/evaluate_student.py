@@ -14,6 +14,7 @@ from alloykit.files import write_json
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.methods.protocol import Context
+from alloykit.names import quoted
 from alloykit.outputs import Source, chunks
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
@@ -80,8 +81,8 @@ def _reference(prepared: Prepared, data: Texts) -> Tensor | None:
     classifier = Predictor.load(block.reference, prepared.recipe.training.max_length, prepared.device)
     if set(classifier.labels) != set(space.names):
         raise AlloyError(
-            expected=f"a reference that knows {', '.join(space.names)}, and nothing else",
-            got=f"'{block.reference}' with {', '.join(classifier.labels)}",
+            expected=f"a reference that knows {quoted(space.names)}, and nothing else",
+            got=f"'{block.reference}' with {quoted(classifier.labels)}",
             hint="A reference is a classifier trained on all labels. Leave it out to use the teachers that know the true label instead.",
         )
     order = [classifier.labels.index(name) for name in space.names]

@@ -9,6 +9,7 @@ from typing import TypeVar
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.names import quoted
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe
 from alloykit.stages.prepare import encoder_shape
 from alloykit.stages.recipe_texts import read
@@ -57,7 +58,7 @@ def _restrict(texts: Texts, labels: list[str] | None) -> Texts:
     found = list(texts.table["label"])
     if missing := [label for label in labels if label not in set(found)]:
         raise AlloyError(
-            expected=f"texts of the labels {', '.join(labels)}",
+            expected=f"texts of the labels {quoted(labels)}",
             got=f"none with {', '.join(missing)}",
             hint=f"The data has {', '.join(sorted(set(found)))}.",
         )

@@ -32,8 +32,10 @@ from torch import Tensor
 from alloykit.methods.alloy.background import Background, initial_background
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.routing import knows_label, shares
+from alloykit.progress import bar
 
 ITERATIONS = 12
+SLOW = 1_000_000  # texts times labels; a fit to more of them takes seconds
 ANCHOR = 3.0  # a labelled text counts as so many texts
 SHRINKAGE = 0.75
 MIN_SHARE = 1e-6  # of a label
@@ -112,18 +114,23 @@ class LabelMixture:
             everything = joined_views([view, anchors.view])
             known = torch.nn.functional.one_hot(anchors.labels, len(owners.T)).to(r.dtype)
         counts = torch.cat([torch.ones(len(r), dtype=r.dtype), torch.full((len(known),), ANCHOR, dtype=r.dtype)])
-        for _ in range(ITERATIONS):
-            means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), known]), counts)
-            other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
-            by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
-            weights = torch.cat([by_states * outside.unsqueeze(-1), known])
-            energies = EnergyGaussians.fit(
-                everything.energies, knows_label(weights, owners), counts, everything.answered
-            )
-            fitted = cls(means, factor, log_prior, energies, torch.stack(history), other)
-            r = torch.softmax(fitted.scores(view, owners), -1)
-            outside = 1 - fitted.background_share(view, owners)
-            history.append(_shares_outside(r, outside, owners, view.answered))
+        slow = view.answers.numel() > SLOW
+        with bar("Alloy's mixture", ITERATIONS if slow else 0, "iterations") as advance:
+            for _ in range(ITERATIONS):
+                means, factor, log_prior = _maximised(
+                    everything.z, torch.cat([r * outside.unsqueeze(-1), known]), counts
+                )
+                other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
+                by_states = torch.softmax(view.possible(_state_scores(view, means, factor, log_prior), owners), -1)
+                weights = torch.cat([by_states * outside.unsqueeze(-1), known])
+                energies = EnergyGaussians.fit(
+                    everything.energies, knows_label(weights, owners), counts, everything.answered
+                )
+                fitted = cls(means, factor, log_prior, energies, torch.stack(history), other)
+                r = torch.softmax(fitted.scores(view, owners), -1)
+                outside = 1 - fitted.background_share(view, owners)
+                history.append(_shares_outside(r, outside, owners, view.answered))
+                advance(int(slow))
         means, factor, log_prior = _maximised(everything.z, torch.cat([r * outside.unsqueeze(-1), known]), counts)
         other = Background.fit(view.z, 1 - outside, SHRINKAGE, NO_SPREAD) if background else None
         return cls(means, factor, log_prior, energies, torch.stack(history), other)
@@ -137,7 +144,7 @@ class LabelMixture:
         ratios = self.energies.log_ratios(view.energies)
         if view.answered is not None:
             ratios = ratios * view.answered
-        return view.possible(self.state_scores(view) + ratios @ owners.double(), owners)
+        return view.possible(self.state_scores(view).add_(ratios @ owners.double()), owners)
 
     def background_share(self, view: View, owners: Tensor) -> Tensor:
         """b of Eq. 19, [B]; 0 for a mixture without a background."""
@@ -214,5 +221,5 @@ def _state_scores(view: View, means: Tensor, factor: Tensor, log_prior: Tensor) 
     """log π̃ + log N(z; μ_c, Σ) + log a, without the terms that are the same for all labels. [B, C]"""
     white = torch.linalg.solve_triangular(factor, view.z.T, upper=False).T
     centres = torch.linalg.solve_triangular(factor, means.T, upper=False).T
-    found: Tensor = log_prior + white @ centres.T - 0.5 * centres.square().sum(-1) + view.answers
-    return found
+    found: Tensor = white @ centres.T  # in place from here: with many labels a [B, C] is hundreds of megabytes
+    return found.add_(log_prior).sub_(0.5 * centres.square().sum(-1)).add_(view.answers)
