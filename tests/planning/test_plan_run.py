@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+import tiny
 from commandline import Call, files_of, write_recipe
 from toy import LABELS
 
@@ -50,3 +51,16 @@ def test_plan_in_words(recipe: dict[str, object], tmp_path: Path, call: Call) ->
     assert "texts: 20 (20 distinct)" in result.out
     assert re.search(r"in all about \d+ s \(from a probe of \d+ s on this machine\)", result.out)
     assert not (tmp_path / "run").exists()
+
+
+def test_a_plan_of_many_labels_names_some(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
+    """Of 1,000 labels of a teacher, all of which another one shares, it names thirty; with `--json` all."""
+    many = [f"intent {n}" for n in range(1000)]
+    teachers = [{"model": str(tiny.classifier(tmp_path / name, many)), "name": name} for name in ("one", "two")]
+    path = write_recipe(tmp_path, recipe | {"teachers": teachers, "method": "alloy", "evaluate": None})
+    shown = call("plan", path, "--no-probe").out
+    some = ", ".join(many[:30])
+    assert f"labels: 1,000: {some} and 970 more\n" in shown
+    assert f"teacher one: {some} and 970 more: 80 reads\n" in shown
+    assert "  'intent 29' is shared by one, two\n  970 more labels are shared\n" in shown
+    assert json.loads(call("plan", path, "--no-probe", "--json").out)["labels"] == many
