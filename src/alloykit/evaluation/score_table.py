@@ -9,14 +9,18 @@ from rich.table import Table
 
 from alloykit.terminal import plain
 
+COLUMNS = 5  # of teachers or labels: so many fit into 80 characters
+
 
 def score_table(result: Mapping[str, Any]) -> Table:
-    """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows."""
+    """The result as a table: a row per classifier; a column per teacher for the texts whose label that teacher knows, if there are at most `COLUMNS`."""
     scores = result["scores"]
     if "micro_f1" in next(iter(scores.values())):
         return _multi_label_table(result)
     groups = list(next(iter(scores.values()))["groups"])
     caption = "a column named like a teacher: the texts of that teacher's labels" if groups else None
+    if len(groups) > COLUMNS:
+        groups, caption = [], f"The report has the accuracy on the labels of each of the {len(groups):,} teachers."
     out = Table(title=f"accuracy on {result['texts']:,} labelled texts (%)", caption=caption)
     for heading in ("", "all", "macro-F1", *groups, "correct teacher"):
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
@@ -30,12 +34,13 @@ def score_table(result: Mapping[str, Any]) -> Table:
 
 
 def _multi_label_table(result: Mapping[str, Any]) -> Table:
-    """The result of a multi-label test: a row per classifier, a column with the F1 of each label."""
+    """The result of a multi-label test: a row per classifier, a column with the F1 of each label, if there are at most `COLUMNS`."""
     scores = result["scores"]
     labels = list(dict.fromkeys(label for s in scores.values() for label in s["labels"]))
-    out = Table(
-        title=f"F1 on {result['texts']:,} labelled texts (%)", caption="a label is given from a probability of 0.5 on"
-    )
+    caption = "a label is given from a probability of 0.5 on"
+    if len(labels) > COLUMNS:
+        labels, caption = [], f"{caption}. The report has the F1 of each of the {len(labels):,} labels."
+    out = Table(title=f"F1 on {result['texts']:,} labelled texts (%)", caption=caption)
     for heading in ("", "micro-F1", "macro-F1", "exact", *labels):
         out.add_column(plain(heading), justify="left" if not heading else "right", no_wrap=not heading)
     for name, s in scores.items():
