@@ -15,7 +15,7 @@ from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
 from alloykit.methods.alloy.target import confidence_of_answers
-from alloykit.methods.alloy.views import label_agreement, two_views
+from alloykit.methods.alloy.views import UNLIKE, label_agreement, two_views
 
 
 def test_the_estimated_accuracy() -> None:
@@ -62,6 +62,11 @@ def test_the_estimated_accuracy() -> None:
     assert read.by_label[0] is None, "no text has this label"
     assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
     assert estimate_of({}) is None
+    for kappa, labelled, doubted in ((UNLIKE - 0.01, 0, True), (UNLIKE, 0, False), (UNLIKE - 0.01, 7, False)):
+        told = {**found, "label_agreement": torch.tensor(kappa), "labelled": torch.tensor(labelled)}
+        of_this = estimate_of(told)
+        assert of_this is not None
+        assert bool(of_this.doubt) == doubted
     rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
     by_labels = estimate_from_labels(rho)
     assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)

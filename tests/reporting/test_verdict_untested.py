@@ -47,6 +47,16 @@ def test_the_estimated_accuracy_is_in_the_headline(texts: int, words: str) -> No
     assert "83\u00a0%" in found.points[0]
 
 
+def test_a_doubtful_estimate_says_so_in_the_headline() -> None:
+    estimated = {"overall": 0.834, "labels": {"refund": 0.9}, "labelled_texts": 0, "doubt": "It may be wrong."}
+    found = verdict(untested(estimated_accuracy=estimated))
+    assert found.headline.endswith("Estimated accuracy of the targets: 83\u00a0%, but it is doubtful.")
+    assert found.points[0].endswith("83\u00a0%. It may be wrong. Label some texts to be sure.")
+    usual = verdict(untested(estimated_accuracy=estimated | {"doubt": ""}))
+    assert "doubtful" not in usual.headline
+    assert "a few points wrong" in usual.points[0]
+
+
 @pytest.mark.parametrize(
     "parts",
     [

@@ -14,6 +14,7 @@ WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so 
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
+USUALLY = "Where we tested this estimate, it was usually a few points wrong, and too high where similar labels belong to different teachers."
 EXPLAINED = {
     "routing": "the method's targets, used as a classifier",
     "ensemble": "the label with the highest probability of any teacher",
@@ -236,7 +237,7 @@ def _untested(metrics: Mapping[str, Any]) -> Verdict:
         )
     headline = "Not tested: no labelled texts were given."
     if estimated := metrics.get("estimated_accuracy"):
-        headline += f" Estimated accuracy of the targets: {percent(estimated['overall'], 0)}."
+        headline += f" Estimated accuracy of the targets: {percent(estimated['overall'], 0)}{', but it is doubtful' if estimated.get('doubt') else ''}."
         points.insert(0, _estimate(estimated))
     return Verdict("unknown", headline, points + _warned(metrics))
 
@@ -246,7 +247,7 @@ def _estimate(estimated: Mapping[str, Any]) -> str:
         return f"The method estimates the accuracy of the targets, from which the student learns, with {n:,} labelled texts: {percent(estimated['overall'], 0)}."
     return (
         f"The method estimates the accuracy of the targets, from which the student learns, from the texts alone, without any label: {percent(estimated['overall'], 0)}. "
-        "Where we tested this estimate, it was usually a few points wrong, and too high where similar labels belong to different teachers. Label some texts to be sure."
+        f"{estimated.get('doubt') or USUALLY} Label some texts to be sure."
     )
 
 

@@ -232,6 +232,7 @@ class EstimatedAccuracyRecord(OpenDict):
     overall: Share
     labels: dict[str, Share | None]
     labelled_texts: Count
+    doubt: NotRequired[str]
 
 
 class LearnedLabel(OpenDict):

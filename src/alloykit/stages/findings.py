@@ -63,6 +63,7 @@ class Findings:
                 "overall": estimated.overall,
                 "labels": dict(zip(prepared.space.names, estimated.by_label, strict=True)),
                 "labelled_texts": estimated.labelled_texts,
+                "doubt": estimated.doubt,
             }
         self.metrics |= pool_view(prepared, outputs, fitted.context, self.warnings)
         self._print()
