@@ -9,6 +9,7 @@ import pytest
 import torch
 
 from alloykit.labels import LabelSpace
+from alloykit.methods.alloy import few_labels
 from alloykit.methods.alloy.acceptance import accepted
 from alloykit.methods.alloy.few_labels import ALPHA, BETA, FOLDS, FewLabels, LabelClassifier, energy_accuracy
 from alloykit.methods.alloy.mixture import ANCHOR, Anchors, LabelMixture, View
@@ -132,6 +133,18 @@ def test_how_much_the_labels_count() -> None:
     assert again is not None
     torch.testing.assert_close(again.scores(scores, seen), found.scores(scores, seen))
     assert FewLabels.of({}, torch.device("cpu")) is None
+
+
+def test_many_labelled_texts_show_their_progress(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    view, _ = drawn(80, 0)
+    anchors = Anchors(*drawn(40, 1))
+    FewLabels.fit(view, anchors, OWNERS)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(few_labels, "SLOW", 40 * 4 - 1)
+    FewLabels.fit(view, anchors, OWNERS)
+    assert f"classifier of the labelled texts: {FOLDS + 1} fits in " in capsys.readouterr().err
 
 
 def test_who_is_right_more_often_on_the_labelled_texts() -> None:

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from alloykit.methods.alloy.by_energy import energy_responsibilities
 from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
+from alloykit.progress import bar
 
 FOLDS = 5
 PENALTY = 0.1  # C of scikit-learn's LogisticRegression
@@ -31,6 +32,7 @@ MIN_ANSWER = -6.0
 ENERGY_SCALE = 2.0
 MIN_PROBABILITY = 1e-4
 ALPHA, BETA = (0.02, 1.0), (0.0, 2.0)
+SLOW = 100_000  # labelled texts times labels; the classifiers of more of them take seconds
 STARTS = ((0.1, 0.0), (0.1, 1.0))
 
 
@@ -90,12 +92,16 @@ class FewLabels:
 
         scores, logs = (torch.zeros_like(anchors.view.answers) for _ in range(2))
         fold = _folds(anchors.labels)
-        for k in range(FOLDS):
-            held, rest = fold == k, anchors.part(fold != k)
-            if bool(held.any()):
-                asked = anchors.view.part(held)
-                scores[held] = LabelMixture.fit(view, owners, rest, background=background).scores(asked, owners)
+        folds = [(fold == k, anchors.part(fold != k), anchors.view.part(fold == k)) for k in sorted(set(fold.tolist()))]
+        for held, rest, asked in folds:
+            scores[held] = LabelMixture.fit(view, owners, rest, background=background).scores(asked, owners)
+        slow = anchors.view.answers.numel() > SLOW
+        with bar("classifier of the labelled texts", len(folds) + 1 if slow else 0, "fits") as advance:
+            for held, rest, asked in folds:
                 logs[held] = LabelClassifier.fit(rest).log_probabilities(asked)
+                advance(int(slow))
+            classifier = LabelClassifier.fit(anchors)
+            advance(int(slow))
 
         def likelihood(at: Sequence[float]) -> Tensor:
             rho = torch.log_softmax(at[0] * scores + at[1] * logs, -1)
@@ -116,7 +122,7 @@ class FewLabels:
         alpha, beta = (torch.tensor(value, dtype=torch.float64) for value in chosen)
         named = (alpha * scores + beta * logs).argmax(-1)
         right = float((named == anchors.labels).double().mean())
-        return cls(LabelClassifier.fit(anchors), alpha, beta, right, len(anchors.labels))
+        return cls(classifier, alpha, beta, right, len(anchors.labels))
 
     def scores(self, mixture: Tensor, view: View) -> Tensor:
         """s + β / α′ log q of Eq. 15. mixture: s, [B, C]."""
