@@ -59,6 +59,16 @@ def test_the_same_warning_again_and_again() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    "odd",
+    ["text # of 3", "text ' of '' 3", "text `a` of 'a' and `b", "'\ue000' of '\ue001' \ue000", "", "'" * 9, "`" * 5],
+)
+def test_odd_characters_of_names(odd: str) -> None:
+    """No name can stop a run."""
+    warnings = [odd, odd.replace("#", "3"), f"{odd} '#'", f"{odd} '3'", f"{odd} 3", f"{odd} #", "\ue000", "'a'"]
+    assert 0 < len(alike_as_one(warnings * 2)) <= 16
+
+
 def test_a_run_prints_and_keeps_one(capsys: pytest.CaptureFixture[str]) -> None:
     findings = Findings({}, ["known before the sweep"])
     findings.add_student(None, None, None, None, report=False)  # type: ignore[arg-type]

@@ -16,9 +16,9 @@ def alike_as_one(warnings: Sequence[str]) -> list[str]:
     """The warnings in their order. At least `ALIKE` that differ only in quoted names and in numbers are one: the first of them, with what differs in the
     others before it."""
     apart = [_apart(warning) for warning in warnings]
-    kinds: dict[str, list[int]] = {}
-    for n, (kind, _) in enumerate(apart):
-        kinds.setdefault(kind, []).append(n)
+    kinds: dict[tuple[str, int], list[int]] = {}
+    for n, (kind, details) in enumerate(apart):
+        kinds.setdefault((kind, len(details)), []).append(n)
     found = dict[int, str]()
     for which in kinds.values():
         if len(which) < ALIKE:
