@@ -120,5 +120,7 @@ def test_the_run_folder_has_a_log(recipe: dict[str, object], tmp_path: Path, cal
     assert (outputs / "run.log").read_text().endswith(f" cached outputs are in {outputs}\n")
     assert call("amalgamate", path, "-q").code == 0
     lines = (tmp_path / "run" / "run.log").read_text().splitlines()
-    assert any(line.endswith("labels: 5 from 2 teachers (refund, charge, invoice, track, damaged)") for line in lines)
+    assert any(
+        line.endswith("labels: 5 from 2 teachers ('refund', 'charge', 'invoice', 'track', 'damaged')") for line in lines
+    )
     assert all(line[:4].isdecimal() and line[10] == " " for line in lines), "each line begins with its time"

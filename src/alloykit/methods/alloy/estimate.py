@@ -25,7 +25,7 @@ from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_labe
 from alloykit.methods.alloy.views import UNLIKE
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
-DOUBT = (  # benchmarks/results/alloy.md, estimated accuracy
+DOUBT = (  # measured; a test compares it with the results
     "Two views of the texts often name different labels, as a warning says. In five tested cases of this kind the estimate was wrong by 16 points on average, and in the worst "
     "one 42 points too high."
 )
