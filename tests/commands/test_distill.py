@@ -142,7 +142,7 @@ def test_what_is_refused(teachers: list[Path], models: dict[str, Path], tmp_path
         alloykit.distill(**arguments(teachers, models, tmp_path, "muka"))
     other = tmp_path / "other"
     tiny.classifier(other, ["no", "maybe"], "bert")
-    with pytest.raises(AlloyError, match=r"know the same labels \(no, yes\).*got 'other' with 'maybe', 'no'"):
+    with pytest.raises(AlloyError, match=r"know the same labels \('no', 'yes'\).*got 'other' with 'maybe', 'no'"):
         alloykit.distill(**arguments([*teachers, other], models, tmp_path, "u_ensemble"))
     values = arguments(teachers, models, tmp_path, {"name": "lr_dev_ensemble"})
     del values["validation"]

@@ -45,7 +45,7 @@ def check_teachers(prepared: Prepared) -> None:
     for name, labels in zip(prepared.names[1:], rest, strict=True):
         if labels != first:
             raise AlloyError(
-                expected=f"teachers that know the same labels ({', '.join(sorted(first))})",
+                expected=f"teachers that know the same labels ({quoted(sorted(first))})",
                 got=f"'{name}' with {quoted(sorted(labels))}",
                 hint="Give real names to anonymous labels (`teachers: [{model: …, labels: {LABEL_0: …}}]`) or map them with "
                 "`labels: {aliases: …}`. For teachers of different labels there is `alloykit amalgamate`.",
