@@ -12,6 +12,7 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 
+NAMED = 30  # names in one sentence
 _ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
 
@@ -24,8 +25,12 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
 
 def quoted(names: Iterable[object] | None) -> str:
     """Names in quotes, as a list in a sentence. Very long names and lists are cut. "" if there are none."""
-    listed = [f"'{short(name)}'" for name in names or []]
-    return ", ".join(listed[:30]) + (f" and {len(listed) - 30} more" if len(listed) > 30 else "")
+    return first_of([f"'{short(name)}'" for name in names or []])
+
+
+def first_of(names: Sequence[str]) -> str:
+    """A list in a sentence, cut after `NAMED` names. "" if there are none."""
+    return ", ".join(names[:NAMED]) + (f" and {len(names) - NAMED:,} more" if len(names) > NAMED else "")
 
 
 def short(name: object) -> str:

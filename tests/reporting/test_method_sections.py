@@ -151,3 +151,15 @@ def test_a_run_folder_with_other_sections_is_refused(fit: Any, runs: toyruns.Run
     (folder / "metrics.json").write_text(json.dumps(metrics | {"fit": fit}), encoding="utf-8")
     with pytest.raises(AlloyError, match=r"metrics\.json.*\n.*fit"):
         page.load(folder)
+
+
+def test_the_doubt_of_an_estimate_is_beside_it(runs: toyruns.Runs) -> None:
+    run = page.load(runs.untested)
+    estimated = {"overall": 0.75, "labels": {"refund": 0.5}, "labelled_texts": 0}
+    for doubt in ("It may be <wrong>.", ""):
+        whole = parse(
+            page.render(run | {"metrics": run["metrics"] | {"estimated_accuracy": estimated | {"doubt": doubt}}})
+        )
+        for heading in ("Summary", "Accuracy"):
+            words = " ".join(node.words for node in section(whole, heading))
+            assert ("It may be <wrong>." in words) == bool(doubt)

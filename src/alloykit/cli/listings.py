@@ -6,13 +6,14 @@ import inspect
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
 from alloykit.methods.protocol import Needs
 from alloykit.methods.registry import create, method_class, methods
+from alloykit.names import NAMED, first_of
 from alloykit.progress import duration, rate
 from alloykit.recipe.models import Recipe
 from alloykit.terminal import plain
@@ -20,7 +21,6 @@ from alloykit.terminal import plain
 if TYPE_CHECKING:
     from alloykit.reporting.verdict import Verdict
 
-SHOWN = 30  # labels that a line of a plan names; `--json` has all
 GROUPS = (
     "amalgamation without labels",
     "amalgamation without texts",
@@ -103,19 +103,19 @@ def method_view(shown: list[dict[str, str]] | dict[str, Any]) -> Table:
 def plan_lines(plan: dict[str, Any]) -> list[str]:
     """A plan as lines of text."""
     if "texts" not in plan:
-        known = f"labels: {len(plan['labels']):,}: {_some(plan['labels'])}"
+        known = f"labels: {len(plan['labels']):,}: {first_of(plan['labels'])}"
         then = f"then: method {plan['method']['name']}; run plan again when the texts are written"
         return [known, *_generation_lines(plan["generation"]), then, f"output: {plan['output']}"]
     lines = [f"method: {plan['method']['name']} (needs {plan['needs'] or 'nothing'})"]
-    lines.append(f"labels: {len(plan['labels']):,}: {_some(plan['labels'])}")
-    shared = [f"  '{label}' is shared by {_some(owners)}" for label, owners in plan["shared_labels"].items()]
-    lines += shared[:SHOWN] + ([f"  {len(shared) - SHOWN:,} more labels are shared"] if shared[SHOWN:] else [])
+    lines.append(f"labels: {len(plan['labels']):,}: {first_of(plan['labels'])}")
+    shared = [f"  '{label}' is shared by {first_of(owners)}" for label, owners in plan["shared_labels"].items()]
+    lines += shared[:NAMED] + ([f"  {len(shared) - NAMED:,} more labels are shared"] if shared[NAMED:] else [])
     lines += [f"  '{label}' means 'none of the teacher's other labels' (catch_all)" for label in plan["catch_all"]]
     texts = plan["texts"]
     dropped = "".join(f", {n:,} dropped ({reason})" for reason, n in texts["dropped"].items())
     lines.append(f"texts: {texts['used']:,} ({texts['distinct']:,} distinct{dropped})")
     for t in plan["teachers"]:
-        line = f"teacher {t['name']}: {_some(t['labels'])}: {t['reads']:,} reads"
+        line = f"teacher {t['name']}: {first_of(t['labels'])}: {t['reads']:,} reads"
         if "seconds" in t:
             tokens = f" of {t['tokens_each']:.0f} tokens" if t["tokens_each"] else ""
             line += f"{tokens}, {rate(t['reads_per_second'])}/s, about {duration(t['seconds'])}"
@@ -137,10 +137,6 @@ def plan_lines(plan: dict[str, Any]) -> list[str]:
     lines += _student_lines(plan)
     lines += [f"warning: {warning}" for warning in plan["warnings"]]
     return [*lines, f"output: {plan['output']}"]
-
-
-def _some(names: Sequence[str]) -> str:
-    return ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN:,} more" if len(names) > SHOWN else "")
 
 
 def questions_plan_lines(plan: dict[str, Any]) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, FiniteFloat, model_validator
 
 Words = Annotated[str, Field(max_length=20_000)]
 Cell = int | FiniteFloat | Words | None
-READABLE = 8  # lines of one figure: so many colours it has
+READABLE = 8  # lines of one figure, which has eight colours
 
 
 class Part(BaseModel):

@@ -148,12 +148,12 @@ def stacked_bars(
     largest = sorted(teachers, key=lambda t: -sum(table[label][t] for label in labels))
     own = list(teachers) if len(teachers) <= len(SERIES) else [t for t in teachers if t in largest[: len(SERIES) - 1]]
     rest = [t for t in teachers if t not in own]
-    segments = {t: [t] for t in own} | ({f"{len(rest)} others": rest} if rest else {})
+    segments = [(t, [t]) for t in own] + ([(f"{len(rest)} others", rest)] if rest else [])
 
     def paint(axes: Any) -> None:
         left = [0.0] * len(labels)
         patches = []
-        for those, colour in zip(segments.values(), [*SERIES[: len(own)], FAINT], strict=False):
+        for (_, those), colour in zip(segments, [*SERIES[: len(own)], FAINT], strict=False):
             width = [100 * sum(table[label][t] for t in those) for label in labels]
             patches.append(axes.barh(range(len(labels)), width, left=left, height=0.7, color=colour))
             left = [x + w for x, w in zip(left, width, strict=True)]
@@ -164,7 +164,7 @@ def stacked_bars(
         axes.set_xlim(0, 100)
         axes.set_xlabel(xlabel)
         axes.grid(axis="y", visible=False)
-        _legend(axes, len(segments), patches, list(segments))
+        _legend(axes, len(segments), patches, [name for name, _ in segments])
 
     figure = draw(paint, 1.2 + 0.25 * len(labels) + 0.2 * ((len(segments) - 1) // 3))
     rows = [[label, *(percent(table[label][t], 0) for t in teachers)] for label in labels]
