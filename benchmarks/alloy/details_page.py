@@ -20,6 +20,7 @@ from benchmarks.alloy import (
     six_layers,
     students,
     targets,
+    unequal,
 )
 from benchmarks.alloy.cases import MAIN, Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated_section import by_setting
@@ -64,6 +65,7 @@ def details_page() -> list[str]:
         *_targets_alone(more_targets.TABLE),
         *_targets_alone(in_common.TABLE),
         *_targets_alone(catch_all.TABLE),
+        *_targets_alone(unequal.TABLE),
         *_targets_alone(six_layers.TABLE),
         *_students_alone(outside.TABLE),
         *_targets_alone(outside_targets.TABLE),
@@ -98,7 +100,7 @@ def _head() -> list[str]:
 
 def _missing() -> list[str]:
     """Cells that have no outcome yet."""
-    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE, catch_all.TABLE,
+    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE, catch_all.TABLE, unequal.TABLE,
               outside.TABLE, outside_targets.TABLE, across_students.TABLE, across.TABLE)  # fmt: skip
     return ["## Not run yet", "", *(line for table in tables for line in not_run(table, cells_of(table)))]
 

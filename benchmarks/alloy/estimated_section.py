@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.alloy import across, in_common, more_targets, outside_targets, six_layers, targets
+from benchmarks.alloy import across, in_common, more_targets, outside_targets, six_layers, targets, unequal
 from benchmarks.alloy.estimated import LEAST
 from benchmarks.alloy.settings import CHOICE, in_order, set_of
 from benchmarks.harness.sections import cells_of
@@ -27,6 +27,7 @@ FIGURES = (
 MORE = {
     "labels dealt again, overlapping or uneven": more_targets.TABLE,
     "many labels in common": in_common.TABLE,
+    "one teacher worse than the others": unequal.TABLE,
     "six layers": six_layers.TABLE,
     "different data sets": across.TABLE,
     "later sets": outside_targets.TABLE,

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from benchmarks.harness.data import NATURAL
-from benchmarks.harness.settings import Setting, dealt, overlapping, split, uneven
+from benchmarks.harness.settings import Setting, dealt, flawed, overlapping, split, uneven
 
 CHOICE = ("ag_news", "abstracts5", "banking77")  # the method may be changed for what comes of these sets
 REPORTED = (
@@ -53,7 +53,7 @@ def settings() -> tuple[Setting, ...]:
         found.append(overlapping(name, n, encoder_of(name), **about))
     for name in BARELY:
         at = by_topic(name, 2)
-        found.append(replace(at, name=f"{name}-barely", title=f"{at.title}, barely trained", barely=True))
+        found.append(flawed(at, "barely", (0, 1), name=f"{name}-barely", title=f"{at.title}, barely trained"))
     return tuple(found)
 
 

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 from alloykit.labels import LabelSpace
 from benchmarks.harness.profiles import Profile
 from benchmarks.harness.sets import SETS
 
 MAX_ATTEMPTS = 1000  # to find a new deal
+# "barely": trained for a third of the epochs at half the rate; "few", "noisy": benchmarks/harness/learned_texts.py
+Flaw = Literal["", "barely", "few", "noisy"]
 OTHER = "other"  # a teacher's label for all texts whose label it does not know
 
 
 @dataclass(frozen=True)
 class TeacherPlan:
-    """`encoder`: a role, for which the profile names a model. `other`: the teacher also learned the set's other texts, all with the label OTHER."""
+    """`encoder`: a role, for which the profile names a model. `other`: the teacher also learned the set's other texts, all with the label OTHER.
+    `flaw`: what is wrong with the teacher, if anything."""
 
     dataset: str
     labels: tuple[str, ...]
     encoder: str = "english"
     other: bool = False
+    flaw: Flaw = ""
 
     @property
     def learned(self) -> tuple[str, ...]:
@@ -34,8 +38,7 @@ class TeacherPlan:
 @dataclass(frozen=True)
 class Setting:
     """`keep_apart`: equal names of different teachers are different labels. `catch_all`: the recipe says what OTHER means. `teachers_of`: another setting, whose teachers and stored
-    outputs it uses. `together`: the teachers were co-finetuned under one head. `barely`: they were trained for a third of the epochs at half
-    the learning rate. `generation`: options for writing its texts, which replace the table's."""
+    outputs it uses. `together`: the teachers were co-finetuned under one head. `generation`: options for writing its texts, which replace the table's."""
 
     name: str
     title: str
@@ -45,7 +48,6 @@ class Setting:
     catch_all: bool = False
     teachers_of: str | None = None
     together: bool = False
-    barely: bool = False
     generation: Mapping[str, Any] = field(default_factory=dict, hash=False)
 
     @property
@@ -84,7 +86,12 @@ class Setting:
     def described(self, profile: Profile) -> dict[str, Any]:
         teachers = [[t.dataset, list(t.learned), t.encoder] for t in self.teachers]
         about = {"teachers": teachers, "student": self.student, "keep_apart": self.keep_apart}
-        about |= {key: True for key in ("catch_all", "together", "barely") if getattr(self, key)}
+        about |= {key: True for key in ("catch_all", "together") if getattr(self, key)}
+        flaws = [t.flaw for t in self.teachers]
+        if set(flaws) == {"barely"}:
+            about["barely"] = True
+        elif any(flaws):
+            about["flaws"] = flaws
         trained = {name: [profile.of_sets([name], what) for what in ("teacher", "student")] for name in self.datasets}
         if any(map(any, trained.values())):
             about["training"] = trained
@@ -150,6 +157,12 @@ def grouped(
     plans = tuple(TeacherPlan(dataset, tuple(g), e) for g, e in zip(groups, each, strict=True))
     about = {"name": dataset, "title": SETS[dataset].title, "student": each[0]} | more
     return Setting(teachers=plans, **about)
+
+
+def flawed(setting: Setting, flaw: Flaw, teachers: Collection[int], **more: Any) -> Setting:
+    """The same setting with a flaw of some teachers, given by their places."""
+    plans = tuple(replace(t, flaw=flaw) if i in teachers else t for i, t in enumerate(setting.teachers))
+    return replace(setting, teachers=plans, **more)
 
 
 def _partition(groups: Sequence[Sequence[str]]) -> frozenset[frozenset[str]]:

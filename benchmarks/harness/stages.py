@@ -27,9 +27,10 @@ from alloykit.stages.recipe_texts import TEXTS_FILE, generated_folder
 from alloykit.teachers.hugging_face import HuggingFaceSpec
 from alloykit.teaching.teach_recipes import teach_recipe, teach_together_recipe
 from benchmarks.harness.data import DATA_FREE, FOREIGN_SHARE, NATURAL, SKEWED, UNSEEN_FOREIGN, Files, read, write
+from benchmarks.harness.learned_texts import learned_texts
 from benchmarks.harness.profiles import TRIMMED, Profile
 from benchmarks.harness.sets import SETS
-from benchmarks.harness.settings import OTHER, Setting, TeacherPlan
+from benchmarks.harness.settings import Setting, TeacherPlan
 from benchmarks.harness.trimmed import trimmed
 
 PLAIN = {"name": "routing", "of": {"name": "muka", "passes": 0}}
@@ -76,25 +77,17 @@ class Stages:
 
     def _teacher(self, i: int, pool: str) -> Path:
         plan = self.setting.teachers[i]
+        texts = self.files[plan.dataset].teachers(self._own(pool))
         recipe: dict[str, Any] = {
             "model": self.encoder(plan.encoder),
-            "data": self.labelled(self._learned(plan, self.files[plan.dataset].teachers(self._own(pool)), i)),
+            "data": self.labelled(learned_texts(plan, texts, self.shared / "texts", i)),
             "labels": list(plan.learned),
-            "training": self.training(self._teaching(plan, barely=self.setting.barely), 100 * self.seed + i),
+            "training": self.training(self._teaching(plan), 100 * self.seed + i),
             "output": str(self.shared / self._teachers(pool) / f"teacher{i + 1}"),
         }
         if recipe["training"].get("select") == "labelled":
             recipe["validation"] = {"data": self.labelled(self.files[plan.dataset].validation())}
         return teach_recipe(parse(recipe, TeachRecipe))
-
-    def _learned(self, plan: TeacherPlan, texts: Path, i: int) -> Path:
-        """The texts of teacher i. If it has a label for all other texts, these have it."""
-        target = self.shared / "texts" / f"{texts.stem}-of-teacher{i + 1}.parquet"
-        if plan.other and not target.exists():
-            table = read(texts)
-            labels = [label if label in plan.labels else OTHER for label in table["label"]]
-            write({"text": list(table["text"]), "label": labels}, target)
-        return target if plan.other else texts
 
     def encoder(self, role: str, *, student: bool = False) -> dict[str, Any]:
         """A role's `model:` block, or its `student:` block. A trimmed encoder is made for the texts of these data sets and this seed."""
@@ -117,9 +110,9 @@ class Stages:
         """Not empty if there are no foreign texts. Then no pool can have them, and an encoder does not need their word pieces."""
         return () if all(files.has_foreign for files in self.files.values()) else ("alone",)
 
-    def _teaching(self, plan: TeacherPlan, *, barely: bool) -> dict[str, Any]:
+    def _teaching(self, plan: TeacherPlan) -> dict[str, Any]:
         usual = self.profile.teacher | self.profile.of_sets([plan.dataset], "teacher") | self.profile.rate(plan.encoder)
-        if not barely:
+        if plan.flaw != "barely":
             return usual
         return usual | {"epochs": usual["epochs"] / 3, "learning_rate": usual["learning_rate"] / 2}
 
@@ -247,11 +240,11 @@ class Stages:
 
     def reference(self, pool: str) -> Path:
         """A model of the student's kind that learned all labels from the labelled texts of a pool."""
-        plan = replace(self.setting.teachers[0], encoder=self.setting.student)
+        plan = replace(self.setting.teachers[0], encoder=self.setting.student, flaw="")
         recipe: dict[str, Any] = {
             "model": self.encoder(plan.encoder, student=True),
             "data": self.labelled(self.pool(pool)),
-            "training": self.training(self._teaching(plan, barely=False), self.seed),
+            "training": self.training(self._teaching(plan), self.seed),
             "output": str(self.folder / f"reference-{pool}"),
         }
         if recipe["training"].get("select") == "labelled":

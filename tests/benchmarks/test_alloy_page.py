@@ -225,6 +225,7 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "more_targets": target_cells("abstracts5-deal2", "disjoint", 0, rivals, {"alloy": 65}),
         "in_common": target_cells("ag_news-nested", "disjoint", 0, rivals, {"alloy": 45}),
         "catch_all": target_cells("ag_news-other-catch_all", "disjoint", 0, rivals, {"alloy": 48}),
+        "unequal": target_cells("ag_news-noisy-first", "disjoint", 0, rivals, {"alloy": 47}),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
         "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
         "outside": student_cells(
@@ -294,7 +295,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     common = text.index("## Teachers with many labels in common")
     assert dealt in text[text.index("## Targets in float32") : common]
     nested = "| AG News, all labels and half of them | choice | Ensemble | 60.0 | 45.0 | 60.0 |"
-    assert nested in text[common : text.index("## Teachers of six layers")]
+    assert nested in text[common : text.index("## Teachers of unequal quality")]
+    noisy = "| AG News, first teacher of noisy labels | choice | Ensemble | 60.0 | 47.0 | 60.0 |"
+    assert noisy in text[text.index("## Teachers of unequal quality") : text.index("## Teachers of six layers")]
     deeper = text[text.index("## Teachers of six layers") :]
     assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
     across = text[

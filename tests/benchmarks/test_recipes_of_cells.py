@@ -17,7 +17,7 @@ from benchmarks import models
 from benchmarks.__main__ import TABLES
 from benchmarks.distill import mtbert, rlkd4
 from benchmarks.harness import data as data_module
-from benchmarks.harness import sections, stages
+from benchmarks.harness import learned_texts, sections, stages
 from benchmarks.harness.data import FOREIGN
 from benchmarks.harness.results import RESULTS, Record, _differs, _plain, load
 from benchmarks.harness.sets import SETS
@@ -85,7 +85,7 @@ def data(tables: dict[Path, Kept], monkeypatch: pytest.MonkeyPatch) -> Path:
         target.touch()
         kept[target] = Kept(columns)
 
-    for module in (data_module, stages):
+    for module in (data_module, stages, learned_texts):
         monkeypatch.setattr(module, "read", kept.__getitem__)
         monkeypatch.setattr(module, "write", write)
     return Path("data")

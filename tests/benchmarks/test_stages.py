@@ -12,10 +12,12 @@ import pytest
 import tiny
 
 from benchmarks.harness import cells, stages
+from benchmarks.harness.data import read, write
 from benchmarks.harness.data_set import DataSet
+from benchmarks.harness.learned_texts import learned_texts
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.sets import SETS
-from benchmarks.harness.settings import Setting, TeacherPlan, split
+from benchmarks.harness.settings import Flaw, Setting, TeacherPlan, flawed, split
 from benchmarks.harness.stages import Stages
 
 GROUPS = {"teacher1": ("a", "b"), "teacher2": ("c", "d")}
@@ -130,9 +132,9 @@ def test_methods_that_differ_in_one_option_have_folders_of_their_own() -> None:
 def test_a_set_of_many_labels_trains_its_teachers_and_students_longer(tmp_path: Path) -> None:
     def epochs(name: str) -> tuple[float, float]:
         made = Stages(tmp_path, tmp_path, split(name, 2), SMALL, 0)
-        return made._teaching(made.setting.teachers[0], barely=False)["epochs"], (
-            SMALL.student | SMALL.of_sets([name], "student")
-        )["epochs"]
+        return made._teaching(made.setting.teachers[0])["epochs"], (SMALL.student | SMALL.of_sets([name], "student"))[
+            "epochs"
+        ]
 
     assert epochs("ag_news") == (SMALL.teacher["epochs"], SMALL.student["epochs"])
     assert epochs("ohsumed") == (10, 5)
@@ -154,3 +156,47 @@ def test_a_set_can_be_run_without_the_foreign_texts(tmp_path: Path, monkeypatch:
     (alone, texts), (both, more) = asked
     assert (alone.endswith("bbc_news-alone/seed0"), both.endswith("bbc_news/seed0")) == (True, True)
     assert (texts, set(more)) == (["known"], {"known", "foreign"})
+
+
+def test_flaws_of_teachers() -> None:
+    """Setting by setting: a flaw of all teachers is what "barely" meant before flaws had names, so that its results count."""
+    plain = split("ag_news", 2)
+    first = flawed(plain, "few", (0,), name="few-first")
+    assert [t.flaw for t in first.teachers] == ["few", ""]
+    assert (first.name, first.title, first.space.names) == ("few-first", plain.title, plain.space.names)
+    assert first.described(SMALL) == plain.described(SMALL) | {"flaws": ["few", ""]}
+    assert flawed(plain, "barely", (0, 1)).described(SMALL) == plain.described(SMALL) | {"barely": True}
+    assert flawed(plain, "barely", (1,)).described(SMALL) == plain.described(SMALL) | {"flaws": ["", "barely"]}
+
+
+def test_only_the_barely_trained_teacher_is_trained_less(tmp_path: Path) -> None:
+    made = Stages(tmp_path, tmp_path, flawed(split("ag_news", 2), "barely", (0,)), SMALL, 0)
+    barely, usual = (made._teaching(plan) for plan in made.setting.teachers)
+    assert (barely["epochs"], barely["learning_rate"]) == (usual["epochs"] / 3, usual["learning_rate"] / 2)
+
+
+def test_texts_of_a_teacher_of_noisy_labels_or_few_texts(tmp_path: Path) -> None:
+    names = ("World", "Sports", "Business", "Sci/Tech")
+    labels = [*["World"] * 200, *["Sports"] * 40, *["Business"] * 200]
+    texts = tmp_path / "teachers.parquet"
+    write({"text": [f"text {n}" for n in range(440)], "label": labels}, texts)
+
+    def learned(flaw: Flaw, *, other: bool = False) -> list[tuple[str, str]]:
+        table = read(
+            learned_texts(TeacherPlan("ag_news", names[:2], other=other, flaw=flaw), texts, tmp_path / str(other), 0)
+        )
+        return list(zip(table["text"], table["label"], strict=True))
+
+    plan = TeacherPlan("ag_news", names[:2])
+    assert learned_texts(plan, texts, tmp_path, 0) == texts
+    assert learned_texts(replace(plan, flaw="barely"), texts, tmp_path, 0) == texts
+    few = [label for _, label in learned("few")]
+    assert (few.count("World"), few.count("Sports"), len(few)) == (20, 8, 28)
+    noisy = learned("noisy")
+    changed = [before != after for before, (_, after) in zip(labels, noisy, strict=True)]
+    assert [text for text, _ in noisy] == [f"text {n}" for n in range(440)]
+    assert 0.14 < sum(changed[:240]) / 240 < 0.26, "40 % are drawn, of two labels"
+    assert not any(changed[240:]), "not a label of this teacher"
+    assert learned("noisy") == noisy
+    assert {label for _, label in learned("", other=True)} == {"World", "Sports", "other"}
+    assert [label for _, label in learned("few", other=True)].count("other") == 20
