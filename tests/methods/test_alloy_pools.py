@@ -8,7 +8,7 @@ import pytest
 import torch
 from constructed_pools import Pool, right, routed
 
-from alloykit.methods.alloy import mixture
+from alloykit.methods.alloy import mixture, states
 from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 
@@ -137,3 +137,6 @@ def test_a_long_fit_shows_its_progress(monkeypatch: pytest.MonkeyPatch, capsys: 
     monkeypatch.setattr(mixture, "SLOW", 240 * 4 - 1)
     routed("alloy", pool)
     assert "Alloy's mixture: 12 iterations in " in capsys.readouterr().err
+    monkeypatch.setattr(states, "SLOW", 240 * 144 - 1)
+    routed("alloy", pool)
+    assert "Alloy: the principal components of 240 texts' states in 144 dimensions" in capsys.readouterr().err

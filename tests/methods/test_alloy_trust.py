@@ -12,6 +12,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW
 from alloykit.methods.alloy.by_energy import by_energy, energy_weights
 from alloykit.methods.alloy.method import log_answers
+from alloykit.methods.alloy.report import why_not
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
@@ -75,6 +76,7 @@ def test_states_that_say_nothing_are_not_used() -> None:
     assert warning.startswith(
         f"the states of the texts cannot tell the labels of one teacher apart (skill {notes['skill']:.2f}, "
     )
+    assert "(skill −0.05, at least 0.33 is needed)" in why_not(-0.05)
     follows_the_energies(pool)
 
 

@@ -81,7 +81,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
 def why_not(skill: float) -> str:
     """Why a fit is not used."""
     return (
-        f"the states of the texts cannot tell the labels of one teacher apart (skill {skill:.2f}, at least {MIN_SKILL:.2f} is needed), "
+        f"the states of the texts cannot tell the labels of one teacher apart (skill {_number(skill)}, at least {MIN_SKILL:.2f} is needed), "
         f"so they cannot tell teachers apart: {INSTEAD}."
     )
 
@@ -92,7 +92,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     found = []
     if float(state.get("label_agreement", 1.0)) < UNLIKE:
         found.append(
-            f"two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ {float(state['label_agreement']):.2f}, usually at least {UNLIKE}). "
+            f"two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ {_number(float(state['label_agreement']))}, usually at least {UNLIKE}). "
             "Perhaps the texts are not about the labels, or the topic of a text says little about its label (as with labels of style). The student may learn wrong labels. "
             "Use texts like those that the student will see, and test the student with labelled texts (`evaluate`)."
         )
@@ -140,6 +140,11 @@ def texts_that_moved(positions: Tensor, first: Tensor, r: Tensor, owners: Tensor
     }
 
 
+def _number(value: float) -> str:
+    """With two decimals, and a minus sign in place of a hyphen."""
+    return f"{value:.2f}".replace("-", "−")
+
+
 def _left_out(found: Mapping[str, Any]) -> str:
     """With a space at its start. Empty if no text repeats others."""
     if not found["repeats"]:
@@ -153,7 +158,7 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
         return ""
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
-        f"κ = {found['label_agreement']:.2f} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label). "
+        f"κ = {_number(found['label_agreement'])} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label). "
     )
 
 
@@ -189,7 +194,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             "routed to another teacher than at the start of the fit, which uses only the teachers' energies. Two fits, each on half of the pool, "
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
-            f"The states tell the labels of one teacher apart with a skill of {found['skill']:.2f} (1: always, 0: no better than chance; "
+            f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
             f"below {MIN_SKILL:.2f} the mixture is not used). {_agreement_sentence(found)}{_background_sentence(found)}"
         ),
         Table(

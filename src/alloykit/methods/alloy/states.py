@@ -19,11 +19,13 @@ from torch import Tensor
 
 from alloykit.methods.early_states import early_states
 from alloykit.outputs import Rows
+from alloykit.progress import log_line
 
 ENCODER_WEIGHT = 2.0
 TEXTS_PER_DIMENSION = 4
 SMALL = 512  # with at most so many texts or dimensions, the components are computed exactly
 MIN_DEVIATION = 1e-6
+SLOW = 40_000_000  # numbers; the principal components of more take seconds
 COLUMNS, ROWS = 1024, 1024  # of the states that are in float64 at once: with many teachers, all of them are gigabytes
 
 
@@ -62,6 +64,10 @@ class StateSpace:
         )
         centred = (states - shift.float()).mul_(scale.float()).numpy()
         n = max(1, min(dimensions, len(states) // TEXTS_PER_DIMENSION, *(size - 1 for size in centred.shape)))
+        if centred.size > SLOW:
+            log_line(
+                f"Alloy: the principal components of {len(states):,} texts' states in {centred.shape[1]:,} dimensions"
+            )
         solver = "full" if min(centred.shape) <= SMALL else "randomized"
         found = PCA(n, svd_solver=solver, random_state=0, copy=False).fit(centred)
         directions = torch.from_numpy(np.ascontiguousarray(found.components_.T)).double()
