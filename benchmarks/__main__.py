@@ -61,6 +61,7 @@ TABLES = {
         "more_targets": "the same targets in float32, of teachers whose labels are dealt a second and a third time, overlap, or are unevenly many",
         "in_common": "targets of teachers that have half of their labels or more in common",
         "unequal": "targets of teachers of which the first one is worse than the others",
+        "unequal_students": "students of such teachers, on StackOverflow",
         "catch_all": "targets of teachers that have a label for all texts whose label they do not know",
         "six_layers": "targets of teachers of six layers in place of three",
         "across": "targets of teachers that were trained on different data sets",

@@ -21,6 +21,7 @@ from benchmarks.alloy import (
     students,
     targets,
     unequal,
+    unequal_students,
 )
 from benchmarks.alloy.cases import MAIN, Case, student_cases, student_outcomes, target_cases, target_outcomes
 from benchmarks.alloy.estimated_section import by_setting
@@ -66,6 +67,7 @@ def details_page() -> list[str]:
         *_targets_alone(in_common.TABLE),
         *_targets_alone(catch_all.TABLE),
         *_targets_alone(unequal.TABLE),
+        *_students_alone(unequal_students.TABLE),
         *_targets_alone(six_layers.TABLE),
         *_students_alone(outside.TABLE),
         *_targets_alone(outside_targets.TABLE),
@@ -100,7 +102,7 @@ def _head() -> list[str]:
 
 def _missing() -> list[str]:
     """Cells that have no outcome yet."""
-    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE, catch_all.TABLE, unequal.TABLE,
+    tables = (students.TABLE, targets.TABLE, more_targets.TABLE, few.TABLE, six_layers.TABLE, in_common.TABLE, catch_all.TABLE, unequal.TABLE, unequal_students.TABLE,
               outside.TABLE, outside_targets.TABLE, across_students.TABLE, across.TABLE)  # fmt: skip
     return ["## Not run yet", "", *(line for table in tables for line in not_run(table, cells_of(table)))]
 

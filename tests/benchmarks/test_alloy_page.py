@@ -226,6 +226,9 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
         "in_common": target_cells("ag_news-nested", "disjoint", 0, rivals, {"alloy": 45}),
         "catch_all": target_cells("ag_news-other-catch_all", "disjoint", 0, rivals, {"alloy": 48}),
         "unequal": target_cells("ag_news-noisy-first", "disjoint", 0, rivals, {"alloy": 47}),
+        "unequal_students": student_cells(
+            "stackoverflow20-few-first", "disjoint", 0, dict.fromkeys(RIVAL_STUDENTS, 42) | {"alloy": 58, "oracle": 68}
+        ),
         "six_layers": target_cells("ag_news-six", "disjoint", 0, rivals, {"alloy": 75}),
         "across": target_cells("two_sets_cut", "disjoint", 0, rivals, {"alloy": 85, "by_energy": 77}),
         "outside": student_cells(
@@ -297,7 +300,10 @@ def test_the_page_is_written_from_any_part_of_the_results(tmp_path: Path, monkey
     nested = "| AG News, all labels and half of them | choice | Ensemble | 60.0 | 45.0 | 60.0 |"
     assert nested in text[common : text.index("## Teachers of unequal quality")]
     noisy = "| AG News, first teacher of noisy labels | choice | Ensemble | 60.0 | 47.0 | 60.0 |"
-    assert noisy in text[text.index("## Teachers of unequal quality") : text.index("## Teachers of six layers")]
+    unequal = text[text.index("## Teachers of unequal quality") : text.index("## Teachers of six layers")]
+    assert noisy in unequal
+    few = "| StackOverflow, first teacher of few texts | 58.0 / 58.0 (1 seed) | 42.0 / 42.0 (1 seed) |"
+    assert few in unequal[unequal.index("quality: students") :]
     deeper = text[text.index("## Teachers of six layers") :]
     assert "| AG News | choice | Ensemble | 60.0 | 75.0 | 60.0 |" in deeper
     across = text[
