@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import datasets
 import pytest
@@ -173,6 +173,9 @@ def test_only_the_barely_trained_teacher_is_trained_less(tmp_path: Path) -> None
     made = Stages(tmp_path, tmp_path, flawed(split("ag_news", 2), "barely", (0,)), SMALL, 0)
     barely, usual = (made._teaching(plan) for plan in made.setting.teachers)
     assert (barely["epochs"], barely["learning_rate"]) == (usual["epochs"] / 3, usual["learning_rate"] / 2)
+    few, noisy = (flawed(made.setting, flaw, (0,)).teachers[0] for flaw in get_args(Flaw)[2:])
+    assert (few.flaw, noisy.flaw) == ("few", "noisy")
+    assert made._teaching(few) == made._teaching(noisy) == usual
 
 
 def test_texts_of_a_teacher_of_noisy_labels_or_few_texts(tmp_path: Path) -> None:
