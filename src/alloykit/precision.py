@@ -7,10 +7,13 @@ from typing import Literal
 import torch
 
 Precision = Literal["float32", "bfloat16"]
+FLOAT32_ONLY = {"fnet", "xmod"}  # FNet's Fourier transform and X-MOD's adapters do not compute in bfloat16
 
 
-def choose_precision(wanted: Literal["auto", "float32", "bfloat16"], device: str) -> Precision:
-    """`auto`: bfloat16 if the device multiplies it natively, else float32."""
+def choose_precision(wanted: Literal["auto", "float32", "bfloat16"], device: str, architecture: str = "") -> Precision:
+    """`auto`: bfloat16 if the device multiplies it natively, else float32. architecture: the model's `model_type`; some compute in float32 only."""
+    if architecture in FLOAT32_ONLY:
+        return "float32"
     if wanted != "auto":
         return wanted
     return "bfloat16" if native_bfloat16(device) else "float32"

@@ -15,6 +15,7 @@ import tiny
 import torch
 from hostile import LABELS, edit
 
+import alloykit
 from alloykit import AlloyError
 from alloykit.serving.predictor import Predictor
 
@@ -188,3 +189,12 @@ def test_random_damage_never_ends_in_anything_else(clean: Path, tmp_path: Path) 
             assert found.shape[0] == 2
             outcomes.add("answered")
     assert outcomes == {"refused", "answered"}
+
+
+def test_a_folder_of_checkpoints(clean: Path, tmp_path: Path) -> None:
+    for step in (1000, 500):
+        shutil.copytree(clean, tmp_path / "out" / f"checkpoint-{step}")
+    with pytest.raises(AlloyError, match="in these folders of it: 'checkpoint-500', 'checkpoint-1000'. Name one"):
+        alloykit.amalgamate(
+            teachers=[str(tmp_path / "out")] * 2, texts=TEXTS, student={"model": str(clean)}, output=tmp_path / "r"
+        )

@@ -9,6 +9,7 @@ from torch.nn import functional
 from torch.overrides import TorchFunctionMode
 
 from alloykit.errors import AlloyError
+from alloykit.models.token_states import text_part
 
 
 class AttentionScores(TorchFunctionMode):
@@ -28,7 +29,7 @@ class AttentionScores(TorchFunctionMode):
 
     def of(self, model: Any) -> tuple[Tensor, ...]:
         """One tensor per layer, [B, H, L, L]. AlloyError for an architecture whose scores cannot be recorded."""
-        layers = model.config.num_hidden_layers
+        layers = text_part(model.config).num_hidden_layers
         if len(self._scores) != layers:
             raise AlloyError(
                 expected=f"attention scores of {layers} layers from {type(model).__name__}",

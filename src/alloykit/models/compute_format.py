@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import nn
 
-from alloykit.precision import Precision
+from alloykit.precision import Precision, choose_precision
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,10 @@ class ComputeFormat:
     def name(self) -> str:
         """float32, bfloat16 or int8: what the store records."""
         return "int8" if self.int8 else self.precision
+
+    def of(self, config: Any) -> ComputeFormat:
+        """The format for one model. It is float32 for an architecture that does not compute in bfloat16."""
+        return replace(self, precision=choose_precision(self.precision, "", config.model_type))
 
 
 def in_compute_format(model: Any, compute_format: ComputeFormat) -> Any:

@@ -8,17 +8,22 @@ from typing import Any
 
 from torch import nn
 
+from alloykit.models.token_states import text_part
+
 
 @contextmanager
 def dropout_active(model: nn.Module) -> Iterator[None]:
     """While the block runs, every dropout of the model is active. Every flag is restored afterwards, also after an error.
 
-    The flags of two kinds of modules are set: dropout layers, and attention modules. Most architectures (BERT, RoBERTa, ELECTRA,
-    DistilBERT, ALBERT, ModernBERT) pass the attention dropout rate to a fused kernel only if the attention module's own
-    `training` flag is set. The flags of other modules are not changed, so that nothing else that depends on them (layer drop,
-    batch statistics, memories) changes.
+    The flags of three kinds of modules are set: dropout layers, attention modules, and modules that hold a dropout rate. Most architectures
+    (BERT, RoBERTa, ELECTRA, DistilBERT, ALBERT, ModernBERT) pass the attention dropout rate to a fused kernel only if the attention
+    module's own `training` flag is set. BART, OPT and XLM have no dropout layers: their layers call the function with their own rate and
+    flag. The flags of other modules are not changed, so that nothing else that depends on them (layer drop, batch statistics,
+    memories) changes.
     """
-    switched = [module for module in model.modules() if _is_dropout(module) or _is_attention(module)]
+    switched = [
+        module for module in model.modules() if _is_dropout(module) or _is_attention(module) or _has_rate(module)
+    ]
     before = [module.training for module in switched]
     try:
         for module in switched:
@@ -35,18 +40,25 @@ def set_dropout_rate(config: Any, rate: float) -> list[str]:
     Call it before the model is built: some architectures use an identity in place of a dropout with rate 0.
     """
     changed = []
-    for key, value in config.to_dict().items():
-        numeric = value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
-        if "dropout" in key and numeric:
-            setattr(config, key, rate)
-            changed.append(key)
+    for part in _parts(config):
+        for key, value in part.to_dict().items():
+            numeric = value is None or (isinstance(value, (int, float)) and not isinstance(value, bool))
+            if "dropout" in key and numeric:
+                setattr(part, key, rate)
+                changed.append(key)
     return changed
 
 
 def dropout_rates(config: Any) -> list[float]:
     """All dropout rates in a model's configuration."""
-    found = config.to_dict().items()
+    found = [item for part in _parts(config) for item in part.to_dict().items()]
     return [v for k, v in found if "dropout" in k and isinstance(v, (int, float)) and not isinstance(v, bool)]
+
+
+def _parts(config: Any) -> list[Any]:
+    """The configuration, and its part for texts if that is another one."""
+    inner = text_part(config)
+    return [config] if inner is config else [config, inner]
 
 
 def _is_dropout(module: nn.Module) -> bool:
@@ -55,3 +67,9 @@ def _is_dropout(module: nn.Module) -> bool:
 
 def _is_attention(module: nn.Module) -> bool:
     return "Attention" in type(module).__name__
+
+
+def _has_rate(module: nn.Module) -> bool:
+    """Whether it holds the rate of a dropout of its own, and would not drop whole layers too."""
+    rates = [value for key, value in vars(module).items() if "dropout" in key and isinstance(value, float)]
+    return any(rates) and not getattr(module, "layerdrop", 0)

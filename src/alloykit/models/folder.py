@@ -20,6 +20,7 @@ from typing import Any
 from alloykit.errors import AlloyError
 from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
+from alloykit.names import quoted
 
 SUFFIXES = {".json", ".txt", ".model", ".spm", ".codes", ".jinja", ".tiktoken", ".tokenizer", ".safetensors"}
 GGUF = ".gguf"
@@ -112,6 +113,12 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
         yield copy
 
 
+def _models_inside(folder: Path) -> str:
+    """A hint that names the model folders in a folder, such as the Trainer's checkpoints or a run's student; empty if there are none."""
+    found = sorted((file.parent.name for file in folder.glob("*/config.json")), key=lambda name: (len(name), name))
+    return f"Models are in these folders of it: {quoted(found)}. Name one of them." if found else ""
+
+
 def checked_config(folder: Path, model: str) -> dict[str, Any]:
     """config.json without `IGNORED_KEYS`. The values that alloykit relies on are checked. AlloyError."""
     from transformers import CONFIG_MAPPING
@@ -120,7 +127,8 @@ def checked_config(folder: Path, model: str) -> dict[str, Any]:
         raise AlloyError(
             expected="a model folder (config.json, model.safetensors, tokenizer files)",
             got=f"'{model}' without a file config.json",
-            hint="Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
+            hint=_models_inside(folder)
+            or "Check that the folder is complete; `save_pretrained` of both model and tokenizer makes one.",
         )
     raw = _read_object(folder / "config.json", model)
     kind = raw.get("model_type")

@@ -50,17 +50,18 @@ def forward_texts(
     budget: Budget,
     name: str,
     passes: int = 1,
+    one_length: bool = False,
     advance: Advance = lambda n: None,
 ) -> Tensor:
     """The outputs of `run` for all texts, in their order: [passes, n, width] float32 on the CPU.
 
     run: a padded batch of B texts on the device → [passes, B, width]. encodings: token ids of each text. model: the model that
-    `run` uses; its ids are checked. name: of the model, in messages. AlloyError for ids that the model does not know, and if memory
-    is too small for a single text.
+    `run` uses; its ids are checked. name: of the model, in messages. one_length: read texts of the same length together, without padding.
+    AlloyError for ids that the model does not know, and if memory is too small for a single text.
     """
     lengths = [len(e["input_ids"]) for e in encodings]
     out = torch.empty(passes, len(encodings), width, device=device)
-    pending = token_batches(lengths, budget.tokens)[::-1]
+    pending = token_batches(lengths, budget.tokens, one_length=one_length)[::-1]
     while pending:
         rows, fits = pending.pop(), True
         batch = pad(tokenizer, [encodings[i] for i in rows])
@@ -77,6 +78,6 @@ def forward_texts(
         budget.shrink(name, len(rows), max(lengths[i] for i in rows), device)
         release_memory(device)
         remaining = sorted(i for batch_rows in (rows, *pending) for i in batch_rows)
-        again = token_batches([lengths[i] for i in remaining], budget.tokens)
+        again = token_batches([lengths[i] for i in remaining], budget.tokens, one_length=one_length)
         pending = [[remaining[i] for i in batch_rows] for batch_rows in again][::-1]
     return out.cpu()

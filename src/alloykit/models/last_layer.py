@@ -69,7 +69,8 @@ def _last_layer(model: Any) -> tuple[Any, Forward | None]:
     """The last layer of an encoder with a known architecture, and its lean forward function; None for any other."""
     if getattr(model, "base_model_prefix", None) == "encoder":  # a pooled head reads all tokens
         return None, None
-    stacks = [m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == model.config.num_hidden_layers]
+    depth = getattr(model.config, "num_hidden_layers", None)
+    stacks = [m for m in model.modules() if isinstance(m, nn.ModuleList) and len(m) == depth]
     if len(stacks) != 1:
         return None, None
     layer: Any = stacks[0][-1]

@@ -27,6 +27,7 @@ from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.folder import GGUF, MAX_LAYERS, check_weights, is_gguf, needs_code, staged, staged_gguf
 from alloykit.models.heads import is_pooled, load_pooled_head
 from alloykit.models.location import ModelLocation, locate
+from alloykit.models.token_states import text_part
 from alloykit.models.tokens import check_tokens, encode, pad, usable_length
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.progress import library_bars_off
@@ -60,6 +61,7 @@ def load_skeleton(spec: ModelSpec) -> tuple[Any, Any]:
     location = locate(spec, weights=False)
     with _opened(location) as opened:
         config, tokenizer = _config(opened), _tokenizer(opened)
+    _share_pad_token(config, tokenizer)
     model = _meta_model("SequenceClassification", config, location)
     added = tokenizer.get_added_vocab()
     check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
@@ -399,12 +401,13 @@ def _checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: 
     with _loading_errors(location), _quiet_transformers(), torch.random.fork_rng():
         added = tokenizer.get_added_vocab()  # often a few more than the model knows; they are never used
         check_tokens([i for token, i in tokenizer.get_vocab().items() if token not in added], model, location.model)
+        _share_pad_token(model.config, tokenizer)
         can_pad, can_generate = tokenizer.pad_token_id is not None, getattr(model, "can_generate", lambda: False)()
         if not can_pad and not can_generate:
             raise AlloyError(
                 expected=f"a token to pad with in the tokenizer of '{location.model}'",
                 got="none",
-                hint="Set `pad_token` in its tokenizer_config.json.",
+                hint="Name the one it was trained with: `pad_token` in tokenizer_config.json, or `pad_token_id` in config.json.",
             )
         encodings = encode(tokenizer, TRIAL_TEXTS, None, usable_length(model, tokenizer, 32))
         for each in [encodings] if can_pad else [[one] for one in encodings]:
@@ -417,6 +420,17 @@ def _checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: 
             output = states[batch["attention_mask"].bool()] if states.dim() == 3 else states  # without padding
             _check_finite([("the output for a short text", output)], location, "output")
     return model, tokenizer
+
+
+def _share_pad_token(config: Any, tokenizer: Any) -> None:
+    """If only the configuration or only the tokenizer names a token to pad with, the other gets it. GPT-2 and Llama come without one, and who fine-tunes
+    them often sets it in one place."""
+    config = text_part(config)
+    of_config, of_tokenizer = getattr(config, "pad_token_id", None), tokenizer.pad_token_id
+    if of_tokenizer is None and isinstance(of_config, int) and 0 <= of_config < len(tokenizer):
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(of_config)
+    elif of_tokenizer is not None and of_config is None:
+        config.pad_token_id = of_tokenizer
 
 
 def _check_finite(tensors: Iterable[tuple[str, torch.Tensor]], location: ModelLocation, what: str) -> None:

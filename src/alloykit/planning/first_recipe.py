@@ -20,6 +20,7 @@ from alloykit.methods.protocol import Method
 from alloykit.methods.registry import create
 from alloykit.models.loading import load_config
 from alloykit.models.location import BUNDLED
+from alloykit.models.token_states import encoder_shape
 from alloykit.names import is_anonymous, quoted
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
 from alloykit.stages.label_names import likely_catch_all, spellings
@@ -156,11 +157,12 @@ def _student(infos: Sequence[HuggingFaceInfo]) -> dict[str, Any]:
 
 def _size(info: HuggingFaceInfo) -> float:
     """About how many weights a teacher has, from its configuration. Infinity if it cannot be a student."""
-    keys = ("hidden_size", "num_hidden_layers", "vocab_size")
-    width, depth, words = (getattr(info.config, key, None) for key in keys)
-    if not isinstance(width, int) or not isinstance(depth, int):
+    try:
+        shape = encoder_shape(info.config, info.name)
+    except AlloyError:
         return float("inf")
-    return width * (words if isinstance(words, int) else 0) + 12.0 * depth * width**2
+    words = getattr(info.config, "vocab_size", None)
+    return shape.hidden_size * (words if isinstance(words, int) else 0) + 12.0 * shape.layers * shape.hidden_size**2
 
 
 def _run_folder(texts: str) -> str:

@@ -14,6 +14,7 @@ from alloykit.knowledge.store.units import CHUNK
 from alloykit.knowledge.sweep.pending import bytes_needed
 from alloykit.methods.capabilities import remaining
 from alloykit.models.loading import load_config
+from alloykit.models.token_states import encoder_shape
 from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, probe_text_encoder
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
@@ -187,7 +188,7 @@ def _teacher_time(measured: ProbeResult, distinct: int, passes: int) -> dict[str
 
 def _state_bytes(encoder: ModelSpec, texts: int) -> int:
     config, _ = load_config(encoder)
-    return 2 * texts * int(config.hidden_size)
+    return 2 * texts * encoder_shape(config, encoder.model).hidden_size
 
 
 UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shapes, a receipt

@@ -49,7 +49,7 @@ def probe_teacher(prepared: Prepared, info: TeacherInfo) -> ProbeResult:
         return _probe_answers(teacher, shown)
     encodings = teacher.encode(shown["text"], shown.get("text_pair"))
     lengths = np.array([len(e["input_ids"]) for e in encodings])
-    batches = token_batches(lengths.tolist(), options.tokens_per_batch)
+    batches = token_batches(lengths.tolist(), options.tokens_per_batch, one_length=teacher.one_length)
     sampler = teacher.pass_sampler if options.passes else None
 
     @torch.inference_mode()

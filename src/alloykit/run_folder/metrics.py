@@ -133,11 +133,11 @@ class StudentView(OpenDict):
 
 
 class ModelSize(OpenDict):
-    """The size of a model, and its speed on this machine."""
+    """The size of a model, and its speed on this machine. layers, width: None for an architecture that has none of its own."""
 
     parameters: Count
-    layers: Count
-    width: Count
+    layers: Count | None
+    width: Count | None
     texts_per_second: Number
 
 

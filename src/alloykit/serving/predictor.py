@@ -18,6 +18,7 @@ from alloykit.models.head_input import HeadInput
 from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.long_texts import long_texts_of
+from alloykit.models.padding import padding_changes_answers
 from alloykit.models.questions import questions_of
 from alloykit.models.tokens import usable_length
 from alloykit.serving.text_classifier import TextClassifier
@@ -36,7 +37,7 @@ class Predictor(TextClassifier):
         """model: on the device that computes. max_length: tokens per text; if not given, the limit in the model's folder. folder:
         where the model is from."""
         self.model, self.tokenizer, self.folder = model.eval(), tokenizer, None if folder is None else Path(folder)
-        self.lean = LeanLastLayer(model)
+        self.lean, self.one_length = LeanLastLayer(model), padding_changes_answers(model, tokenizer)
         self.max_length = usable_length(model, tokenizer, max_length)
         self.temperature = temperature_of(model.config)
         self.estimated_accuracy = estimated_accuracy_of(vars(model.config))

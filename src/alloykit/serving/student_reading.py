@@ -61,7 +61,7 @@ def read_by_student(
 
     found = forward_texts(
         run, encodings, student.model, student.tokenizer, device=student.device,
-        width=labels + width + of_head, budget=Budget(TOKENS_PER_BATCH), name="student",
+        width=labels + width + of_head, budget=Budget(TOKENS_PER_BATCH), name="student", one_length=student.one_length,
     )[0]  # fmt: skip
     logits = found[:, :labels]
     if chunks is not None:

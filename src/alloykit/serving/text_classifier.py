@@ -39,6 +39,8 @@ class TextClassifier(ABC):
     folder: Path | None
     """Where it is from; None for one in memory."""
     tokens_per_batch: ClassVar[int]
+    one_length: bool = False
+    """Whether it reads only texts of the same length together, because padding changes its answers."""
 
     @property
     @abstractmethod
@@ -154,7 +156,7 @@ class TextClassifier(ABC):
         with shown if progress else nullcontext(lambda n: None) as advance:
             found: Tensor = forward_texts(
                 run, encodings, self.checked_model, self.tokenizer, device=self.device, width=len(self.labels) + more,
-                budget=Budget(self.tokens_per_batch), name=name, advance=advance,
+                budget=Budget(self.tokens_per_batch), name=name, one_length=self.one_length, advance=advance,
             )[0]  # fmt: skip
         if parts is None:
             return found

@@ -9,6 +9,7 @@ import numpy as np
 import torch
 
 from alloykit.models.long_texts import encode_long
+from alloykit.models.token_states import text_part
 from alloykit.models.tokens import pad
 from alloykit.progress import bar
 from alloykit.serving.predictor import Predictor
@@ -60,9 +61,10 @@ def size_and_speed(reader: HuggingFaceTeacher | Predictor, shown: dict[str, list
     seconds = read()
     if seconds < SLOW:  # else the first round's own costs, such as a GPU's start, are a small part of it
         seconds = min(seconds, read())
+    part = text_part(model.config)
     return {
         "parameters": sum(p.numel() for p in model.parameters()),
-        "layers": model.config.num_hidden_layers,
-        "width": model.config.hidden_size,
+        "layers": getattr(part, "num_hidden_layers", None),
+        "width": getattr(part, "hidden_size", None),
         "texts_per_second": round(len(shown["text"]) / seconds, 4),
     }

@@ -26,6 +26,7 @@ from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
 from alloykit.models.long_texts import in_training
+from alloykit.models.token_states import encoder_shape
 from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
@@ -214,7 +215,7 @@ def prepare(recipe: Recipe, texts: Texts | None = None, *, pool: bool = True) ->
     infos, space = teachers_and_labels(recipe.teachers, recipe.labels)
     if not method.needs.multi_label:
         space = with_usual_catch_all(space, recipe.labels)
-    student_shape = encoder_shape(_student(recipe)) if method.phases() else None
+    student_shape = student_shape_of(_student(recipe)) if method.phases() else None
     more_arguments(recipe.training.arguments)
     require_engine(recipe.engine, recipe.teachers, [info.name for info in infos])
     if method.needs.multi_label and space.catch_all:
@@ -404,16 +405,9 @@ def _student(recipe: Recipe) -> StudentSpec:
     return recipe.student
 
 
-def encoder_shape(spec: StudentSpec) -> ModelShape:
+def student_shape_of(spec: StudentSpec) -> ModelShape:
     """The shape of the student that `build_student` builds, from the encoder's configuration only.
 
     AlloyError for a model that is not an encoder, and for too few layers."""
-    config, _ = load_config(spec)
-    depth, width = (getattr(config, key, None) for key in ("num_hidden_layers", "hidden_size"))
-    if not isinstance(depth, int) or not isinstance(width, int):
-        raise AlloyError(
-            expected=f"an encoder of texts as student, with layers, in '{spec.model}'",
-            got=f"a model of the type '{config.model_type}'",
-            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
-        )
-    return ModelShape(width, len(layers_to_keep(depth, spec)))
+    shape = encoder_shape(load_config(spec)[0], spec.model)
+    return replace(shape, layers=len(layers_to_keep(shape.layers, spec)))

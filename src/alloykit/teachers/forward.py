@@ -12,6 +12,7 @@ from torch import Tensor
 from alloykit.losses.hidden import masked_mean
 from alloykit.models.forward import Advance, Budget, RunBatch, forward_texts
 from alloykit.models.long_texts import Chunks
+from alloykit.models.token_states import layers_of
 from alloykit.teachers.mc_dropout import Sampler
 
 if TYPE_CHECKING:
@@ -28,14 +29,16 @@ def plain_and_pooled(
 ) -> tuple[Tensor, Tensor]:
     """The logits, and from the same pass the mean of each text's token states per layer (1 is the first above the embeddings):
     [n, C_i] float32 and [layers, n, d_i] float16."""
-    classes, width = len(teacher.info.labels), int(teacher.info.config.hidden_size)
+    shape = teacher.info.gives.states
+    classes, width = len(teacher.info.labels), shape.hidden_size if shape else 0
     # The lean last layer has no states.
-    lean = nullcontext() if teacher.info.config.num_hidden_layers in layers else teacher.lean
+    lean = nullcontext() if shape and shape.layers in layers else teacher.lean
 
     def run(batch: dict[str, Tensor]) -> Tensor:
         with lean:
             output = teacher.model(**batch, output_hidden_states=bool(layers))
-        means = [masked_mean(output.hidden_states[layer].float(), batch["attention_mask"]) for layer in layers]
+        states = layers_of(output) if layers else ()
+        means = [masked_mean(states[layer].float(), batch["attention_mask"]) for layer in layers]
         return torch.cat([output.logits.float(), *means], -1)[None]
 
     found = _all(teacher, encodings, budget, run, 1, advance, classes + len(layers) * width)[0]
@@ -76,6 +79,7 @@ def _all(
     found = forward_texts(
         run, encodings, teacher.model, teacher.tokenizer, device=teacher.device, width=width or len(teacher.info.labels),
         budget=budget, name=f"teacher '{teacher.info.name}'", passes=passes,
+        one_length=teacher.one_length,
         advance=advance if chunks is None else lambda n: None,
     )  # fmt: skip
     if chunks is not None:

@@ -15,7 +15,7 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.blocks import ModelSpec
-from alloykit.methods.inputs import Gives, ModelShape
+from alloykit.methods.inputs import Gives
 from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.device import pick_device
 from alloykit.models.dropout import dropout_rates
@@ -24,7 +24,10 @@ from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
+from alloykit.models.padding import padding_changes_answers
+from alloykit.models.token_states import ONE_PASS_ONLY, states_shape
 from alloykit.models.tokens import most_tokens, pad, usable_length
+from alloykit.progress import log_line
 from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
@@ -75,11 +78,10 @@ class HuggingFaceInfo(TeacherInfo):
     @property
     def gives(self) -> Gives:
         config = self.config
-        shape = ModelShape(config.hidden_size, config.num_hidden_layers)
         return Gives(
             logits=True,
-            passes=True,
-            states=shape,
+            passes=config.model_type not in ONE_PASS_ONLY,
+            states=states_shape(config),
             model=True,
             dropout=max(dropout_rates(config), default=0.0),
             multi_label=is_multi_label(config),
@@ -144,13 +146,17 @@ class HuggingFaceTeacher(Answerer):
         sampler: Sampler | None = None,
         long_texts: LongTexts | None = None,
     ) -> None:
-        self.info, self.tokenizer, self.compute_format = info, tokenizer, compute_format or ComputeFormat()
+        self.info, self.tokenizer = info, tokenizer
+        self.compute_format = (compute_format or ComputeFormat()).of(info.config)
         wanted, self.long_texts = info.reads(max_length, long_texts)
         self.max_length = usable_length(model, tokenizer, wanted)
         self.device: torch.device = model.device
         self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
         if self.long_texts != "head":  # without the key in the other case, so that older stores stay valid
             self.fingerprint["long_texts"] = self.long_texts
+        self.one_length = padding_changes_answers(model, tokenizer)
+        if self.one_length:
+            log_line(f"teacher {info.name}: padding changes its answers, so it reads texts of the same length together")
         self.model = in_compute_format(model, self.compute_format)
         self.lean = nullcontext() if self.compute_format.compile else LeanLastLayer(self.model)
         self.budget, self._sampler = Budget(tokens_per_batch), sampler
@@ -184,12 +190,13 @@ class HuggingFaceTeacher(Answerer):
 
     @property
     def made_of(self) -> dict[str, Any]:
-        return self.fingerprint | {
+        shape = self.info.gives.states
+        about = {
             "max_length": self.max_length,
             "compute_format": self.compute_format.name,
             "classes": len(self.info.labels),
-            "width": int(self.info.config.hidden_size),
         }
+        return self.fingerprint | about | ({"width": shape.hidden_size} if shape else {})
 
     @cached_property
     def pass_sampler(self) -> Sampler:

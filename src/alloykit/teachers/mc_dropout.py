@@ -12,6 +12,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
+from alloykit.models.loading import TRIAL_TEXTS
 from alloykit.progress import log_line
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def choose_sampler(teacher: HuggingFaceTeacher) -> Sampler:
     """The fast sampler if it covers all dropout of the teacher's architecture; else stock dropout, with a message."""
     if teacher.device.type != "cpu" or teacher.compute_format.compile:  # compiled masks are faster still
         return StockDropout()
-    if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(["a"]))):
+    if covers_all_dropout(teacher.model, teacher.batch(teacher.encode(TRIAL_TEXTS))):
         return ByteDropout()
     log_line(
         f"teacher {teacher.info.name}: its dropout is not torch's own, so its passes run at the speed of stock dropout"

@@ -11,7 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.names import quoted
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe
-from alloykit.stages.prepare import encoder_shape
+from alloykit.stages.prepare import student_shape_of
 from alloykit.stages.recipe_texts import read
 from alloykit.teaching.teaching_folder import check_folder, check_texts, name_of
 from alloykit.training.dataset import held_out_size
@@ -46,7 +46,7 @@ def _with_defaults(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpe
     """The recipe with the default learning rate and number of epochs where it sets none. For several encoders the lowest rate is used."""
     options, labels = recipe.training, len(set(texts.table["label"]))
     n = len(texts) - (held_out_size(len(texts), options.held_out) if recipe.validation is None else 0)
-    shapes = [encoder_shape(spec) for spec in encoders]
+    shapes = [student_shape_of(spec) for spec in encoders]
     each = [with_defaults(options, n, labels, shape.layers, shape.hidden_size) for shape in shapes]
     return recipe.model_copy(update={"training": min(each, key=lambda o: required(o.learning_rate, "learning_rate"))})
 

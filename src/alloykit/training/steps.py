@@ -43,7 +43,8 @@ class StepProbe:
 
     def _logits(self, encodings: Encodings) -> torch.Tensor:
         batch = {key: value.to(self.device) for key, value in pad(self.tokenizer, encodings).items()}
-        use_bfloat16 = choose_precision(self.options.precision, self.device) == "bfloat16"
+        precision = choose_precision(self.options.precision, self.device, self.model.config.model_type)
+        use_bfloat16 = precision == "bfloat16"
         with self.lean, torch.autocast(self.device, torch.bfloat16, enabled=use_bfloat16):
             logits: torch.Tensor = self.model(**batch, **self.outputs).logits
         return logits.float()

@@ -235,7 +235,7 @@ class _PhaseRun:
             lr_scheduler_type=options.scheduler,
             seed=options.seed,
             data_seed=options.seed,
-            bf16=choose_precision(options.precision, self.device) == "bfloat16",
+            bf16=choose_precision(options.precision, self.device, self.model.config.model_type) == "bfloat16",
             torch_compile=options.compile,
             use_cpu=self.device == "cpu",
             eval_strategy="steps" if rule != "last" else "no",

@@ -18,6 +18,8 @@ from alloykit.models.compute_format import ComputeFormat, in_compute_format
 from alloykit.models.forward import Budget, forward_texts
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.location import model_identity
+from alloykit.models.padding import padding_changes_answers
+from alloykit.models.token_states import encoder_shape
 from alloykit.models.tokens import encode, usable_length
 from alloykit.outputs import Rows, Source
 from alloykit.precision import Precision
@@ -75,8 +77,8 @@ def text_states(
         )
         yield from loaded.states(texts)
 
-    config, _ = load_config(encoder)
-    return cached_rows(path, made_of, (len(texts), config.hidden_size), compute)
+    width = encoder_shape(load_config(encoder)[0], encoder.model).hidden_size
+    return cached_rows(path, made_of, (len(texts), width), compute)
 
 
 class TextEncoder:
@@ -94,7 +96,8 @@ class TextEncoder:
     ) -> None:
         self.name, self.pooling, self.tokens_per_batch = spec.model, pooling, tokens_per_batch
         encoder, self.tokenizer = load_encoder(spec)
-        self.encoder = in_compute_format(encoder, ComputeFormat(precision)).to(device)
+        self.one_length = padding_changes_answers(encoder, self.tokenizer)
+        self.encoder = in_compute_format(encoder, ComputeFormat(precision).of(encoder.config)).to(device)
         self.length = usable_length(self.encoder, self.tokenizer, max_length)
 
     def states(self, texts: Texts) -> Iterator[Tensor]:
@@ -107,7 +110,7 @@ class TextEncoder:
                 states = forward_texts(
                     lambda batch: _pooled(encoder(**batch).last_hidden_state, batch["attention_mask"], pooling)[None],
                     encodings, encoder, self.tokenizer, device=encoder.device, width=encoder.config.hidden_size,
-                    budget=budget, name=f"'{self.name}'", advance=advance,
+                    budget=budget, name=f"'{self.name}'", one_length=self.one_length, advance=advance,
                 )  # fmt: skip
                 yield states[0].to(torch.float16)
 

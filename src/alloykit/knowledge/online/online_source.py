@@ -14,6 +14,7 @@ from alloykit.data import Texts
 from alloykit.knowledge.online.token_alignment import alignment, spans_of
 from alloykit.knowledge.online.token_state_cache import States, TokenStateCache, pad_states, unpad_states
 from alloykit.models.attention import AttentionScores
+from alloykit.models.token_states import check_each_token, layers_of
 from alloykit.outputs import Rows, Source, TeacherRows
 from alloykit.progress import bar, log_line
 
@@ -108,10 +109,12 @@ class OnlineSource:
         batch = teacher.batch(teacher.encode(text, pair))
         watched = AttentionScores()
         with watched if self.scores else nullcontext():
-            hidden = teacher.model(**batch, output_hidden_states=True).hidden_states
+            hidden = layers_of(teacher.model(**batch, output_hidden_states=True))
         states = [hidden[layer].float() for layer in layers]
         scores = [watched.of(teacher.model)[layer - 1].float() for layer in layers if layer] if self.scores else []
         mask = batch["attention_mask"].bool()
+        for each in states:
+            check_each_token(each, mask, f"teacher '{name}'")
         left = (self._pads_left, teacher.tokenizer.padding_side == "left")
         if left[0] != left[1] or [t.ids for t in student_tokens] != [t.ids for t in teacher_tokens]:
             sizes = (max(len(t.ids) for t in student_tokens), batch["input_ids"].shape[1])

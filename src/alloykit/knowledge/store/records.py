@@ -39,7 +39,7 @@ class Receipt(Record):
 
 
 class TeacherRecord(Record):
-    """`teacher.json`: what all outputs of a teacher depend on. `classes`, `width`: its labels and the size of its states.
+    """`teacher.json`: what all outputs of a teacher depend on. `classes`, `width`: its labels and the size of its states, None without states.
 
     A teacher of transformers has the other fields, every other teacher has an `identity` (teachers/protocol.py) in their place."""
 
@@ -53,9 +53,9 @@ class TeacherRecord(Record):
 
     @model_validator(mode="after")
     def _identified(self) -> TeacherRecord:
-        of_model = (self.weights, self.tokenizer, self.max_length, self.compute_format, self.width)
+        of_model = (self.weights, self.tokenizer, self.max_length, self.compute_format)
         if self.identity is None and None in of_model:
-            raise ValueError("needs weights, tokenizer, max_length, compute_format and width, or an identity")
+            raise ValueError("needs weights, tokenizer, max_length and compute_format, or an identity")
         return self
 
 

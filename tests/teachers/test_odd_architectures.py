@@ -1,0 +1,124 @@
+"""Teachers that are not built like BERT: their answers, states and passes; and that only encoders of texts can be students."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import odd_architectures
+import pytest
+import tiny
+import torch
+from transformers import AutoModelForSequenceClassification
+
+import alloykit
+from alloykit import AlloyError
+from alloykit.models.compute_format import ComputeFormat
+from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher
+from alloykit.teachers.protocol import Reading
+
+TEXTS = tiny.texts(8, seed=3)
+NO_STATES = {"perceiver", "reformer"}
+DEPENDS_ON_PADDING = {"fnet", "funnel", "reformer", "t5gemma"}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("odd")
+    return {name: odd_architectures.classifier(root / name, name) for name in odd_architectures.CONFIGS}
+
+
+def loaded(folder: Path, **reading: Any) -> HuggingFaceTeacher:
+    info = HuggingFaceSpec(model=str(folder)).describe(folder.name)
+    return info.load(Reading(max_length=32, device="cpu", **reading))
+
+
+@pytest.mark.parametrize("name", odd_architectures.CONFIGS)
+def test_answers_are_those_of_transformers(name: str, folders: dict[str, Path]) -> None:
+    teacher = loaded(folders[name])
+    assert teacher.one_length is (name in DEPENDS_ON_PADDING)
+    shape = teacher.info.gives.states
+    assert (shape is None) is (name in NO_STATES)
+    layers = range(1 + shape.layers) if shape else ()
+    found = teacher.answer(teacher.prepare(TEXTS), lambda n: None, layers=layers)
+    model, words = AutoModelForSequenceClassification.from_pretrained(folders[name]).eval(), tiny.tokenizer()
+    with torch.no_grad():
+        alone = [model(**words([text], return_tensors="pt"), output_hidden_states=bool(shape)) for text in TEXTS]
+    torch.testing.assert_close(found.logits, torch.cat([one.logits for one in alone]), rtol=1e-4, atol=1e-5)
+    if shape is not None:
+        states = [getattr(one, "encoder_hidden_states", None) or one.hidden_states for one in alone]
+        means = torch.stack([torch.cat([each[layer].mean(1) for each in states]) for layer in layers])
+        assert found.pooled is not None
+        torch.testing.assert_close(found.pooled.float(), means, rtol=2e-3, atol=2e-3)
+
+
+@pytest.mark.parametrize("name", sorted(odd_architectures.CONFIGS.keys() - NO_STATES))
+def test_dropout_acts(name: str, folders: dict[str, Path]) -> None:
+    teacher = loaded(folders[name], dropout=0.3)
+    assert teacher.info.gives.passes
+    passes = teacher.sample(teacher.prepare(TEXTS), 4, 0, lambda n: None)
+    assert bool((passes.std(0) > 0).all())
+    assert not any(module.training for module in teacher.model.modules())
+
+
+def test_a_teacher_that_drops_out_for_one_length_only_gives_no_passes(folders: dict[str, Path]) -> None:
+    assert not HuggingFaceSpec(model=str(folders["reformer"])).describe("r").gives.passes
+
+
+@pytest.mark.parametrize("name", ["fnet", "xmod", "bart"])
+def test_bfloat16_where_the_architecture_computes_in_it(name: str, folders: dict[str, Path]) -> None:
+    teacher = loaded(folders[name], compute_format=ComputeFormat("bfloat16"))
+    expected = "bfloat16" if name == "bart" else "float32"
+    assert teacher.made_of["compute_format"] == expected
+    assert str(next(teacher.model.parameters()).dtype) == f"torch.{expected}"
+    assert bool(teacher.answer(teacher.prepare(TEXTS), lambda n: None).logits.isfinite().all())
+
+
+@pytest.mark.parametrize("name", ["bart", "gemma3", "perceiver"])
+def test_a_run_with_such_a_teacher(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    other = tiny.classifier(tmp_path / "other", ["alpha", "beta"])
+    student: dict[str, Any] = {"model": str(tiny.encoder(tmp_path / "student")), "layers": 1}
+    run = alloykit.amalgamate(
+        teachers=[str(other), str(folders[name])], texts=tiny.texts(60), student=student, device="cpu",
+        training={"epochs": 1, "max_length": 16}, output=str(tmp_path / "run"),
+    )  # fmt: skip
+    assert set(run.predict(TEXTS[:1])[0]) >= {"label"}
+    assert name in (tmp_path / "run" / "report.html").read_text()
+
+
+@pytest.mark.parametrize("name", ["bart", "t5", "gemma3", "reformer"])
+def test_only_an_encoder_of_texts_is_a_student(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
+    recipe: dict[str, Any] = {"teachers": teachers, "texts": TEXTS, "output": str(tmp_path / "run"), "device": "cpu"}
+    with pytest.raises(AlloyError, match=f"an encoder of texts as student.*of the type '{name}'"):
+        alloykit.amalgamate(**recipe, student={"model": str(folders[name])})
+    with pytest.raises(AlloyError, match=f"an encoder of texts.*of the type '{name}'"):
+        alloykit.amalgamate(
+            **recipe, student={"model": teachers[0]}, method={"name": "alloy", "encoder": str(folders[name])}
+        )
+
+
+@pytest.mark.parametrize("name", sorted(tiny.SIZES))
+def test_padding_matters_where_it_does(name: str, tmp_path: Path) -> None:
+    """XLNet reads the last token, and this tokenizer pads on the right."""
+    assert loaded(tiny.classifier(tmp_path / name, ["a", "b"], name)).one_length is (name == "xlnet")
+
+
+@pytest.mark.parametrize("missing", ["config.json", "tokenizer_config.json", "both"])
+def test_one_of_both_names_the_token_to_pad_with(missing: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    folder, wanted = Path(shutil.copytree(folders["gpt2"], tmp_path / "gpt2")), loaded(folders["gpt2"])
+    for name, key in (("config.json", "pad_token_id"), ("tokenizer_config.json", "pad_token")):
+        if missing in (name, "both"):
+            values = json.loads((folder / name).read_text())
+            values.pop(key)
+            (folder / name).write_text(json.dumps(values))
+    if missing == "both":
+        with pytest.raises(AlloyError, match="a token to pad with.*`pad_token_id` in config.json"):
+            loaded(folder)
+        return
+    found = loaded(folder)
+    answers = [t.answer(t.prepare(TEXTS), lambda n: None).logits for t in (found, wanted)]
+    torch.testing.assert_close(*answers)
+    assert found.tokenizer.pad_token_id == found.model.config.pad_token_id == 0
