@@ -41,6 +41,10 @@ def tokenizer(**changes: Any) -> Damage:
     return lambda folder: edit(folder, "tokenizer_config.json", **changes)
 
 
+def both(one: Damage, other: Damage) -> Damage:
+    return lambda folder: (one(folder), other(folder))
+
+
 def instead(name: str, content: bytes | None) -> Damage:
     """Another content; None: a folder of this name."""
 
@@ -103,7 +107,7 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "tokenizer settings: a list": (instead("tokenizer_config.json", b"[]"), "tokenizer_config.json"),
     "half of a surrogate pair": (tokenizer(model_input_names=["input_ids", "\ud800"]), "half of a surrogate pair"),
     "a token that is true": (tokenizer(pad_token=True), "tokenizer"),
-    "no token to pad with": (tokenizer(pad_token=None), "pad"),
+    "no token to pad with": (both(tokenizer(pad_token=None), config(pad_token_id=None)), "pad"),
     "tokens that are numbers": (tokenizer(added_tokens_decoder={"x": 5}), "tokenizer"),
     "tokens with other keys": (tokenizer(cls_token={"content": "[CLS]", "more": 1}), "tokens with the keys"),
     "added tokens with other keys": (tokenizer(added_tokens_decoder={"0": {"more": 1}}), "tokens with the keys"),
