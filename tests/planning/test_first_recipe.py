@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import odd_architectures
 import pytest
 import tiny
 import yaml
@@ -101,6 +102,14 @@ def test_the_bundled_student_where_it_is_installed(
     assert result.code == 0, result.err
     student = yaml.safe_load((here / "new" / "r.yaml").read_text())["student"]
     assert student == {"model": "bundled:minilm", "layers": 3, "keep": "even"}
+
+
+def test_a_teacher_that_cannot_be_a_student(models: dict[str, Path], here: Path, call: Call) -> None:
+    bart = odd_architectures.classifier(here / "bart", "bart")  # smaller than the other one
+    for others, student in (([models["billing"]], str(models["billing"])), ([], "bundled:minilm")):
+        teachers = [argument for model in (bart, *others) for argument in ("--teacher", model)]
+        assert call("init", *teachers, "--texts", "tickets.csv", "--overwrite").code == 0
+        assert yaml.safe_load(Path("recipe.yaml").read_text())["student"]["model"] == student
 
 
 @pytest.mark.parametrize(

@@ -122,3 +122,29 @@ def test_one_of_both_names_the_token_to_pad_with(missing: str, folders: dict[str
     answers = [t.answer(t.prepare(TEXTS), lambda n: None).logits for t in (found, wanted)]
     torch.testing.assert_close(*answers)
     assert found.tokenizer.pad_token_id == found.model.config.pad_token_id == 0
+
+
+def test_a_student_that_computes_in_float32_only(folders: dict[str, Path], tmp_path: Path) -> None:
+    teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
+    run = alloykit.amalgamate(
+        teachers=teachers, texts=tiny.texts(60), student={"model": str(folders["fnet"])}, device="cpu", output=str(tmp_path / "run"),
+        training={"epochs": 1, "max_length": 16, "precision": "bfloat16"}, inference={"precision": "bfloat16"},
+    )  # fmt: skip
+    together, alone = run.predict(TEXTS), [run.predict([text])[0] for text in TEXTS]
+    assert [one["probability"] for one in together] == pytest.approx([one["probability"] for one in alone], abs=1e-5)
+
+
+def test_states_of_tokens_that_were_joined_are_not_compared(folders: dict[str, Path], tmp_path: Path) -> None:
+    other = str(tiny.classifier(tmp_path / "other", ["alpha", "beta"]))
+    long = [" ".join(tiny.WORDS[i : i + 8]) for i in range(40)]
+    with pytest.raises(AlloyError, match="a state of each token from teacher 'funnel'.*joins tokens"):
+        alloykit.amalgamate(
+            teachers=[other, str(folders["funnel"])], texts=long, student={"model": other}, device="cpu",
+            method="dfa", training={"epochs": 1, "max_length": 16}, output=str(tmp_path / "run"),
+        )  # fmt: skip
+
+
+def test_a_model_that_fails_itself_is_named(folders: dict[str, Path]) -> None:
+    teacher = loaded(folders["funnel"])
+    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to texts of 3 to 3 tokens.*the model's own code"):
+        teacher.answer(teacher.prepare(["card"]), lambda n: None)

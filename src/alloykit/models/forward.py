@@ -57,7 +57,7 @@ def forward_texts(
 
     run: a padded batch of B texts on the device → [passes, B, width]. encodings: token ids of each text. model: the model that
     `run` uses; its ids are checked. name: of the model, in messages. one_length: read texts of the same length together, without padding.
-    AlloyError for ids that the model does not know, and if memory is too small for a single text.
+    AlloyError for ids that the model does not know, if the model itself fails, and if memory is too small for a single text.
     """
     lengths = [len(e["input_ids"]) for e in encodings]
     out = torch.empty(passes, len(encodings), width, device=device)
@@ -70,7 +70,7 @@ def forward_texts(
             out[:, rows] = run({key: value.to(device, non_blocking=True) for key, value in batch.items()}).to(out)
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
-                raise
+                raise _failed(error, name, [lengths[i] for i in rows]) from error
             fits = False  # the error keeps the batch's tensors: free memory only after it is gone
         if fits:
             advance(passes * len(rows))
@@ -81,3 +81,13 @@ def forward_texts(
         again = token_batches([lengths[i] for i in remaining], budget.tokens, one_length=one_length)
         pending = [[remaining[i] for i in batch_rows] for batch_rows in again][::-1]
     return out.cpu()
+
+
+def _failed(error: BaseException, name: str, lengths: Sequence[int]) -> AlloyError:
+    """The error for a model whose own code raises one. lengths: tokens of the texts that it read."""
+    problem = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    return AlloyError(
+        expected=f"answers of {name} to texts of {min(lengths)} to {max(lengths)} tokens",
+        got=f"{problem[:200]} (raised by the model's own code)",
+        hint="Try these texts with transformers alone. Some architectures fail for very short or very long texts, or need another version of it.",
+    )

