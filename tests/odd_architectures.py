@@ -48,6 +48,8 @@ CONFIGS: dict[str, Callable[[], Any]] = {
     "xmod": lambda: transformers.XmodConfig(
         **TWO_LAYERS, languages=["en_XX", "de_DE"], default_language="en_XX", max_position_embeddings=80
     ),
+    # Convolutions in place of products of matrices.
+    "squeezebert": lambda: transformers.SqueezeBertConfig(**TWO_LAYERS, embedding_size=32),
     # A decoder.
     "gpt2": lambda: transformers.GPT2Config(**IDS, n_embd=32, n_layer=2, n_head=4, n_positions=80),
     # No dropout layers: their layers call the function.

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import odd_architectures
 import pytest
 import tiny
 import torch
@@ -84,6 +85,22 @@ def test_other_architectures(architecture: str, tmp_path: Path, texts: Path) -> 
     assert torch.allclose(
         OnnxPredictor.load(place).probabilities(TEXTS), Predictor.load(model).probabilities(TEXTS), atol=1e-5
     )
+
+
+def test_what_int8_cannot_store(tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """X-MOD: no text reaches the adapter of the other language. SqueezeBERT: no products. FNet: torch cannot export it, and writes no graph."""
+    models = {
+        name: odd_architectures.classifier(tmp_path / name, name, tuple(LABELS))
+        for name in ("xmod", "squeezebert", "fnet")
+    }
+    place = alloykit.export(models["xmod"], texts=texts, int8=True)
+    assert json.loads((place / "export.json").read_text())["graphs"]["int8"]["same_label"] >= 0.99
+    with pytest.raises(AlloyError, match="weights can be stored in 8 bits.*Leave out `--int8`"):
+        alloykit.export(models["squeezebert"], texts=texts, int8=True)
+    capfd.readouterr()
+    with pytest.raises(AlloyError, match="fft.*for the architecture fnet. Take a student of another architecture"):
+        alloykit.export(models["fnet"], texts=texts)
+    assert "graph(" not in capfd.readouterr().out
 
 
 def test_a_graph_that_answers_otherwise_is_not_handed_over(

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from alloykit.errors import AlloyError
 from alloykit.exporting.calibration import Floats, Int8Form, choose_form, sample_rows
 from alloykit.models.onnx_session import onnx_package, onnx_session
 
@@ -44,7 +45,16 @@ def products_of(graph: bytes) -> list[Products]:
 def calibrated_forms(
     graph: bytes, products: Sequence[Products], batches: Sequence[dict[str, Any]]
 ) -> dict[str, Int8Form]:
-    """The best 8-bit form of the products of each tensor on these texts. batches: int64 arrays by the names of the graph's inputs, padded."""
+    """The best 8-bit form of the products of each tensor on these texts. A tensor that no text reaches has none: the expert of a mixture that is never
+    asked, or the adapter of another language. batches: int64 arrays by the names of the graph's inputs, padded.
+
+    AlloyError if no tensor has one."""
+    if not products:
+        raise AlloyError(
+            expected="a student whose weights can be stored in 8 bits",
+            got="no product of matrices with fixed weights in its graph",
+            hint="Leave out `--int8`. `--fp16` halves the file.",
+        )
     onnx = onnx_package("onnx")
     model = _parsed(graph)
     names = [each.tensor for each in products]
@@ -56,6 +66,7 @@ def calibrated_forms(
     return {
         each.tensor: choose_form(states, {name: matrices[name] for name in each.nodes.values()})
         for each, states in zip(products, rows, strict=True)
+        if len(states)
     }
 
 
