@@ -89,5 +89,5 @@ def _failed(error: BaseException, name: str, lengths: Sequence[int]) -> AlloyErr
     return AlloyError(
         expected=f"answers of {name} to texts of {min(lengths)} to {max(lengths)} tokens",
         got=f"{problem[:200]} (raised by the model's own code)",
-        hint="Try these texts with transformers alone. Some architectures fail for very short or very long texts, or need another version of it.",
+        hint="Set `inference: {precision: float32}`, or try these texts with transformers alone. Some architectures fail for very short or very long texts.",
     )
