@@ -148,3 +148,18 @@ def test_a_model_that_fails_itself_is_named(folders: dict[str, Path]) -> None:
     teacher = loaded(folders["funnel"])
     with pytest.raises(AlloyError, match="answers of teacher 'funnel' to texts of 3 to 3 tokens.*the model's own code"):
         teacher.answer(teacher.prepare(["card"]), lambda n: None)
+
+
+@pytest.mark.parametrize("absent", ["sentencepiece", "google.protobuf"])
+def test_a_tokenizer_of_sentencepiece_alone(
+    absent: str, folders: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = Path(shutil.copytree(folders["bart"], tmp_path / "model"))
+    (folder / "spm.model").write_bytes(b"not read")
+    monkeypatch.setattr(
+        "alloykit.models.loading.importlib.util.find_spec", lambda name: None if name == absent else name
+    )
+    assert loaded(folder), "tokenizer.json is enough"
+    (folder / "tokenizer.json").unlink()
+    with pytest.raises(AlloyError, match=r"which read spm.model of.*pip install 'alloykit\[sentencepiece\]'"):
+        loaded(folder)

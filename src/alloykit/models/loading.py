@@ -204,6 +204,7 @@ def _config(opened: _Opened) -> Any:
 def _tokenizer(opened: _Opened) -> Any:
     from transformers import AutoTokenizer
 
+    _require_sentencepiece(opened)
     tokenizer = _from_pretrained(AutoTokenizer, opened)
     if len(tokenizer) <= len(tokenizer.all_special_tokens):
         raise AlloyError(
@@ -295,6 +296,25 @@ def _require_gguf(location: ModelLocation) -> None:
             expected=f"the package gguf, which reads '{location.model}'",
             got="it is not installed",
             hint="Run: pip install 'alloykit[gguf]'",
+        )
+
+
+def _require_sentencepiece(opened: _Opened) -> None:
+    """AlloyError if the tokenizer has a file of SentencePiece alone, as DeBERTa-v3 on the hub has, and a package that reads it is not installed."""
+    found = sorted(file.name for file in opened.folder.glob("*.model")) + sorted(
+        f.name for f in opened.folder.glob("*.spm")
+    )
+    if not found or (opened.folder / "tokenizer.json").exists():
+        return
+    try:
+        absent = [name for name in ("sentencepiece", "google.protobuf") if importlib.util.find_spec(name) is None]
+    except ModuleNotFoundError:  # not even a package `google`
+        absent = ["google.protobuf"]
+    if absent:
+        raise AlloyError(
+            expected=f"the packages sentencepiece and protobuf, which read {found[0]} of '{opened.location.model}'",
+            got="they are not installed",
+            hint="Run: pip install 'alloykit[sentencepiece]'",
         )
 
 
