@@ -16,6 +16,7 @@ from transformers import AutoModelForSequenceClassification
 import alloykit
 from alloykit import AlloyError
 from alloykit.models.compute_format import ComputeFormat
+from alloykit.models.dropout import dropout_active
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
@@ -61,6 +62,26 @@ def test_dropout_acts(name: str, folders: dict[str, Path]) -> None:
     passes = teacher.sample(teacher.prepare(TEXTS), 4, 0, lambda n: None)
     assert bool((passes.std(0) > 0).all())
     assert not any(module.training for module in teacher.model.modules())
+
+
+@pytest.mark.parametrize("name", ["bart", "opt"])
+def test_dropout_acts_outside_attention_too(name: str, folders: dict[str, Path]) -> None:
+    """As these are usually saved: attention has no dropout, and there are no dropout layers."""
+    teacher = loaded(folders[name])
+    assert teacher.info.config.attention_dropout == 0
+    passes = teacher.sample(teacher.prepare(TEXTS), 4, 0, lambda n: None)
+    assert bool((passes.std(0) > 0).all())
+
+
+def test_whole_layers_are_not_dropped() -> None:
+    config = odd_architectures.CONFIGS["bart"]()
+    config.encoder_layerdrop = 1.0
+    model = AutoModelForSequenceClassification.from_config(config).eval()
+    with dropout_active(model):
+        assert not model.model.encoder.training, "it would drop its layers"
+        assert model.model.decoder.training
+        assert all(layer.training for layer in model.model.encoder.layers)
+    assert not any(module.training for module in model.modules())
 
 
 def test_a_teacher_that_drops_out_for_one_length_only_gives_no_passes(folders: dict[str, Path]) -> None:
@@ -124,10 +145,11 @@ def test_one_of_both_names_the_token_to_pad_with(missing: str, folders: dict[str
     assert found.tokenizer.pad_token_id == found.model.config.pad_token_id == 0
 
 
-def test_a_student_that_computes_in_float32_only(folders: dict[str, Path], tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["fnet", "xmod"])
+def test_a_student_that_computes_in_float32_only(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
     run = alloykit.amalgamate(
-        teachers=teachers, texts=tiny.texts(60), student={"model": str(folders["fnet"])}, device="cpu", output=str(tmp_path / "run"),
+        teachers=teachers, texts=tiny.texts(60), student={"model": str(folders[name])}, device="cpu", output=str(tmp_path / "run"),
         training={"epochs": 1, "max_length": 16, "precision": "bfloat16"}, inference={"precision": "bfloat16"},
     )  # fmt: skip
     together, alone = run.predict(TEXTS), [run.predict([text])[0] for text in TEXTS]
