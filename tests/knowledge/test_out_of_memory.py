@@ -70,15 +70,16 @@ def test_one_text_too_long_is_an_error(billing: HuggingFaceInfo) -> None:
         plain_pass(teacher, teacher.encode(["refund the card"]), Budget(1000), lambda n: None)
 
 
-def test_other_errors_stay_what_they_are(billing: HuggingFaceInfo) -> None:
+def test_other_errors_are_not_a_lack_of_memory(billing: HuggingFaceInfo) -> None:
     teacher = HuggingFaceTeacher.load(billing, max_length=32)
 
     def broken(**batch: Any) -> Any:
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
     teacher.model = broken
-    with pytest.raises(RuntimeError, match="mat1"):
+    with pytest.raises(AlloyError, match="answers of teacher 'billing' to texts of 3 to 3 tokens; got mat1") as problem:
         plain_pass(teacher, teacher.encode(["refund"]), Budget(1000), lambda n: None)
+    assert isinstance(problem.value.__cause__, RuntimeError)
     assert not is_out_of_memory(ValueError("can't allocate memory"))
 
 
