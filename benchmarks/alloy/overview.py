@@ -30,7 +30,7 @@ def by_set(found: Sequence[Case]) -> list[str]:
         "share of the gap closed", "balanced accuracy: lowest Alloy − best rival in it",
     ]  # fmt: skip
     below = [case for case in found if balanced_gain(case) < -NEAR]
-    named = "; ".join(f"{c.setting.title}, pool {c.pool}: {signed(balanced_gain(c))}" for c in below)
+    named = "; ".join(f"{c.setting.title}, pool {c.pool}: {signed(balanced_gain(c), 3)}" for c in below)
     others = f" The others: {named}." if below else ""
     mean, lowest = over_sets(found, lambda c: c.gained), min(map(balanced_gain, found))
     return [
@@ -154,8 +154,8 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def signed(value: float) -> str:
-    return f"{round(100 * value, 1) + 0.0:+.1f}".replace("-", "−")  # + 0.0: no −0.0
+def signed(value: float, digits: int = 1) -> str:
+    return f"{round(100 * value, digits) + 0.0:+.{digits}f}".replace("-", "−")  # + 0.0: no −0.0
 
 
 def closed(gained: float, gap: float) -> str:

@@ -80,7 +80,7 @@ def _words() -> list[str]:
         return ", ".join(SETS[name].title for name in names)
 
     sizes = PROFILE.of_sets(["banking77", "thucnews_titles"], "sizes")
-    dealt = " and ".join(s.title for s in students.SETTINGS if s.name in students.ALL_RIVALS)
+    dealt = "; ".join(s.title for s in students.SETTINGS if s.name in students.ALL_RIVALS)
     return [
         "## What the words mean",
         "",
@@ -93,7 +93,7 @@ def _words() -> list[str]:
         "- **Students** are trained with alloykit's default learning rate and number of epochs. **Targets** are what students would learn from: the label with the largest share in the target of a test "
         "text. No student is trained for them.",
         f"- **Best rival**: of the rivals that need no labels, the one that is right most often on the test texts, in the mean over the seeds. It is chosen after the fact, anew for every setting and pool, so no "
-        f"user could choose it. In balanced accuracy (the mean over the labels), Alloy is compared with the rival that is best in balanced accuracy. It can be another one. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN}, of {dealt}, and of the later sets, "
+        f"user could choose it. In balanced accuracy (the mean over the labels), Alloy is compared with the rival that is best in balanced accuracy. It can be another one. Rivals of students: {' and '.join(TITLES[m] for m in RIVAL_STUDENTS if m not in students.MORE_RIVALS)}; of teachers cut by topic in pool {MAIN}; of {dealt}; and of the later sets, "
         f"also {', '.join(TITLES[m] for m in students.MORE_RIVALS)}. Rivals of targets: {', '.join(TITLES[m] for m in RIVALS)} (MUKA's {K} passes in pool {MAIN} only).",
         "- **Share of the gap closed**: (Alloy − best rival) / (oracle routing − best rival), where oracle routing gains more than a point. Oracle routing asks, for every text, the teachers that "
         "know its label. A mean over sets counts every set once.",

@@ -172,7 +172,7 @@ def test_by_set() -> None:
     )
     assert "the best rival. In 4 of 5 cases its balanced accuracy" in lines[-2]
     assert lines[-2].endswith(
-        "at most 0.5 points below it. The others: Google Snippets, pool disjoint: −1.0. The lowest difference is −1.0."
+        "at most 0.5 points below it. The others: Google Snippets, pool disjoint: −1.000. The lowest difference is −1.0."
     )
     assert "Alloy is on average 20.0 points above the best rival. In 2 of 2 cases" in by_set(found[:2])[-2]
     assert by_set(found[:2])[-2].endswith("at most 0.5 points below it. The lowest difference is +10.0.")
