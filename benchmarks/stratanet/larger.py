@@ -25,7 +25,7 @@ METHODS: Methods = {
     "written": {"name": "written"},
     "owners": {"name": "owners"},
     **STRATANET,
-    "alloy": {"name": "alloy", "own_labels": 0.0},  # its eighth version
+    "alloy": {"name": "alloy", "own_labels": 0.0},  # without Eq. 23
     "muka-soft": BASELINES["muka-soft"],
     "vanilla_kd": BASELINES["vanilla_kd"],
     "stratanet-real": {"name": "stratanet", "statistics": "shared"},
