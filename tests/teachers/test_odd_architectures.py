@@ -15,8 +15,14 @@ from transformers import AutoModelForSequenceClassification
 
 import alloykit
 from alloykit import AlloyError
+from alloykit.blocks import ModelSpec
+from alloykit.data import load_texts
+from alloykit.knowledge.online.encoder_states import TextEncoder
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.dropout import dropout_active
+from alloykit.models.forward import Budget, forward_texts
+from alloykit.serving.predictor import Predictor
+from alloykit.serving.student_reading import read_by_student
 from alloykit.teachers.hugging_face import HuggingFaceSpec, HuggingFaceTeacher
 from alloykit.teachers.protocol import Reading
 
@@ -185,3 +191,33 @@ def test_a_tokenizer_of_sentencepiece_alone(
     (folder / "tokenizer.json").unlink()
     with pytest.raises(AlloyError, match=r"which read spm.model of.*pip install 'alloykit\[sentencepiece\]'"):
         loaded(folder)
+
+
+def test_whoever_reads_with_it_reads_without_padding(folders: dict[str, Path]) -> None:
+    student = Predictor.load(folders["fnet"], device="cpu")
+    alone = torch.cat([read_by_student(student, [text]).probabilities for text in TEXTS])
+    torch.testing.assert_close(read_by_student(student, TEXTS).probabilities, alone)
+    encoder = TextEncoder(
+        ModelSpec(model=str(folders["fnet"])), pooling="mean", max_length=32, tokens_per_batch=4096, device="cpu"
+    )
+    states = [torch.cat(list(encoder.states(load_texts(texts)))) for texts in (TEXTS, *([text] for text in TEXTS))]
+    torch.testing.assert_close(states[0], torch.cat(states[1:]))
+
+
+def test_batches_of_one_length_stay_so_after_a_lack_of_memory() -> None:
+    seen: list[set[int]] = []
+
+    def run(batch: dict[str, torch.Tensor]) -> torch.Tensor:
+        lengths = batch["attention_mask"].sum(1)
+        seen.append(set(lengths.tolist()))
+        if len(seen) == 1:
+            raise torch.OutOfMemoryError
+        return lengths.float().view(1, -1, 1)
+
+    model, words = torch.nn.Embedding(100, 2), tiny.tokenizer()
+    encodings = [dict(words(text)) for text in TEXTS]
+    found = forward_texts(
+        run, encodings, model, words, device=torch.device("cpu"), width=1, budget=Budget(40), name="m", one_length=True
+    )
+    assert found.flatten().tolist() == [len(one["input_ids"]) for one in encodings]
+    assert all(len(lengths) == 1 for lengths in seen)
