@@ -87,6 +87,23 @@ def test_other_architectures(architecture: str, tmp_path: Path, texts: Path) -> 
     )
 
 
+def test_a_graph_reads_without_padding_where_it_matters(
+    model: Path, texts: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not OnnxPredictor.load(alloykit.export(model, texts=texts)).one_length
+    monkeypatch.setattr("alloykit.serving.predictor.padding_changes_answers", lambda *_: True)
+    onnx, padded = OnnxPredictor.load(alloykit.export(model, texts=texts)), []
+    forward = onnx.forward
+    monkeypatch.setattr(
+        onnx,
+        "forward",
+        lambda batch, states: (padded.append((batch["attention_mask"] == 0).any()), forward(batch, states))[1],
+    )
+    assert len(onnx.probabilities(TEXTS)) == len(TEXTS)
+    assert len(padded) > 1
+    assert not any(padded)
+
+
 def test_what_int8_cannot_store(tmp_path: Path, texts: Path, capfd: pytest.CaptureFixture[str]) -> None:
     """X-MOD: no text reaches the adapter of the other language. SqueezeBERT: no products. FNet: torch cannot export it, and writes no graph."""
     models = {

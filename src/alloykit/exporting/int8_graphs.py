@@ -34,7 +34,7 @@ def int8_graphs(
     encodings = encode_long(predictor.tokenizer, texts, pairs, predictor.max_length, predictor.long_texts)
     batches = [
         {key: value.numpy() for key, value in pad(predictor.tokenizer, [encodings[i] for i in rows]).items()}
-        for rows in token_batches([len(e["input_ids"]) for e in encodings], TOKENS)
+        for rows in token_batches([len(e["input_ids"]) for e in encodings], TOKENS, one_length=predictor.one_length)
     ]
     products = products_of(graph)
     log_line(f"int8: calibrating {len(products)} tensors on {len(texts):,} texts")

@@ -12,4 +12,5 @@ def opened_graph(graph: bytes, predictor: Predictor) -> OnnxPredictor:
     return OnnxPredictor(
         onnx_session(graph), predictor.tokenizer, predictor.labels, predictor.max_length, predictor.temperature,
         predictor.long_texts, predictor.folder, questions=predictor.questions, multi_label=predictor.multi_label,
+        one_length=predictor.one_length,
     )  # fmt: skip

@@ -24,7 +24,7 @@ from alloykit.exporting.int8_graphs import int8_graphs
 from alloykit.exporting.opened_graph import opened_graph
 from alloykit.files import file_errors, write_atomic, write_json
 from alloykit.labels import LabelSpace
-from alloykit.models.export import IN_GRAPH, TEMPERATURE
+from alloykit.models.export import IN_GRAPH, ONE_LENGTH, TEMPERATURE
 from alloykit.models.onnx_session import onnx_package
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.models.questions import QuestionPart, entries_of_export
@@ -233,6 +233,8 @@ class _Export:
             tokenizer.model_max_length = self.predictor.max_length
             tokenizer.save_pretrained(self.folder)
         exported = {key: value for key, value in config.items() if key != TEMPERATURE}
+        if self.predictor.one_length:
+            exported[ONE_LENGTH] = True
         if self.predictor.questions:
             exported[QUESTIONS_KEY] = entries_of_export(self.predictor.questions)
         else:

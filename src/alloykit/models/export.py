@@ -19,6 +19,9 @@ ESTIMATED = "alloykit_estimated_accuracy"
 IN_GRAPH = "alloykit_temperature_in_graph"
 """Key of the config.json of an ONNX export: the temperature by which the graph has already divided its logits."""
 
+ONE_LENGTH = "alloykit_one_length"
+"""Key of the config.json of an ONNX export: true if padding changes the student's answers, so that texts of the same length are read together."""
+
 
 def temperature_of(config: Any) -> float:
     """The temperature in a model's configuration; 1 if there is none."""

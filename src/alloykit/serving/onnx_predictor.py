@@ -11,7 +11,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
-from alloykit.models.export import IN_GRAPH, estimated_accuracy_of, is_temperature
+from alloykit.models.export import IN_GRAPH, ONE_LENGTH, estimated_accuracy_of, is_temperature
 from alloykit.models.folder import checked_config
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.long_texts import LONG_TEXTS, LongTexts
@@ -58,13 +58,14 @@ class OnnxPredictor(TextClassifier):
         *,
         questions: tuple[QuestionPart, ...] = (),
         multi_label: bool = False,
+        one_length: bool = False,
     ) -> None:
         """session: an onnxruntime session. The `logits` of its graph are already divided by `temperature`, or by that of each question.
         folder: the one with none_of_these.safetensors."""
         self.session, self.tokenizer, self.max_length = session, tokenizer, max_length
         self.labels, self.temperature, self.long_texts, self.folder = tuple(labels), temperature, long_texts, folder
         self.estimated_accuracy = dict(estimated_accuracy or {})
-        self.questions, self.multi_label = questions, multi_label
+        self.questions, self.multi_label, self.one_length = questions, multi_label, one_length
         self.inputs = [each.name for each in session.get_inputs()]
         self._widths = {each.name: each.shape[-1] for each in session.get_outputs()}
 
@@ -107,7 +108,7 @@ class OnnxPredictor(TextClassifier):
         return cls(
             onnx_session(graph, threads), tokenizer, labels, int(min(limits, default=DEFAULT_LENGTH)),
             float(temperature), config.get(LONG_TEXTS, "head"), folder, estimated_accuracy_of(config),
-            questions=questions_of_export(config, labels), multi_label=config.get("problem_type") == MULTI_LABEL,
+            questions=questions_of_export(config, labels), multi_label=config.get("problem_type") == MULTI_LABEL, one_length=config.get(ONE_LENGTH) is True,
         )  # fmt: skip
 
     @property
