@@ -7,11 +7,8 @@ from typing import Literal
 import torch
 
 Precision = Literal["float32", "bfloat16"]
-FLOAT32_ONLY = {
-    "fnet",
-    "mra",
-    "xmod",
-}  # MRA's sparse products, FNet's Fourier transform and X-MOD's adapters do not compute in bfloat16
+# MRA's sparse products, FNet's Fourier transform and X-MOD's adapters do not compute in bfloat16.
+FLOAT32_ONLY = {"fnet", "mra", "xmod"}
 
 
 def choose_precision(wanted: Literal["auto", "float32", "bfloat16"], device: str, architecture: str = "") -> Precision:

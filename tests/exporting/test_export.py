@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import odd_architectures
@@ -25,6 +26,8 @@ from alloykit.serving.none_of_these_file import FILE, save_none_of_these
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxPredictor
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.unusual_texts import fit_none_of_these
+from alloykit.teachers.onnx import OnnxSpec
+from alloykit.teachers.protocol import Reading
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +95,10 @@ def test_a_graph_reads_without_padding_where_it_matters(
 ) -> None:
     assert not OnnxPredictor.load(alloykit.export(model, texts=texts)).one_length
     monkeypatch.setattr("alloykit.serving.predictor.padding_changes_answers", lambda *_: True)
-    onnx, padded = OnnxPredictor.load(alloykit.export(model, texts=texts)), []
+    place = alloykit.export(model, texts=texts)
+    onnx, padded = OnnxPredictor.load(place), []
+    teacher: Any = OnnxSpec(onnx=str(place)).describe("teacher").load(Reading())
+    assert teacher.one_length
     forward = onnx.forward
     monkeypatch.setattr(
         onnx,

@@ -77,7 +77,9 @@ def test_other_errors_are_not_a_lack_of_memory(billing: HuggingFaceInfo) -> None
         raise RuntimeError("mat1 and mat2 shapes cannot be multiplied")
 
     teacher.model = broken
-    with pytest.raises(AlloyError, match="answers of teacher 'billing' to texts of 3 to 3 tokens; got mat1") as problem:
+    with pytest.raises(
+        AlloyError, match="answers of teacher 'billing' to texts of 3 tokens; got RuntimeError: mat1"
+    ) as problem:
         plain_pass(teacher, teacher.encode(["refund"]), Budget(1000), lambda n: None)
     assert isinstance(problem.value.__cause__, RuntimeError)
     assert not is_out_of_memory(ValueError("can't allocate memory"))

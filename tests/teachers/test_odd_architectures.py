@@ -18,6 +18,7 @@ from alloykit import AlloyError
 from alloykit.blocks import ModelSpec
 from alloykit.data import load_texts
 from alloykit.knowledge.online.encoder_states import TextEncoder
+from alloykit.knowledge.online.online_source import OnlineSource
 from alloykit.models.compute_format import ComputeFormat
 from alloykit.models.dropout import dropout_active
 from alloykit.models.forward import Budget, forward_texts
@@ -119,9 +120,9 @@ def test_a_run_with_such_a_teacher(name: str, folders: dict[str, Path], tmp_path
 def test_only_an_encoder_of_texts_is_a_student(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
     teachers = [str(tiny.classifier(tmp_path / label, [label, "b"])) for label in ("a", "c")]
     recipe: dict[str, Any] = {"teachers": teachers, "texts": TEXTS, "output": str(tmp_path / "run"), "device": "cpu"}
-    with pytest.raises(AlloyError, match=f"an encoder of texts as student.*of the type '{name}'"):
+    with pytest.raises(AlloyError, match=f"an encoder or a decoder of texts.*of the type '{name}'"):
         alloykit.amalgamate(**recipe, student={"model": str(folders[name])})
-    with pytest.raises(AlloyError, match=f"an encoder of texts.*of the type '{name}'"):
+    with pytest.raises(AlloyError, match=f"an encoder or a decoder of texts.*of the type '{name}'"):
         alloykit.amalgamate(
             **recipe, student={"model": teachers[0]}, method={"name": "alloy", "encoder": str(folders[name])}
         )
@@ -174,7 +175,7 @@ def test_states_of_tokens_that_were_joined_are_not_compared(folders: dict[str, P
 
 def test_a_model_that_fails_itself_is_named(folders: dict[str, Path]) -> None:
     teacher = loaded(folders["funnel"])
-    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to texts of 3 to 3 tokens.*the model's own code"):
+    with pytest.raises(AlloyError, match="answers of teacher 'funnel' to texts of 3 tokens; got RuntimeError: "):
         teacher.answer(teacher.prepare(["card"]), lambda n: None)
 
 
@@ -185,7 +186,7 @@ def test_a_tokenizer_of_sentencepiece_alone(
     folder = Path(shutil.copytree(folders["bart"], tmp_path / "model"))
     (folder / "spm.model").write_bytes(b"not read")
     monkeypatch.setattr(
-        "alloykit.models.loading.importlib.util.find_spec", lambda name: None if name == absent else name
+        "alloykit.models.required_packages.importlib.util.find_spec", lambda name: None if name == absent else name
     )
     assert loaded(folder), "tokenizer.json is enough"
     (folder / "tokenizer.json").unlink()
@@ -221,3 +222,35 @@ def test_batches_of_one_length_stay_so_after_a_lack_of_memory() -> None:
     )
     assert found.flatten().tolist() == [len(one["input_ids"]) for one in encodings]
     assert all(len(lengths) == 1 for lengths in seen)
+
+
+def test_token_states_are_read_without_padding_too(folders: dict[str, Path]) -> None:
+    teacher, words = loaded(folders["fnet"]), tiny.tokenizer()
+    stored: Any = None
+    source = OnlineSource(stored, ["fnet"], {"fnet": teacher}, {"fnet": [1]}, load_texts(TEXTS), words, 32)
+    together = source._states("fnet", [0, 1, 2]).tokens[0]
+    for n in range(3):
+        alone = source._computed("fnet", [n])[0].tokens[0][0]
+        torch.testing.assert_close(together[n, : len(alone)], alone)
+
+
+@pytest.mark.parametrize("name", ["gpt2", "gemma3"])
+def test_attention_of_a_decoder_is_not_compared(name: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    other = str(tiny.classifier(tmp_path / "other", ["alpha", "beta"]))
+    with pytest.raises(AlloyError, match="each token to the whole text.*it is a decoder"):
+        alloykit.amalgamate(
+            teachers=[other, str(folders[name])], texts=tiny.texts(60), student={"model": other}, device="cpu",
+            method={"name": "tinybert", "which": 1}, training={"epochs": 1, "max_length": 16}, output=str(tmp_path / "run"),
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("bart", "NotImplementedError"), ("perceiver", "AttributeError"), ("reformer", "Error")]
+)
+def test_teachers_that_do_not_read_embeddings(name: str, words: str, folders: dict[str, Path], tmp_path: Path) -> None:
+    other = str(tiny.classifier(tmp_path / "other", ["alpha", "beta"]))
+    with pytest.raises(AlloyError, match=f"read embeddings in place of tokens.*'{name}', which fails with .*{words}"):
+        alloykit.amalgamate(
+            teachers=[other, str(folders[name])], texts=tiny.texts(60), student={"model": other}, device="cpu",
+            method="as_dfd", training={"epochs": 1, "max_length": 16}, output=str(tmp_path / "run"),
+        )  # fmt: skip

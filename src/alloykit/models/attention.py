@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
@@ -36,7 +37,19 @@ class AttentionScores(TorchFunctionMode):
                 got=f"{len(self._scores)}: it computes attention in another way",
                 hint="Take a BERT-like model, or a method that does not compare attention.",
             )
+        if _hides_later_tokens(self._scores[0].detach()):
+            raise AlloyError(
+                expected=f"attention of each token to the whole text from {type(model).__name__}",
+                got="attention to earlier tokens only: it is a decoder",
+                hint="Take a BERT-like model, or a method that does not compare attention.",
+            )
         return tuple(self._scores)
+
+
+def _hides_later_tokens(scores: Tensor) -> bool:
+    """Whether no token of any text sees a later one. In a batch of an encoder the longest text has no padding. scores: [B, H, L, L]."""
+    later = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(1)
+    return bool(later.any()) and bool((scores[..., later] < torch.finfo(scores.dtype).min / 2).all())
 
 
 def use_eager_attention(model: Any) -> None:

@@ -68,7 +68,9 @@ def forward_texts(
         check_tokens([int(batch["input_ids"].max()), int(batch["input_ids"].min())], model, name)
         try:
             out[:, rows] = run({key: value.to(device, non_blocking=True) for key, value in batch.items()}).to(out)
-        except (RuntimeError, MemoryError) as error:
+        except AlloyError:
+            raise
+        except Exception as error:  # architectures raise many kinds
             if not is_out_of_memory(error):
                 raise _failed(error, name, [lengths[i] for i in rows]) from error
             fits = False  # the error keeps the batch's tensors: free memory only after it is gone
@@ -84,10 +86,11 @@ def forward_texts(
 
 
 def _failed(error: BaseException, name: str, lengths: Sequence[int]) -> AlloyError:
-    """The error for a model whose own code raises one. lengths: tokens of the texts that it read."""
-    problem = next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+    """The error for a model that fails while it reads. lengths: tokens of the texts."""
+    problem = next((line.strip() for line in str(error).splitlines() if line.strip()), "no message")
+    few, many = min(lengths), max(lengths)
     return AlloyError(
-        expected=f"answers of {name} to texts of {min(lengths)} to {max(lengths)} tokens",
-        got=f"{problem[:200]} (raised by the model's own code)",
+        expected=f"answers of {name} to texts of {few if few == many else f'{few} to {many}'} tokens",
+        got=f"{type(error).__name__}: {problem[:200].rstrip('.')}",
         hint="Set `inference: {precision: float32}`, or try these texts with transformers alone. Some architectures fail for very short or very long texts.",
     )

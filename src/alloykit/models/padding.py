@@ -17,8 +17,8 @@ LEAST = 0.01  # of the difference between the two texts
 
 @torch.inference_mode()
 def padding_changes_answers(model: Any, tokenizer: Any) -> bool:
-    """Whether a short text has another answer beside a longer one. Some architectures have no attention mask (FNet), or mix neighbouring or
-    distant tokens without it (ConvBERT, Nyströmformer), or join them (Funnel). Their texts must be read in batches of one length.
+    """Whether a short text has another answer beside a longer one. Some architectures have no attention mask (FNet). Others mix neighbouring or
+    distant tokens without it (ConvBERT, Nyströmformer), or join tokens (Funnel). Their texts must be read in batches of one length.
 
     model: in float32, because rounding also changes with padding. False for a model that cannot pad.
     """

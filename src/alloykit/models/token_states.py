@@ -13,9 +13,8 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.methods.inputs import ModelShape
 
-ONE_PASS_ONLY = {
-    "reformer"
-}  # gives two states of a token side by side, and computes with dropout for one length of text only
+# Reformer gives two states of a token side by side, and computes with dropout for one length of text only.
+ONE_PASS_ONLY = {"reformer"}
 
 
 def text_part(config: Any) -> Any:
@@ -33,15 +32,15 @@ def states_shape(config: Any) -> ModelShape | None:
 
 
 def encoder_shape(config: Any, model: str) -> ModelShape:
-    """The size of a model that can be a student, or that gives states of texts. model: its name, for messages.
+    """The size of a model that can be a student, or whose states of texts a method reads. model: its name, for messages.
 
     AlloyError for a model with a decoder beside the encoder, with images beside texts, or without layers of one width."""
     shape = states_shape(config)
     if shape is None or config.is_encoder_decoder or text_part(config) is not config:
         raise AlloyError(
-            expected=f"an encoder of texts as student, with layers, in '{model}'",
-            got=f"a model of the type '{config.model_type}'",
-            hint="For instance `student: {model: bundled:minilm, layers: 3}`.",
+            expected=f"an encoder or a decoder of texts, with layers of one width, in '{model}'",
+            got=f"a model of the type '{config.model_type}', which can only be a teacher",
+            hint="Take another model, for instance `bundled:minilm`.",
         )
     return shape
 

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from alloykit.errors import AlloyError
 from alloykit.models.beginning import beginning
+from alloykit.models.token_states import text_part
 
 UNLIMITED = 100_000  # a larger `model_max_length` of a tokenizer means that it was never set
 DEFAULT_LENGTH = 512
@@ -64,6 +65,17 @@ def encode_untruncated(tokenizer: Any, texts: Sequence[str]) -> Iterator[np.ndar
     for at in portions(range(len(texts)), [len(text) for text in texts]):
         encoded = tokenizer([texts[i] for i in at], add_special_tokens=False, verbose=False)
         yield from (np.asarray(ids, dtype=np.int32) for ids in encoded["input_ids"])
+
+
+def share_pad_token(config: Any, tokenizer: Any) -> None:
+    """If only the configuration or only the tokenizer names a token to pad with, the other gets it. GPT-2 and Llama come without one, and who fine-tunes
+    them often sets it in one place."""
+    config = text_part(config)
+    of_config, of_tokenizer = getattr(config, "pad_token_id", None), tokenizer.pad_token_id
+    if of_tokenizer is None and isinstance(of_config, int) and 0 <= of_config < len(tokenizer):
+        tokenizer.pad_token = tokenizer.convert_ids_to_tokens(of_config)
+    elif of_tokenizer is not None and of_config is None:
+        config.pad_token_id = of_tokenizer
 
 
 def pad(tokenizer: Any, encodings: Encodings) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.models.dropout import dropout_active
 from alloykit.models.fast_dropout import FastMasks, covers_all_dropout
-from alloykit.models.loading import TRIAL_TEXTS
+from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.progress import log_line
 
 if TYPE_CHECKING:

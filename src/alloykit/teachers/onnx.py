@@ -15,12 +15,14 @@ from alloykit.blocks import ModelSpec, PathText
 from alloykit.errors import AlloyError
 from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
+from alloykit.models.export import ONE_LENGTH
 from alloykit.models.folder import is_inside, loadable_files
 from alloykit.models.forward import Advance, Budget, forward_texts
-from alloykit.models.loading import TRIAL_TEXTS, load_config, load_skeleton, load_tokenizer
+from alloykit.models.loading import load_config, load_skeleton, load_tokenizer
 from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
 from alloykit.models.tokens import encode, most_tokens, pad, usable_length
+from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.names import quoted
 from alloykit.teachers.config_labels import is_multi_label, labels_of_config
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
@@ -123,6 +125,7 @@ class OnnxTeacher(Answerer):
         self.skeleton, self.tokenizer = load_skeleton(info.model_spec)
         self.max_length = usable_length(self.skeleton, self.tokenizer, reading.max_length)
         self.budget, self.name = Budget(reading.tokens_per_batch), f"teacher '{info.name}'"
+        self.one_length = getattr(info.config, ONE_LENGTH, None) is True
         self.session = onnx_session(info.files[0], hint="Copy or export it again.")
         self.inputs = {each.name: NUMBERS.get(each.type, torch.int64) for each in self.session.get_inputs()}
         if unknown := [each for each in self.inputs if each not in INPUTS]:
@@ -184,7 +187,7 @@ class OnnxTeacher(Answerer):
     def answer(self, prepared: Sequence[Any], advance: Advance, layers: Sequence[int] = ()) -> Outputs:
         found = forward_texts(
             lambda batch: self.run(batch)[None], prepared, self.skeleton, self.tokenizer, device=torch.device("cpu"),
-            width=len(self.info.labels), budget=self.budget, name=self.name, advance=advance,
+            width=len(self.info.labels), budget=self.budget, name=self.name, one_length=self.one_length, advance=advance,
         )  # fmt: skip
         return Outputs(found[0])
 

@@ -62,11 +62,11 @@ class OnlineSource:
 
         They are read in advance, and not on demand, so that a resumed run computes the same numbers in the same batches.
         """
-        asked, left = [n for n, t in self.teachers.items() if t.device.type == "cpu"], self._pads_left
+        asked = [n for n, t in self.teachers.items() if t.device.type == "cpu"]
         with bar("token states", len(positions) * len(asked), "reads") as advance:
             for batch in self._batches(positions) if asked else ():
                 for name in asked:
-                    texts = unpad_states(*self._computed(name, batch), left)
+                    texts = self._each(name, batch)
                     if not all(
                         self.token_state_cache.put((name, i), states) for i, states in zip(batch, texts, strict=True)
                     ):
@@ -92,11 +92,16 @@ class OnlineSource:
 
     def _states(self, name: str, places: list[int]) -> States:
         found = {i: states for i in places if (states := self.token_state_cache.get((name, i)))}
-        if not found:
+        if not found and not self.teachers[name].one_length:
             return self._computed(name, places)[0]
         if missing := [i for i in dict.fromkeys(places) if i not in found]:
-            found |= zip(missing, unpad_states(*self._computed(name, missing), self._pads_left), strict=True)
+            found |= zip(missing, self._each(name, missing), strict=True)
         return pad_states([found[i] for i in places], self._pads_left)
+
+    def _each(self, name: str, places: list[int]) -> list[States]:
+        """The states of each text by itself. A teacher whose answers change with padding reads one text after another."""
+        batches = [[i] for i in places] if self.teachers[name].one_length else [places]
+        return [text for batch in batches for text in unpad_states(*self._computed(name, batch), self._pads_left)]
 
     @torch.no_grad()  # not inference_mode: layers that are trained read these states
     def _computed(self, name: str, places: list[int]) -> tuple[States, list[int]]:

@@ -76,6 +76,28 @@ def self_supervised_loss(predicted: Tensor, embeddings: Tensor, hidden: Tensor) 
     return (each * mask).sum(-1) / mask.sum(-1).clamp(min=1)
 
 
+def _embedding_width(teacher: LoadedTeacher, length: int) -> int:
+    """AlloyError for a teacher that does not read `length` embeddings in place of tokens or give their gradient (BART, T5, Perceiver, Reformer), or
+    whose tokenizer has no [CLS] and [SEP] (GPT-2, Llama)."""
+    try:
+        if None in (teacher.tokenizer.cls_token_id, teacher.tokenizer.sep_token_id):
+            raise ValueError("its tokenizer has no tokens [CLS] and [SEP]")
+        weight = teacher.model.get_input_embeddings().weight
+        with torch.enable_grad():
+            embeddings = weight.new_zeros(1, length, weight.shape[1]).requires_grad_()
+            mask = torch.ones(1, length, dtype=torch.long, device=weight.device)
+            logits = teacher.model(inputs_embeds=embeddings, attention_mask=mask).logits
+            torch.autograd.grad(logits.sum(), [embeddings])
+    except Exception as error:  # architectures raise many kinds
+        problem = next(iter(str(error).splitlines()), "").rstrip(".")
+        raise AlloyError(
+            expected="teachers that read embeddings in place of tokens, because `as_dfd` crafts embeddings",
+            got=f"'{teacher.info.name}', which fails with {type(error).__name__}: {problem[:200]}",
+            hint="Leave this teacher out, or take a method that works with texts (`texts: generate`).",
+        ) from error
+    return int(weight.shape[1])
+
+
 def craft(
     teachers: Sequence[LoadedTeacher],
     space: LabelSpace,
@@ -84,10 +106,11 @@ def craft(
     options: AsDfdOptions,
     seed: int,
 ) -> Crafted:
-    """New embeddings for every class of every teacher, against the current student. AlloyError if the widths of the embeddings differ."""
+    """New embeddings for every class of every teacher, against the current student. AlloyError if the widths of the embeddings differ, or for a
+    teacher that does not read embeddings."""
     width = student.get_input_embeddings().weight.shape[1]
     for teacher in teachers:
-        teacher_width = teacher.model.get_input_embeddings().weight.shape[1]
+        teacher_width = _embedding_width(teacher, options.length)
         if teacher_width != width:
             raise AlloyError(
                 expected=f"teachers whose embeddings are as wide as the student's ({width}), because `as_dfd` shows the same embeddings to both",
