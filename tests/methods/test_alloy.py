@@ -11,7 +11,6 @@ from alloy_views import OVERLAPPING, OWNERS, by_loops, drawn, normal
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy import states
-from alloykit.methods.alloy.acceptance import accepted
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
@@ -153,7 +152,6 @@ def test_the_skill_of_the_states() -> None:
     assert label_skill(scores, answers, answers, OWNERS) == 1
     constant = torch.tensor([5.0, 0, 0, 0]).double().expand(80, 4)
     assert label_skill(constant, constant, constant, OWNERS) == 1, "one answer to everything: nothing to measure"
-    assert [accepted(skill) for skill in (1.0, 0.34, 0.33, -0.2)] == [True, True, False, False]
 
 
 def test_teacher_weights() -> None:

@@ -10,8 +10,7 @@ import torch
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy import few_labels
-from alloykit.methods.alloy.acceptance import accepted
-from alloykit.methods.alloy.few_labels import ALPHA, BETA, FOLDS, FewLabels, LabelClassifier, energy_accuracy
+from alloykit.methods.alloy.few_labels import ALPHA, BETA, FOLDS, FewLabels, LabelClassifier
 from alloykit.methods.alloy.mixture import ANCHOR, Anchors, LabelMixture, View
 
 SPACE = LabelSpace.union([["a", "b"], ["c", "d"]])
@@ -145,17 +144,6 @@ def test_many_labelled_texts_show_their_progress(
     monkeypatch.setattr(few_labels, "SLOW", 40 * 4 - 1)
     FewLabels.fit(view, anchors, OWNERS)
     assert f"classifier of the labelled texts: {FOLDS + 1} fits in " in capsys.readouterr().err
-
-
-def test_who_is_right_more_often_on_the_labelled_texts() -> None:
-    view, labels = drawn(20, 5)
-    hits = 0
-    for x in range(20):
-        w = [math.exp(2 * float(view.energies[x, i])) for i in (0, 1)]  # Eq. 25, but for a factor; both know two labels
-        mass = [math.exp(float(view.answers[x, c])) * sum(w[i] for i in (0, 1) if OWNERS[i, c]) for c in range(4)]
-        hits += mass.index(max(mass)) == int(labels[x])
-    assert energy_accuracy(Anchors(view, labels), OWNERS) == pytest.approx(hits / 20)
-    assert [accepted(0.1, *pair) for pair in ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))] == [True, False, False]
 
 
 def test_labels_that_prove_nothing_do_not_count() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
@@ -9,10 +10,10 @@ import torch
 from constructed_pools import Pool, by_energy_in_a_loop, routed
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW
+from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, TOO_FEW
 from alloykit.methods.alloy.by_energy import by_energy, energy_weights
 from alloykit.methods.alloy.method import log_answers
-from alloykit.methods.alloy.report import why_not
+from alloykit.methods.alloy.report import no_agreement, no_skill
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows, TeacherRows
@@ -28,6 +29,26 @@ def follows_the_energies(pool: Pool) -> None:
         (found.teacher_weights, found.targets, found.weights), by_energy_in_a_loop(pool), strict=True
     ):
         torch.testing.assert_close(values, torch.tensor(wanted), rtol=1e-4, atol=2e-6)
+
+
+def follows_the_ensemble(pool: Pool) -> None:
+    """Targets and weights are those of Eq. 32, by a plain loop: the softmax of all logits together, for disjoint label sets."""
+    method, shapes = create("alloy"), tuple(ModelShape(w, 3) for w in pool.widths)
+    state = method.fit(pool, Context(pool.space, teachers=shapes))
+    found = method.supervise(pool.rows(range(len(pool))), Context(pool.space, dict(state), teachers=shapes))
+    assert found is not None
+    assert found.teacher_weights is not None
+    for x in range(len(pool)):
+        each = [[math.exp(z) for z in t.logits[x].double().tolist()] for t in pool.everything.teachers]
+        total = sum(map(sum, each))
+        by_name = {
+            name: e / total
+            for labels, own in zip(pool.space.teachers, each, strict=True)
+            for name, e in zip(labels, own, strict=True)
+        }
+        assert found.targets[x].tolist() == pytest.approx([by_name[name] for name in pool.space.names], abs=1e-6)
+        assert found.teacher_weights[x].tolist() == pytest.approx([sum(own) / total for own in each], abs=1e-6)
+    assert found.weights.tolist() == [1.0] * len(pool)
 
 
 def test_by_energy_with_a_shared_label_and_uneven_numbers_of_labels() -> None:
@@ -70,14 +91,14 @@ def test_states_that_say_nothing_are_not_used() -> None:
     noise = (torch.randn(400, pool.widths[0], generator=g).half(),) * 3
     pool.everything = Rows(tuple(replace(t, pooled_states=noise) for t in pool.everything.teachers))
     _, _, notes = routed("alloy", pool)
-    assert int(notes["outcome"]) == REJECTED
+    assert int(notes["outcome"]) == NO_SKILL
     assert notes["skill"] < 1 / 3
     [warning] = notes["warnings"]
     assert warning.startswith(
         f"the states of the texts cannot tell the labels of one teacher apart (skill {notes['skill']:.2f}, "
     )
-    assert "(skill −0.05, at least 0.33 is needed)" in why_not(-0.05)
-    follows_the_energies(pool)
+    assert "(skill −0.05, at least 0.33 is needed)" in no_skill(-0.05)
+    follows_the_ensemble(pool)
 
 
 def test_equal_label_sets_share_every_text() -> None:
@@ -109,19 +130,40 @@ def test_a_label_that_lost_its_texts_is_warned_of() -> None:
     )
 
 
-def test_texts_that_are_about_something_else_are_warned_of() -> None:
+def test_views_that_agree_about_nothing() -> None:
     """The encoder's states have the same groups as the teachers', or others. Without states of an encoder nothing can be said."""
-    method, notes = create("alloy"), {}
+    method, notes, outcomes = create("alloy"), {}, {}
     for encoder in ("alike", "other", None):
         pool = Pool((60, 60, 60, 60), encoder=encoder)
         state = dict(method.fit(pool, Context(pool.space, teachers=(ModelShape(6, 3),) * 2)))
+        outcomes[encoder] = int(state["outcome"])
         notes[encoder] = method.fit_report(Context(pool.space, state), ["one", "two"])
-        assert ("label_agreement" in state) == (encoder is not None)
+        assert ("label_agreement" in state) == ("teacher_agreement" in state) == (encoder is not None)
+        if encoder == "other":
+            estimated = method.estimated_accuracy(Context(pool.space, state))
+            follows_the_ensemble(pool)
+            told = no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]))
+    assert outcomes == {"alike": ACCEPTED, "other": NO_AGREEMENT, None: ACCEPTED}
     assert notes["alike"].warnings == notes[None].warnings == ()
-    [warning] = notes["other"].warnings
+    assert notes["other"].warnings == (told,)
+    assert "agree neither about the labels (κ 0." in told
+    assert "instead, the student learns from the ensemble of the teachers" in told
+    assert "The fitted mixture is not used; instead, the student learns from the ensemble" in str(
+        notes["other"].sections
+    )
+    assert estimated is None
+    assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
+    assert "and about their teachers with κ′ = 0.9" in str(notes["alike"].sections)
+    assert "κ" not in str(notes[None].sections)
+
+
+def test_texts_that_are_perhaps_about_something_else_are_warned_of() -> None:
+    """The views agree about the teachers, and not about the labels: the mixture is used."""
+    method, pool = create("alloy"), Pool((60, 60, 60, 60), encoder="alike")
+    state = dict(method.fit(pool, Context(pool.space, teachers=(ModelShape(6, 3),) * 2)))
+    state |= {"label_agreement": torch.tensor(0.5), "teacher_agreement": torch.tensor(0.5)}
+    [warning] = method.fit_report(Context(pool.space, state), ["one", "two"]).warnings
     assert warning.startswith(
-        "two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ 0."
+        "two views of the texts, by the teachers' states and by the encoder's, often name different labels (κ 0.50"
     )
     assert "Perhaps the texts are not about the labels, or the topic of a text says little about its label" in warning
-    assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
-    assert "κ" not in str(notes[None].sections)

@@ -8,6 +8,7 @@ from random_rows import SPECS, losses, made, rows_of, student_logits
 
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.methods.alloy.acceptance import ACCEPTED
 from alloykit.methods.protocol import Context, LossInputs, Method, StudentOutput
 from alloykit.methods.registry import create, methods
 from alloykit.methods.requirements import require
@@ -19,7 +20,7 @@ every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
 @pytest.fixture(autouse=True)
 def every_fit_of_alloy_is_accepted(monkeypatch):
     """On random texts no fit is; here the mixture is tested, not MUKA's weights in its place."""
-    monkeypatch.setattr("alloykit.methods.alloy.method.accepted", lambda *_: True)
+    monkeypatch.setattr("alloykit.methods.alloy.method.outcome_of", lambda *_: ACCEPTED)
 
 
 @every_method

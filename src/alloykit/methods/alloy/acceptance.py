@@ -1,17 +1,26 @@
 """Whether a fitted mixture is used (ours: Alloy).
 
-It is used if the states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third.
-Otherwise energies and numbers of labels give the teachers their weights (Eq. 25). With labelled texts there is a second way to be used: the
-cross-fitted mixture gives more of them their label than that rule does.
+It is used if the states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third. And it is not
+used if two views of the texts agree neither about the labels (κ of Eq. 27) nor about the teachers (κ′ of Eq. 31, methods/alloy/views.py). Then the ensemble takes
+its place (Eq. 32). With labelled texts there is a second way to be used: the cross-fitted mixture gives more of them their label than the ensemble does.
 """
 
 from __future__ import annotations
 
-ACCEPTED, TOO_FEW, REJECTED = 0, 1, 2  # outcomes of a fit
+from alloykit.methods.alloy.views import UNLIKE, Agreement
+
+ACCEPTED, TOO_FEW, NO_SKILL, NO_AGREEMENT = 0, 1, 2, 3  # outcomes of a fit
 MIN_SKILL = 1 / 3
+MIN_TEACHERS = 0.27  # κ′, asked for only if κ is small
 
 
-def accepted(skill: float, right: float = 0.0, right_by_energy: float = 0.0) -> bool:
-    """Whether the mixture is used. right, right_by_energy: the shares of the labelled texts that get their label from the mixture
-    and from Eq. 26; both 0 without labelled texts."""
-    return skill >= MIN_SKILL or right > right_by_energy
+def outcome_of(skill: float, views: Agreement | None, right: float = 0.0, right_by_ensemble: float = 0.0) -> int:
+    """One of ACCEPTED, NO_SKILL and NO_AGREEMENT. views: None if there is one kind of states. right, right_by_ensemble: the shares of the labelled texts
+    that get their label from the mixture and from Eq. 32; both 0 without labelled texts."""
+    if right > right_by_ensemble:
+        return ACCEPTED
+    if skill < MIN_SKILL:
+        return NO_SKILL
+    if views is not None and views.labels < UNLIKE and views.teachers < MIN_TEACHERS:
+        return NO_AGREEMENT
+    return ACCEPTED

@@ -1,4 +1,4 @@
-"""The rule in place of a mixture that is not used: labels' probabilities from energies, numbers of labels and answers (ours: Alloy, Eqs. 25, 26).
+"""The rule in place of a mixture if the pool has too few texts for one: labels' probabilities from energies, numbers of labels and answers (ours: Alloy, Eqs. 25, 26).
 
     w_i(x) ∝ C_i exp(2 E_i(x))                                                                                                    (25)
     r_c(x) ∝ a_c(x) Σ_{i knows c} w_i(x)          T by Eqs. 7 and 12 with b_i = 1: T(x) = Σ_i γ_i Pad_i(p_i)                      (26)

@@ -22,7 +22,6 @@ from dataclasses import dataclass, fields
 import torch
 from torch import Tensor
 
-from alloykit.methods.alloy.by_energy import energy_responsibilities
 from alloykit.methods.alloy.mixture import Anchors, LabelMixture, View
 from alloykit.progress import bar
 
@@ -143,13 +142,6 @@ class FewLabels:
         alpha, beta = (state[key].to(device) for key in ("label_alpha", "label_beta"))
         classifier = LabelClassifier.of(state, device)
         return cls(classifier, alpha, beta, float(state["labelled_accuracy"]), int(state["labelled"]))
-
-
-def energy_accuracy(anchors: Anchors, owners: Tensor) -> float:
-    """Share of the labelled texts whose label has the largest r of Eq. 26."""
-    view = anchors.view
-    named = energy_responsibilities(view.answers, view.energies, owners, view.answered).argmax(-1)
-    return float((named == anchors.labels).double().mean())
 
 
 def _features(view: View) -> Tensor:

@@ -13,8 +13,9 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     O(x): what each teacher says of its own labels             methods/own_labels.py, Eq. 23
     L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
-If the pool is too small, or the states cannot tell labels apart (methods/alloy/acceptance.py), energies and numbers of labels give the teachers their
-weights (methods/alloy/by_energy.py, Eqs. 25, 26), and the run warns.
+If the pool is too small, energies and numbers of labels give the teachers their weights (methods/alloy/by_energy.py, Eqs. 25, 26). If the states cannot tell
+labels apart, or two kinds of states agree neither about labels nor about teachers (methods/alloy/acceptance.py), T is the ensemble's (methods/alloy/by_ensemble.py,
+Eq. 32). The run warns of both.
 """
 
 from __future__ import annotations
@@ -26,13 +27,14 @@ import torch
 from torch import Tensor
 
 from alloykit.labels import LabelSpace
-from alloykit.methods.alloy.acceptance import ACCEPTED, REJECTED, TOO_FEW, accepted
+from alloykit.methods.alloy.acceptance import ACCEPTED, TOO_FEW, outcome_of
 from alloykit.methods.alloy.background_choice import ChosenMixture
 from alloykit.methods.alloy.by_energy import FLOOR, by_energy
+from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energy_weights import EnergyWeights, mean_separation
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
-from alloykit.methods.alloy.few_labels import FewLabels, energy_accuracy
+from alloykit.methods.alloy.few_labels import FewLabels
 from alloykit.methods.alloy.mixture import (
     Anchors,
     View,
@@ -47,7 +49,7 @@ from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
-from alloykit.methods.alloy.views import label_agreement, two_views
+from alloykit.methods.alloy.views import Agreement, two_views
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_scores
 from alloykit.methods.own_labels import own_labels_kl
@@ -102,7 +104,7 @@ class Alloy(Method):
             return state | {"outcome": torch.tensor(TOO_FEW)}
         anchors = self._anchors(context, seen, state)
         chosen = ChosenMixture.fit(texts.view, owners, anchors, background=self.options.background, least=least)
-        return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, space)
+        return state | vars(seen) | chosen.state() | self._measures(texts, chosen, anchors, context)
 
     def _seen_in(self, read: ReadPool, state: State, context: Context) -> tuple[PoolView, StateSpace]:
         """The texts of the fit: those that are used and that some teacher has an answer to; and Eq. 1."""
@@ -119,9 +121,10 @@ class Alloy(Method):
         return (texts if bool(used.all()) else texts.part(used)), seen
 
     def _measures(
-        self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, space: LabelSpace
+        self, texts: PoolView, chosen: ChosenMixture, anchors: Anchors | None, context: Context
     ) -> dict[str, Tensor]:
         """All that is fitted after the mixture, and what the report says of it. With a background: of the texts outside of it."""
+        space = context.space
         owners, background = space.has_label(), chosen.has_background
         everything, b = texts.view, chosen.background_share(texts.view, owners)
         halves = cross_fit(everything, owners, background=background)
@@ -145,16 +148,17 @@ class Alloy(Method):
             few = FewLabels.fit(everything, anchors, owners, background=background)
             scores, by_labels = few.scores(plain, view), few.state()
             by_labels |= estimate_from_labels(torch.softmax(few.alpha * scores, -1))
-            right = few.accuracy, energy_accuracy(anchors, owners)
+            right = few.accuracy, ensemble_accuracy(context)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         clear, same_half = (
             clarity(texts.probabilities, r, owners, view.answered),
             same_teacher(plain, halves.scores, owners),
         )
         confidence = confidence_of_answers(texts.probabilities, r, owners, clear, space)
+        agreement = None if views is None else Agreement.of(*views, owners)
         by_energies = EnergyWeights.fit(chosen.mixture.energies, view.energies, r, owners, view.answered)
         measures = {
-            "outcome": torch.tensor(ACCEPTED if accepted(skill, *right) else REJECTED),
+            "outcome": torch.tensor(outcome_of(skill, agreement, *right)),
             "background_texts": b.mean(),
             "inverse_temperature": alpha,
             "clarity": clear,
@@ -167,13 +171,16 @@ class Alloy(Method):
         measures |= texts_that_moved(texts.positions, initial_weights(view.energies, view.answered), r, owners)
         both = same_half if views is None else same_teacher(*views, owners)
         measures |= estimate(plain, both, halves, view.answers, confidence, owners, views=views is not None)
-        if views is not None:
-            measures["label_agreement"] = torch.tensor(label_agreement(*views), dtype=torch.float64)
+        if agreement is not None:
+            of_views = {"label_agreement": agreement.labels, "teacher_agreement": agreement.teachers}
+            measures |= {name: torch.tensor(value, dtype=torch.float64) for name, value in of_views.items()}
         return measures | by_labels | labels_outside | ({} if by_energies is None else by_energies.state())
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
-        if int(context.state["outcome"]) != ACCEPTED:
-            answered = _taken(rows)
+        outcome, answered = int(context.state["outcome"]), _taken(rows)
+        if outcome not in (ACCEPTED, TOO_FEW):
+            return by_ensemble(rows, context, answered)
+        if outcome == TOO_FEW:
             answers = log_answers(context.space, [t.probabilities() for t in rows.teachers], answered)
             return by_energy(rows, answers, self._energies(rows, context.state, context), context.space, answered)
         view, owners = self._seen(rows, context), context.space.has_label().to(rows.teachers[0].logits.device)

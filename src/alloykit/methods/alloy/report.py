@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, TOO_FEW
+from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, MIN_TEACHERS, NO_SKILL, TOO_FEW
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.energy_weights import CLEAR, EnergyWeights
 from alloykit.methods.alloy.options import AlloyOptions
@@ -21,7 +21,8 @@ from alloykit.methods.report_sections import MethodReport, Section, Series, Tabl
 EXAMPLES = 12  # texts that changed teacher, for the report
 HAD, LEFT = 20, 5  # warn: a label that had so many texts at the start of the fit is left with less than so many
 HARDLY_ANY = 0.01  # warn: a teacher with a smaller share of the pool
-INSTEAD = "instead, the teachers' energies and numbers of labels decide how much each of them teaches"
+BY_ENERGY = "instead, the teachers' energies and numbers of labels decide how much each of them teaches"
+INSTEAD = "instead, the student learns from the ensemble of the teachers (as with `vanilla_kd`), and from what each of them says of its own labels"
 
 
 def alloy_report(context: Context, teachers: Sequence[str], options: AlloyOptions) -> MethodReport:
@@ -41,7 +42,9 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         usable = " that do not repeat others" if repeats else ""
         return {
             "texts": texts,
-            "warnings": [f"{texts:,} texts{usable} are too few to fit the mixture ({least:,} are needed): {INSTEAD}."],
+            "warnings": [
+                f"{texts:,} texts{usable} are too few to fit the mixture ({least:,} are needed): {BY_ENERGY}."
+            ],
         }
     history, skill = state["history"].tolist(), float(state["skill"])
     examples = zip(state["examples"].tolist(), state["examples_shares"].tolist(), strict=True)
@@ -66,6 +69,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "inverse_temperature": float(state["inverse_temperature"]),
         "skill": skill,
         "label_agreement": float(state["label_agreement"]) if "label_agreement" in state else None,
+        "teacher_agreement": float(state["teacher_agreement"]) if "teacher_agreement" in state else None,
         "separation": dict(zip(names, state["separation"].tolist(), strict=True)),
         "mean_separation": float(state["mean_separation"]),
         "by_energies": EnergyWeights.of(state, state["separation"].device) is not None,
@@ -74,15 +78,29 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
             for (at, a, b), (first, last) in examples
         ],
-        "warnings": _doubts(state, context.space.names, names) if used else [why_not(skill)],
+        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state)],
     }
 
 
-def why_not(skill: float) -> str:
-    """Why a fit is not used."""
+def _why_not(state: State) -> str:
+    """Why a fit to enough texts is not used."""
+    if int(state["outcome"]) == NO_SKILL:
+        return no_skill(float(state["skill"]))
+    return no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]))
+
+
+def no_skill(skill: float) -> str:
     return (
         f"the states of the texts cannot tell the labels of one teacher apart (skill {_number(skill)}, at least {MIN_SKILL:.2f} is needed), "
         f"so they cannot tell teachers apart: {INSTEAD}."
+    )
+
+
+def no_agreement(labels: float, teachers: float) -> str:
+    return (
+        "two views of the texts, by the teachers' states and by the encoder's, agree neither about the labels "
+        f"(κ {_number(labels)}, below {UNLIKE}) nor about the teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {INSTEAD}. "
+        "Probably the texts are not about the labels. Use texts like those that the student will see."
     )
 
 
@@ -158,7 +176,8 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
         return ""
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
-        f"κ = {_number(found['label_agreement'])} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label). "
+        f"κ = {_number(found['label_agreement'])} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label), "
+        f"and about their teachers with κ′ = {_number(found['teacher_agreement'])} (if κ is below {UNLIKE} and κ′ below {MIN_TEACHERS}, the mixture is not used). "
     )
 
 

@@ -1,0 +1,68 @@
+"""Whether Alloy's fit is used, and the ensemble in its place (Eqs. 10, 27, 31, 32)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+import torch
+from alloy_views import OWNERS, drawn
+from random_rows import Pool, made
+
+from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, outcome_of
+from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
+from alloykit.methods.alloy.cross_fit import same_teacher
+from alloykit.methods.alloy.views import Agreement, label_agreement
+from alloykit.methods.registry import create
+from alloykit.testing.rows import unanswered
+
+
+def test_the_outcome_of_a_fit() -> None:
+    assert [outcome_of(skill, None) for skill in (1.0, 0.34, 0.33, -0.2)] == [ACCEPTED, ACCEPTED, NO_SKILL, NO_SKILL]
+    views = [Agreement(labels, teachers) for labels in (0.54, 0.56) for teachers in (0.26, 0.28)]
+    assert [outcome_of(0.8, each) for each in views] == [NO_AGREEMENT, ACCEPTED, ACCEPTED, ACCEPTED]
+    assert outcome_of(0.1, views[0]) == NO_SKILL
+
+
+def test_labelled_texts_can_accept_a_fit() -> None:
+    pairs = ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))
+    assert [outcome_of(0.1, None, *pair) for pair in pairs] == [ACCEPTED, NO_SKILL, NO_SKILL]
+    doubtful = Agreement(0.1, 0.1)
+    assert [outcome_of(0.8, doubtful, *pair) for pair in pairs] == [ACCEPTED, NO_AGREEMENT, NO_AGREEMENT]
+
+
+def test_the_agreement_of_two_views() -> None:
+    """With a label that two teachers share: who answers it does not matter."""
+    one, other = drawn(60, 0)[0].answers, drawn(60, 1)[0].answers
+    same = float(same_teacher(one, other, OWNERS).double().mean())
+    found = Agreement.of(one, other, OWNERS)
+    assert found.labels == label_agreement(one, other)
+    assert 0 < same < 1
+    assert found.teachers == pytest.approx((same - 1 / len(OWNERS)) / (1 - 1 / len(OWNERS)))
+    assert Agreement.of(one, one, OWNERS) == Agreement(1, 1)
+    assert Agreement.of(one[:0], other[:0], OWNERS) == Agreement(1, 1)
+
+
+@pytest.mark.parametrize("kind", ["disjoint", "overlapping"])
+def test_the_target_is_that_of_vanilla_kd(kind: str) -> None:
+    _, rows, context = made({"name": "alloy"}, kind)
+    answered = torch.arange(12)[:, None] % 5 != torch.arange(3)[None]
+    rows = unanswered(rows, answered)
+    found, theirs = by_ensemble(rows, context, answered), create("vanilla_kd").supervise(rows, context)
+    assert theirs is not None
+    torch.testing.assert_close(found.targets, theirs.targets)
+    assert found.weights.tolist() == [1.0] * 12
+    assert found.teacher_weights is not None
+    assert bool((found.teacher_weights[~answered] == 0).all())
+
+
+def test_how_many_labelled_texts_the_ensemble_labels_correctly() -> None:
+    _, rows, context = made({"name": "alloy"}, "disjoint")
+    logits = torch.cat([t.logits for t in rows.teachers], -1)
+    names = [name for labels in context.space.teachers for name in labels]
+    said = [context.space.names.index(names[at]) for at in logits.argmax(-1).tolist()]
+    labels = torch.tensor([at if x % 3 else (at + 1) % context.space.size for x, at in enumerate(said)])
+    labelled = Pool(replace(rows, labels=labels))
+    assert ensemble_accuracy(replace(context, labelled=labelled)) == pytest.approx(8 / 12)
+    with pytest.raises(ValueError, match="no labelled texts"):
+        ensemble_accuracy(context)
