@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from alloykit.methods.alloy.acceptance import MIN_TEACHERS
 from alloykit.methods.alloy.views import UNLIKE
 from benchmarks.alloy.targets_of_files import HEADINGS, OWN, accuracies_of
 from benchmarks.harness.sections import measured, measured_section
@@ -16,7 +17,8 @@ SOURCES = {OWN: "*the set's own*", "wiki_sentences": "Wikipedia sentences"}
 WORDS = (
     "The teachers are those of the settings above (seed 0), and the pool is the set's own texts, or texts that are all about something else. Accuracy of the targets on the set's own test texts, in %. No student is trained. "
     f"κ: how often the teachers' states and the encoder's states give a text the same label, beyond chance ([Eq. 27](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). Below {UNLIKE} Alloy warns. "
-    "This limit was chosen on AG News, 5Abstracts and Banking77 with the same teachers."
+    f"κ′: how often both name the same teacher, beyond chance ([Eq. 31](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). If κ is below {UNLIKE} and κ′ below {MIN_TEACHERS}, Alloy does not use its mixture. "
+    "Both limits were chosen on AG News, 5Abstracts and Banking77 with the same teachers."
 )
 
 
@@ -27,17 +29,18 @@ def other_topics_section() -> list[str]:
 def _body(figures: Mapping[str, Any]) -> list[str]:
     pools = figures["pools"]
     body = [
-        [p["title"], "choice" if p["choice"] else "reported", _named(p["source"]), f"{p['texts']:,}", _kappa(p["label_agreement"]), _told(p),
+        [p["title"], "choice" if p["choice"] else "reported", _named(p["source"]), f"{p['texts']:,}", _kappa(p["label_agreement"]),
+         _kappa(p["teacher_agreement"]), _told(p),
          *accuracies_of([p])]
         for p in pools
     ]  # fmt: skip
     own, other = ([p for p in pools if (p["source"] == OWN) == which] for which in (True, False))
     body += [
-        [f"*mean, {name}*", "", "", "", "", "", *accuracies_of(these)]
+        [f"*mean, {name}*", "", "", "", "", "", "", *accuracies_of(these)]
         for name, these in (("own texts", own), ("other topics", other))
         if these
     ]
-    headings = ["teachers of", "kind of set", "texts of", "texts", "κ", "Alloy says", *HEADINGS]
+    headings = ["teachers of", "kind of set", "texts of", "texts", "κ", "κ′", "Alloy says", *HEADINGS]
     return [*rows(headings, body), _sentence(own, other), ""]
 
 
@@ -53,7 +56,7 @@ def _told(pool: Mapping[str, Any]) -> str:
 
 
 def _kappa(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2f}"
+    return "–" if value is None else f"{value:.2f}".replace("-", "−")
 
 
 def _named(source: str) -> str:

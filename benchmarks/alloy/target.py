@@ -48,7 +48,7 @@ def target(stages: Stages, pool: str, spec: dict[str, Any]) -> dict[str, Any]:
     }
     if (estimated := prepared.method.estimated_accuracy(context)) is not None:
         found["estimated"] = beside(estimated, targets[known], prepared.labels(labelled))
-    for name in ("label_agreement", "mean_separation", "repeats"):  # Alloy's
+    for name in ("label_agreement", "teacher_agreement", "mean_separation", "repeats"):  # Alloy's
         if (measure := context.state.get(name)) is not None:
             found[name] = float(measure)
     if bool(known.all()):

@@ -26,7 +26,7 @@ OWN = "own"  # the set's own texts, that no teacher has seen
 Files = Callable[[Stages, Path], Iterable[tuple[dict[str, Any], Path]]]
 WITHOUT = ALLOY | {"texts_per_label": 10**6}  # Eq. 26, with the energies standardised without texts that repeat others
 WAYS = {"alloy": ALLOY, "by_energy": WITHOUT, "ensemble": RIVALS["ensemble"], "energy": RIVALS["energy"]}
-HEADINGS = [(TITLES | {"by_energy": "Alloy without its mixture (Eq. 26)"})[way] for way in WAYS]
+HEADINGS = [(TITLES | {"by_energy": "Energies and numbers of labels (Eq. 26)"})[way] for way in WAYS]
 
 
 def targets_of_files(data: Path, work: Path, files: Files) -> dict[str, Any]:
@@ -63,10 +63,11 @@ def targets_of_a_file(stages: Stages, pool: Path) -> dict[str, Any]:
         right = torch.cat(parts).argmax(-1) == prepared.labels(test)
         found["accuracy"][way] = float(right.double().mean())
         if way == "alloy":
-            agreement = context.state.get("label_agreement")
-            found["label_agreement"] = None if agreement is None else float(agreement)
+            for name in ("label_agreement", "teacher_agreement"):
+                found[name] = None if (value := context.state.get(name)) is None else float(value)
+            agreement = found["label_agreement"]
             found["used"] = int(context.state["outcome"]) == ACCEPTED
-            found["warned"] = not found["used"] or (agreement is not None and float(agreement) < UNLIKE)
+            found["warned"] = not found["used"] or (agreement is not None and agreement < UNLIKE)
             found["left_out"] = int(context.state.get("repeats", 0))
             found["fitted_to"] = int(context.state["texts"])
     return found

@@ -172,7 +172,7 @@ def _left_out(found: Mapping[str, Any]) -> str:
 
 def _agreement_sentence(found: Mapping[str, Any]) -> str:
     """With a space at its end. Empty if there is one kind of states."""
-    if found["label_agreement"] is None:
+    if None in (found["label_agreement"], found["teacher_agreement"]):
         return ""
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
