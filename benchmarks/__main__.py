@@ -71,6 +71,7 @@ TABLES = {
         "few": "students with 1 to 20 labelled texts for every label, beside fine-tuning on the same texts",
         "foreign": "targets in pools with foreign texts of many kinds, with and without a background",
         "other_topics": "targets in pools of texts about other topics than the teachers' labels, and whether Alloy warns",
+        "other_topics_students": "students that learn from such texts",
         "repeated": "targets in pools in which some texts come again and again",
         "suggest": "students that continue with 100 or 300 labelled texts: suggested ones, and random ones",
         "none": "how well students tell texts that no teacher knows",
