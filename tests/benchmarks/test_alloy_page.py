@@ -368,10 +368,17 @@ def test_pools_of_other_topics_and_how_often_alloy_warns(monkeypatch: pytest.Mon
     figures = [
         pool | {"source": "own", "label_agreement": 0.81, "teacher_agreement": 0.75, "warned": False},
         pool | {"source": "sst2", "label_agreement": 0.22, "teacher_agreement": -0.07, "warned": True},
-        pool | {"source": "wiki_sentences", "label_agreement": 0.6, "teacher_agreement": 0.5, "warned": False, "used": True},
+        pool
+        | {"source": "wiki_sentences", "label_agreement": 0.6, "teacher_agreement": 0.5, "warned": False, "used": True},
     ]
-    monkeypatch.setattr(other_topics_section, "measured", lambda *_: measurement(figures))
+    of_students = pool | {"accuracy": {"alloy": 0.613, "vanilla_kd": 0.61, "uhc": 0.6}, "used": False}
+    both = {
+        "other_topics": measurement(figures),
+        "other_topics_students": measurement([of_students | figures[1] | of_students]),
+    }
+    monkeypatch.setattr(other_topics_section, "measured", lambda _, name: both[name])
     text = "\n".join(other_topics_section.other_topics_section())
+    assert "| AG News | choice | SST-2 | 0.22 | −0.07 | no | 61.3 | 61.0 | 60.0 |" in text
     assert "| AG News | choice | SST-2 | 1,500 | 0.22 | −0.07 | warning | 50.0 | 60.0 | 55.0 | 58.0 |" in text
     assert "Alloy warns in 1 of 2 pools of other topics, and in 0 of 1 pools of the set's own texts." in text
 
