@@ -7,13 +7,16 @@ from dataclasses import replace
 import pytest
 import torch
 from alloy_views import OWNERS, drawn
+from constructed_pools import Pool as Blobs
 from random_rows import Pool, made
 
 from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, outcome_of
 from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.cross_fit import same_teacher
 from alloykit.methods.alloy.views import Agreement, label_agreement
+from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
+from alloykit.outputs import Rows
 from alloykit.testing.rows import unanswered
 
 
@@ -41,6 +44,23 @@ def test_the_agreement_of_two_views() -> None:
     assert found.teachers == pytest.approx((same - 1 / len(OWNERS)) / (1 - 1 / len(OWNERS)))
     assert Agreement.of(one, one, OWNERS) == Agreement(1, 1)
     assert Agreement.of(one[:0], other[:0], OWNERS) == Agreement(1, 1)
+
+
+def test_a_fit_that_labels_no_more_texts_correctly_than_the_ensemble() -> None:
+    """The states are drawn at random, and each teacher is much surer of its own texts, so the ensemble is always right."""
+    pool, g = Blobs((60, 60, 60, 60)), torch.Generator().manual_seed(1)
+    owner, owners, noise = pool.labels, pool.space.has_label(), torch.randn(240, pool.widths[0], generator=g).half()
+    teachers = tuple(
+        replace(t, logits=t.logits * (1 + 9 * owners[i, owner].float())[:, None], pooled_states=(noise,) * 3)
+        for i, t in enumerate(pool.everything.teachers)
+    )
+    pool.everything = Rows(teachers)
+    labelled = Pool(Rows(teachers, labels=pool.labels))
+    context = Context(pool.space, teachers=(ModelShape(6, 3),) * 2, labelled=labelled)
+    state = create("alloy").fit(pool, context)
+    assert float(state["skill"]) < 1 / 3
+    assert 0 < float(state["labelled_accuracy"]) <= ensemble_accuracy(context) == 1
+    assert int(state["outcome"]) == NO_SKILL
 
 
 @pytest.mark.parametrize("kind", ["disjoint", "overlapping"])

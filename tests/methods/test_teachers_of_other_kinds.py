@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.mixture import View, initial_responsibilities, initial_weights
 from alloykit.methods.alloy.routing import teacher_weights
 from alloykit.methods.inputs import Gives
@@ -89,13 +90,17 @@ def test_eqs_3_and_7_where_answers_are_missing() -> None:
     assert gamma.sum(-1).tolist() == pytest.approx([1.0] * n)
 
 
-def test_vanilla_kd_compares_log_probabilities_where_a_teacher_has_no_logits() -> None:
+def test_the_ensemble_compares_log_probabilities_where_a_teacher_has_no_logits() -> None:
+    """In Vanilla KD, and in Alloy without its mixture."""
     rows = random_rows("disjoint", 4)
-    space = space_of("disjoint")
-    found = create("vanilla_kd").supervise(rows, Context(space, gives=ONLY_PROBABILITIES))
+    context = Context(space_of("disjoint"), gives=ONLY_PROBABILITIES)
+    found = create("vanilla_kd").supervise(rows, context)
     assert found is not None
     wanted = torch.cat([t.probabilities() for t in rows.teachers], -1) / 3
     torch.testing.assert_close(found.targets, wanted)
+    torch.testing.assert_close(by_ensemble(rows, context, None).targets, wanted)
+    labelled = RowSource(replace(rows, labels=wanted.argmax(-1)))
+    assert ensemble_accuracy(replace(context, labelled=labelled)) == 1
 
 
 def test_every_answer_there_is_changes_nothing() -> None:
