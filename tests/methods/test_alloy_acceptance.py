@@ -13,7 +13,7 @@ from random_rows import Pool, made
 from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, outcome_of
 from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.cross_fit import same_teacher
-from alloykit.methods.alloy.views import Agreement, label_agreement
+from alloykit.methods.alloy.views import ViewAgreement, label_agreement
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
 from alloykit.outputs import Rows
@@ -22,7 +22,7 @@ from alloykit.testing.rows import unanswered
 
 def test_the_outcome_of_a_fit() -> None:
     assert [outcome_of(skill, None) for skill in (1.0, 0.34, 0.33, -0.2)] == [ACCEPTED, ACCEPTED, NO_SKILL, NO_SKILL]
-    views = [Agreement(labels, teachers) for labels in (0.54, 0.56) for teachers in (0.26, 0.28)]
+    views = [ViewAgreement(labels, teachers) for labels in (0.54, 0.56) for teachers in (0.26, 0.28)]
     assert [outcome_of(0.8, each) for each in views] == [NO_AGREEMENT, ACCEPTED, ACCEPTED, ACCEPTED]
     assert outcome_of(0.1, views[0]) == NO_SKILL
 
@@ -30,7 +30,7 @@ def test_the_outcome_of_a_fit() -> None:
 def test_labelled_texts_can_accept_a_fit() -> None:
     pairs = ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))
     assert [outcome_of(0.1, None, *pair) for pair in pairs] == [ACCEPTED, NO_SKILL, NO_SKILL]
-    doubtful = Agreement(0.1, 0.1)
+    doubtful = ViewAgreement(0.1, 0.1)
     assert [outcome_of(0.8, doubtful, *pair) for pair in pairs] == [ACCEPTED, NO_AGREEMENT, NO_AGREEMENT]
 
 
@@ -38,12 +38,12 @@ def test_the_agreement_of_two_views() -> None:
     """With a label that two teachers share: who answers it does not matter."""
     one, other = drawn(60, 0)[0].answers, drawn(60, 1)[0].answers
     same = float(same_teacher(one, other, OWNERS).double().mean())
-    found = Agreement.of(one, other, OWNERS)
+    found = ViewAgreement.of(one, other, OWNERS)
     assert found.labels == label_agreement(one, other)
     assert 0 < same < 1
     assert found.teachers == pytest.approx((same - 1 / len(OWNERS)) / (1 - 1 / len(OWNERS)))
-    assert Agreement.of(one, one, OWNERS) == Agreement(1, 1)
-    assert Agreement.of(one[:0], other[:0], OWNERS) == Agreement(1, 1)
+    assert ViewAgreement.of(one, one, OWNERS) == ViewAgreement(1, 1)
+    assert ViewAgreement.of(one[:0], other[:0], OWNERS) == ViewAgreement(1, 1)
 
 
 def test_a_fit_that_labels_no_more_texts_correctly_than_the_ensemble() -> None:

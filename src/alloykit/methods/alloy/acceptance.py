@@ -7,14 +7,14 @@ its place (Eq. 32). With labelled texts there is a second way to be used: the cr
 
 from __future__ import annotations
 
-from alloykit.methods.alloy.views import UNLIKE, Agreement
+from alloykit.methods.alloy.views import UNLIKE, ViewAgreement
 
 ACCEPTED, TOO_FEW, NO_SKILL, NO_AGREEMENT = 0, 1, 2, 3  # outcomes of a fit
 MIN_SKILL = 1 / 3
 MIN_TEACHERS = 0.27  # κ′, asked for only if κ is small
 
 
-def outcome_of(skill: float, views: Agreement | None, right: float = 0.0, right_by_ensemble: float = 0.0) -> int:
+def outcome_of(skill: float, views: ViewAgreement | None, right: float = 0.0, right_by_ensemble: float = 0.0) -> int:
     """One of ACCEPTED, NO_SKILL and NO_AGREEMENT. views: None if there is one kind of states. right, right_by_ensemble: the shares of the labelled texts
     that get their label from the mixture and from Eq. 32; both 0 without labelled texts."""
     if right > right_by_ensemble:

@@ -49,7 +49,7 @@ from alloykit.methods.alloy.report import alloy_report, texts_that_moved
 from alloykit.methods.alloy.routing import routing_margin, shares, teacher_weights
 from alloykit.methods.alloy.states import StateSpace, raw_states
 from alloykit.methods.alloy.target import clarity, confidence_of_answers, target
-from alloykit.methods.alloy.views import Agreement, two_views
+from alloykit.methods.alloy.views import ViewAgreement, two_views
 from alloykit.methods.early_states import MAX_TEXTS, early_layers
 from alloykit.methods.muka.logit_confidences import fit_logit_confidences, logit_scores
 from alloykit.methods.own_labels import own_labels_kl
@@ -155,7 +155,7 @@ class Alloy(Method):
             same_teacher(plain, halves.scores, owners),
         )
         confidence = confidence_of_answers(texts.probabilities, r, owners, clear, space)
-        agreement = None if views is None else Agreement.of(*views, owners)
+        agreement = None if views is None else ViewAgreement.of(*views, owners)
         by_energies = EnergyWeights.fit(chosen.mixture.energies, view.energies, r, owners, view.answered)
         measures = {
             "outcome": torch.tensor(outcome_of(skill, agreement, *right)),

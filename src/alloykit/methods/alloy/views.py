@@ -25,14 +25,14 @@ UNLIKE = 0.55  # κ below which the texts are probably not about the labels, or 
 
 
 @dataclass(frozen=True)
-class Agreement:
+class ViewAgreement:
     """Of two views of the same texts. labels: κ of Eq. 27; teachers: κ′ of Eq. 31. Both are 1 if they always agree, and 0 if they agree as often as by chance."""
 
     labels: float
     teachers: float
 
     @classmethod
-    def of(cls, one: Tensor, other: Tensor, owners: Tensor) -> Agreement:
+    def of(cls, one: Tensor, other: Tensor, owners: Tensor) -> ViewAgreement:
         """one, other: scores, [n, C] each. owners: [N, C] bool, N > 1."""
         return cls(label_agreement(one, other), teacher_agreement(one, other, owners))
 
@@ -62,7 +62,7 @@ def label_agreement(one: Tensor, other: Tensor) -> float:
 
 
 def teacher_agreement(one: Tensor, other: Tensor, owners: Tensor) -> float:
-    """κ′ of Eq. 31; 1 if there is no text. Arguments as in `Agreement.of`."""
+    """κ′ of Eq. 31; 1 if there is no text. Arguments as in `ViewAgreement.of`."""
     if not len(one):
         return 1.0
     chance = 1 / len(owners)
