@@ -44,7 +44,7 @@ def _students(figures: Mapping[str, Any]) -> list[str]:
         for p in figures["pools"]
     ]  # fmt: skip
     headings = ["teachers of", "kind of set", "texts of", "κ", "κ′", "the mixture is used"]
-    return [*rows([*headings, *(TITLES[name] for name in methods)], body), ""]
+    return rows([*headings, *(TITLES[name] for name in methods)], body)
 
 
 def _body(figures: Mapping[str, Any]) -> list[str]:
