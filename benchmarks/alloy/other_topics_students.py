@@ -67,7 +67,7 @@ def _told(run: RunFolder) -> dict[str, Any]:
     state = load_file(run.folder / STATE)
     return {
         "used": int(state["outcome"]) == ACCEPTED,
-        **{name: float(state[name]) for name in ("label_agreement", "teacher_agreement") if name in state},
+        **{name: float(state[name]) if name in state else None for name in ("label_agreement", "teacher_agreement")},
     }
 
 

@@ -13,7 +13,7 @@ import tiny
 import torch
 
 from alloykit.methods.protocol import EstimatedAccuracy
-from benchmarks.alloy import other_topics, repeated, targets_of_files
+from benchmarks.alloy import other_topics, other_topics_students, repeated, targets_of_files
 from benchmarks.alloy.estimated import beside
 from benchmarks.alloy.gate import Gate
 from benchmarks.alloy.gate_student import gate_student
@@ -188,6 +188,36 @@ def test_pools_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, 
         assert (pool["used"], pool["warned"]) == (False, True), "so few texts have no mixture"
     labels = target(stages, "disjoint", {"name": "ensemble"})["test"]["accuracy"]
     assert [pool["accuracy"]["ensemble"] for pool in pools.values()] == [pytest.approx(labels)] * 2, "it is not fitted"
+
+
+def test_students_of_other_topics(stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """They learn from the texts of the source, and not from the set's own."""
+    student = tiny.encoder(tmp_path / "student", "bert", seed=3)
+    monkeypatch.setattr(Stages, "encoder", lambda *_, **__: {"model": str(student)})
+    path = tmp_path / "data" / "talk" / "train.parquet"
+    path.parent.mkdir()
+    datasets.Dataset.from_dict({"text": tiny.texts(60, seed=5)}).to_parquet(str(path))
+    read = list[int]()
+    run_recipe = other_topics_students.run_recipe
+
+    def noted(recipe: Any, **more: Any) -> Any:
+        read.append(datasets.Dataset.from_parquet(recipe.texts.path).num_rows)
+        return run_recipe(recipe, **more)
+
+    for name, value in {
+        "POOLS": (("toy", "talk"),),
+        "SIZE": 50,
+        "settings": lambda: (stages.setting,),
+        "set_of": lambda _: "ag_news",
+        "Stages": lambda *_, **__: stages,
+        "run_recipe": noted,
+    }.items():
+        monkeypatch.setattr(other_topics_students, name, value)
+    [found] = other_topics_students.run(tmp_path / "data", tmp_path / "work" / "topics")["pools"]
+    assert read == [50, 50, 50]
+    assert (found["source"], found["texts"], found["choice"], found["used"]) == ("talk", 50, True, False)
+    assert set(found["accuracy"]) == {"alloy", "vanilla_kd", "uhc"}
+    assert all(0 <= accuracy <= 1 for accuracy in found["accuracy"].values())
 
 
 def test_pools_in_which_texts_repeat(stages: Stages, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

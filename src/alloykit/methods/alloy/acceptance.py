@@ -1,8 +1,8 @@
 """Whether a fitted mixture is used (ours: Alloy).
 
-It is used if the states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third. And it is not
-used if two views of the texts agree neither about the labels (κ of Eq. 27) nor about the teachers (κ′ of Eq. 31, methods/alloy/views.py). Then the ensemble takes
-its place (Eq. 32). With labelled texts there is a second way to be used: the cross-fitted mixture gives more of them their label than the ensemble does.
+Two conditions must hold. The states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third. And the two views
+of the texts agree about the labels (κ of Eq. 27, methods/alloy/views.py) or about the teachers (κ′ of Eq. 31). Otherwise the ensemble takes its place (Eq. 32). With labelled
+texts the mixture is also used if, cross-fitted, it gives more of them their label than the ensemble does.
 """
 
 from __future__ import annotations

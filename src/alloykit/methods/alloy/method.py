@@ -14,8 +14,8 @@ A mixture over all labels is fitted once to the unlabelled pool. It gives for ea
     L = mean_x [v(x) KL(T(x) ‖ S(x)) + λ u(x) O(x)]                                                                             (24)
 
 If the pool is too small, energies and numbers of labels give the teachers their weights (methods/alloy/by_energy.py, Eqs. 25, 26). If the states cannot tell
-labels apart, or two kinds of states agree neither about labels nor about teachers (methods/alloy/acceptance.py), T is the ensemble's (methods/alloy/by_ensemble.py,
-Eq. 32). The run warns of both.
+labels apart, or two views of the texts often name different labels and different teachers (methods/alloy/acceptance.py), T is the ensemble's
+(methods/alloy/by_ensemble.py, Eq. 32). In both cases the run warns.
 """
 
 from __future__ import annotations

@@ -98,8 +98,8 @@ def no_skill(skill: float) -> str:
 
 def no_agreement(labels: float, teachers: float) -> str:
     return (
-        "two views of the texts, by the teachers' states and by the encoder's, agree neither about the labels "
-        f"(κ {_number(labels)}, below {UNLIKE}) nor about the teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {INSTEAD}. "
+        "two views of the texts, by the teachers' states and by the encoder's, often name different labels "
+        f"(κ {_number(labels)}, below {UNLIKE}) and different teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {INSTEAD}. "
         "Probably the texts are not about the labels. Use texts like those that the student will see."
     )
 
