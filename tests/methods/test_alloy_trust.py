@@ -13,6 +13,7 @@ from alloykit.labels import LabelSpace
 from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, TOO_FEW
 from alloykit.methods.alloy.by_energy import by_energy, energy_weights
 from alloykit.methods.alloy.method import log_answers
+from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.report import no_agreement, no_skill
 from alloykit.methods.protocol import Context, ModelShape
 from alloykit.methods.registry import create
@@ -97,7 +98,7 @@ def test_states_that_say_nothing_are_not_used() -> None:
     assert warning.startswith(
         f"the states of the texts cannot tell the labels of one teacher apart (skill {notes['skill']:.2f}, "
     )
-    assert "(skill −0.05, at least 0.33 is needed)" in no_skill(-0.05)
+    assert "(skill −0.05, at least 0.33 is needed)" in no_skill(-0.05, AlloyOptions())
     follows_the_ensemble(pool)
 
 
@@ -142,7 +143,7 @@ def test_views_that_hardly_agree() -> None:
         if encoder == "other":
             estimated = method.estimated_accuracy(Context(pool.space, state))
             follows_the_ensemble(pool)
-            told = no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]))
+            told = no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), AlloyOptions())
     assert outcomes == {"alike": ACCEPTED, "other": NO_AGREEMENT, None: ACCEPTED}
     assert notes["alike"].warnings == notes[None].warnings == ()
     assert notes["other"].warnings == (told,)
@@ -153,6 +154,10 @@ def test_views_that_hardly_agree() -> None:
         notes["other"].sections
     )
     assert estimated is None
+    for own_labels in (0.0, 0.5):
+        options = AlloyOptions(own_labels=own_labels)
+        for said in (no_skill(0.1, options), no_agreement(0.1, 0.1, options)):
+            assert ("what each of them says of its own labels" in said) == (own_labels > 0)
     assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
     assert "and about their teachers with κ′ = 0.9" in str(notes["alike"].sections)
     assert "κ" not in str(notes[None].sections)

@@ -22,7 +22,7 @@ EXAMPLES = 12  # texts that changed teacher, for the report
 HAD, LEFT = 20, 5  # warn: a label that had so many texts at the start of the fit is left with less than so many
 HARDLY_ANY = 0.01  # warn: a teacher with a smaller share of the pool
 BY_ENERGY = "instead, the teachers' energies and numbers of labels decide how much each of them teaches"
-INSTEAD = "instead, the student learns from the ensemble of the teachers (as with `vanilla_kd`), and from what each of them says of its own labels"
+BY_ENSEMBLE = "instead, the student learns from the ensemble of the teachers (as with `vanilla_kd`)"
 
 
 def alloy_report(context: Context, teachers: Sequence[str], options: AlloyOptions) -> MethodReport:
@@ -78,28 +78,38 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
             for (at, a, b), (first, last) in examples
         ],
-        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state)],
+        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state, options)],
+        "instead": instead(options),
     }
 
 
-def _why_not(state: State) -> str:
+def instead(options: AlloyOptions) -> str:
+    """What the student learns from if the mixture was fitted and is not used."""
+    return BY_ENSEMBLE + (", and from what each of them says of its own labels" if options.own_labels else "")
+
+
+def _why_not(state: State, options: AlloyOptions) -> str:
     """Why a fit to enough texts is not used."""
     if int(state["outcome"]) == NO_SKILL:
-        return no_skill(float(state["skill"]))
-    return no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]))
+        return no_skill(float(state["skill"]), options)
+    return no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), options)
 
 
-def no_skill(skill: float) -> str:
+def no_skill(skill: float, options: AlloyOptions) -> str:
+    """`options`: the method's."""
     return (
         f"the states of the texts cannot tell the labels of one teacher apart (skill {_number(skill)}, at least {MIN_SKILL:.2f} is needed), "
-        f"so they cannot tell teachers apart: {INSTEAD}."
+        f"so they cannot tell teachers apart: {instead(options)}. "
+        "Perhaps the texts are not about the labels, or the encoder does not know their language. "
+        "Use texts like those that the student will see, or name another encoder with the method's option `encoder`."
     )
 
 
-def no_agreement(labels: float, teachers: float) -> str:
+def no_agreement(labels: float, teachers: float, options: AlloyOptions) -> str:
+    """`labels`: κ of Eq. 27; `teachers`: κ′ of Eq. 31; `options`: the method's."""
     return (
         "two views of the texts, by the teachers' states and by the encoder's, often name different labels "
-        f"(κ {_number(labels)}, below {UNLIKE}) and different teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {INSTEAD}. "
+        f"(κ {_number(labels)}, below {UNLIKE}) and different teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {instead(options)}. "
         "Probably the texts are not about the labels. Use texts like those that the student will see."
     )
 
@@ -206,7 +216,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
     shares, used = found["shares"], found["used"]
     parts: list[Text | Table | Series] = []
     if not used:
-        parts.append(Text(text=f"The fitted mixture is not used; {INSTEAD}. The warnings say why."))
+        parts.append(Text(text=f"The fitted mixture is not used; {found['instead']}. The warnings say why."))
     parts += [
         Text(
             text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
