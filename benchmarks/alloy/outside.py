@@ -1,6 +1,7 @@
 """Students of sets that were tried after Alloy's ninth version: sentences by genre, with labels as frequent as in the corpora; a few long Chinese
 texts; and what `benchmarks.packaged_sets` fetches (Reuters R8, as skewed as the news is, 20 Newsgroups, BBC News; WordNet's definitions, as frequent as
-there, 21 languages, and comments in a Slovene forum). All rivals; labels divided at random."""
+there, 21 languages, and comments in a Slovene forum; after the twelfth version Reuters R52, fortune cookies of Unix, and phrases by their mood). All
+rivals; labels divided at random."""
 
 from dataclasses import replace
 
@@ -22,6 +23,9 @@ TEACHERS = {
     "wordnet_verbs": (2,),
     "languages": (3,),
     "slovene_forum": (2,),
+    "reuters_r52": (4,),
+    "fortunes": (4,),
+    "moods": (2,),
 }
 CHINESE = ("cnews_1k",)
 DEALS = {"slovene_forum": 2}  # four labels have no more
@@ -56,6 +60,8 @@ SIZED = replace(
     sets={
         "cnews_1k": {"sizes": {"texts": 270, "max_length": 128}, "teacher": {"epochs": 12, "learning_rate": 1e-3}},
         "reuters_r8": {"sizes": {"max_length": 32}},
+        "reuters_r52": {"sizes": {"max_length": 32}},
+        "fortunes": {"sizes": {"max_length": 48}},
         "newsgroups20": {"sizes": {"max_length": 64}, "teacher": {"epochs": 12}},
         "bbc_news": {"sizes": {"texts": 600, "max_length": 64}, "teacher": {"epochs": 12}},
         "slovene_forum": {"sizes": {"texts": 600, "max_length": 48}, "teacher": {"epochs": 12}},

@@ -25,6 +25,9 @@ LATER = (  # tried after the ninth version; in `outside`
     "wordnet_verbs",
     "languages",
     "slovene_forum",
+    "reuters_r52",
+    "fortunes",
+    "moods",
 )
 TEACHERS = {
     "ag_news": (2,), "abstracts5": (2,), "banking77": (3, 10), "google_snippets": (2,), "stackoverflow20": (2, 4),

@@ -5,9 +5,12 @@ from __future__ import annotations
 from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.sets_of_packages import (
     BBC_NEWS,
+    FORTUNES,
     LANGUAGES,
+    MOODS,
     NEWSGROUPS,
     REUTERS,
+    REUTERS_52,
     SLOVENE_FORUM,
     WORDNET_NOUNS,
     WORDNET_VERBS,
@@ -298,5 +301,8 @@ SETS = {
         WORDNET_NOUNS,
         WORDNET_VERBS,
         LANGUAGES,
+        REUTERS_52,
+        FORTUNES,
+        MOODS,
     )
 }

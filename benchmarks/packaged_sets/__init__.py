@@ -8,14 +8,17 @@ from pathlib import Path
 
 from benchmarks.harness.sets import (
     BBC_NEWS,
+    FORTUNES,
     LANGUAGES,
+    MOODS,
     NEWSGROUPS,
     REUTERS,
+    REUTERS_52,
     SLOVENE_FORUM,
     WORDNET_NOUNS,
     WORDNET_VERBS,
 )
-from benchmarks.packaged_sets import bbc, languages, orange, wordnet
+from benchmarks.packaged_sets import bbc, fortunes, languages, moods, orange, wordnet
 from benchmarks.packages import Download, Maker, make
 
 MAKERS: dict[str, Maker] = {
@@ -26,6 +29,9 @@ MAKERS: dict[str, Maker] = {
     WORDNET_NOUNS.name: partial(wordnet.glosses, "noun", WORDNET_NOUNS),
     WORDNET_VERBS.name: partial(wordnet.glosses, "verb", WORDNET_VERBS),
     LANGUAGES.name: languages.translations,
+    REUTERS_52.name: partial(orange.two_tables, "reuters-r52", REUTERS_52),
+    FORTUNES.name: fortunes.cookies,
+    MOODS.name: moods.phrases,
 }
 
 

