@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from alloykit.methods.alloy.acceptance import MIN_TEACHERS
+from alloykit.methods.alloy.acceptance import MIN_DEPENDENCE
 from alloykit.methods.alloy.views import UNLIKE
 from benchmarks.alloy.methods import TITLES
 from benchmarks.alloy.targets_of_files import HEADINGS, OWN, accuracies_of
@@ -18,8 +18,8 @@ SOURCES = {OWN: "*the set's own*", "wiki_sentences": "Wikipedia sentences"}
 WORDS = (
     "The teachers are those of the settings above (seed 0), and the pool is the set's own texts, or texts that are all about something else. Accuracy of the targets on the set's own test texts, in %. No student is trained. "
     f"κ: how often the teachers' states and the encoder's states give a text the same label, beyond chance ([Eq. 27](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). Below {UNLIKE} Alloy warns. "
-    f"κ′: how often both name the same teacher, beyond chance ([Eq. 31](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). If κ is below {UNLIKE} and κ′ below {MIN_TEACHERS}, Alloy does not use its mixture. "
-    "Both limits were chosen on AG News, 5Abstracts and Banking77 with the same teachers."
+    f"κ′: how often both name the same teacher, beyond chance ([Eq. 31](../../docs/methods/alloy.md#do-the-texts-fit-the-labels)). If κ is below {UNLIKE} and κ′ below {MIN_DEPENDENCE} / √(N − 1) with N teachers, Alloy does not use its mixture. "
+    "Both limits were chosen on AG News, 5Abstracts and Banking77 with the same teachers, the second where N is 2."
 )
 OF_STUDENTS = (
     "Students that learn from such texts, with the same teachers. Accuracy on the set's own test texts, in %; one seed. Where Alloy does not use its mixture, its student learns from the ensemble, as that of Vanilla KD does, "

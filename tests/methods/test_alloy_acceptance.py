@@ -9,8 +9,9 @@ import torch
 from alloy_views import OWNERS, drawn
 from constructed_pools import Pool as Blobs
 from random_rows import Pool, made
+from scipy.stats import chi2_contingency
 
-from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, outcome_of
+from alloykit.methods.alloy.acceptance import ACCEPTED, NO_AGREEMENT, NO_SKILL, least_agreement, outcome_of
 from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.cross_fit import same_teacher
 from alloykit.methods.alloy.views import ViewAgreement, label_agreement
@@ -22,15 +23,17 @@ from alloykit.testing.rows import unanswered
 
 def test_the_outcome_of_a_fit() -> None:
     assert [outcome_of(skill, None) for skill in (1.0, 0.34, 0.33, -0.2)] == [ACCEPTED, ACCEPTED, NO_SKILL, NO_SKILL]
-    views = [ViewAgreement(labels, teachers) for labels in (0.54, 0.56) for teachers in (0.26, 0.28)]
+    views = [ViewAgreement(labels, teachers, 2) for labels in (0.54, 0.56) for teachers in (0.26, 0.28)]
     assert [outcome_of(0.8, each) for each in views] == [NO_AGREEMENT, ACCEPTED, ACCEPTED, ACCEPTED]
+    of_many = [ViewAgreement(0.33, teachers, n) for n, teachers in ((4, 0.15), (4, 0.16), (10, 0.08), (10, 0.1))]
+    assert [outcome_of(0.8, each) for each in of_many] == [NO_AGREEMENT, ACCEPTED, NO_AGREEMENT, ACCEPTED]
     assert outcome_of(0.1, views[0]) == NO_SKILL
 
 
 def test_labelled_texts_can_accept_a_fit() -> None:
     pairs = ((0.6, 0.5), (0.5, 0.5), (0.4, 0.5))
     assert [outcome_of(0.1, None, *pair) for pair in pairs] == [ACCEPTED, NO_SKILL, NO_SKILL]
-    doubtful = ViewAgreement(0.1, 0.1)
+    doubtful = ViewAgreement(0.1, 0.1, 2)
     assert [outcome_of(0.8, doubtful, *pair) for pair in pairs] == [ACCEPTED, NO_AGREEMENT, NO_AGREEMENT]
 
 
@@ -42,8 +45,18 @@ def test_the_agreement_of_two_views() -> None:
     assert found.labels == label_agreement(one, other)
     assert 0 < same < 1
     assert found.teachers == pytest.approx((same - 1 / len(OWNERS)) / (1 - 1 / len(OWNERS)))
-    assert ViewAgreement.of(one, one, OWNERS) == ViewAgreement(1, 1)
-    assert ViewAgreement.of(one[:0], other[:0], OWNERS) == ViewAgreement(1, 1)
+    assert ViewAgreement.of(one, one, OWNERS) == ViewAgreement(1, 1, len(OWNERS))
+    assert ViewAgreement.of(one[:0], other[:0], OWNERS) == ViewAgreement(1, 1, len(OWNERS))
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 10])
+def test_the_limit_is_one_of_the_dependence_of_two_choices(n: int) -> None:
+    """A table of n × n choices: each teacher is chosen equally often, and all disagreements are equally frequent. φ by SciPy."""
+    agreement = least_agreement(n)
+    same, texts = 1 / n + agreement * (1 - 1 / n), 9000 * n
+    table = torch.full((n, n), texts * (1 - same) / (n * (n - 1))).fill_diagonal_(texts * same / n)
+    phi = (chi2_contingency(table.numpy(), correction=False).statistic / texts) ** 0.5
+    assert phi == pytest.approx(0.27, abs=1e-6)
 
 
 def test_a_fit_that_labels_no_more_texts_correctly_than_the_ensemble() -> None:

@@ -143,7 +143,7 @@ def test_views_that_hardly_agree() -> None:
         if encoder == "other":
             estimated = method.estimated_accuracy(Context(pool.space, state))
             follows_the_ensemble(pool)
-            told = no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), AlloyOptions())
+            told = no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), 2, AlloyOptions())
     assert outcomes == {"alike": ACCEPTED, "other": NO_AGREEMENT, None: ACCEPTED}
     assert notes["alike"].warnings == notes[None].warnings == ()
     assert notes["other"].warnings == (told,)
@@ -156,7 +156,7 @@ def test_views_that_hardly_agree() -> None:
     assert estimated is None
     for own_labels in (0.0, 0.5):
         options = AlloyOptions(own_labels=own_labels)
-        for said in (no_skill(0.1, options), no_agreement(0.1, 0.1, options)):
+        for said in (no_skill(0.1, options), no_agreement(0.1, 0.1, 2, options)):
             assert ("what each of them says of its own labels" in said) == (own_labels > 0)
     assert "agree about the labels of the texts with κ = 0.9" in str(notes["alike"].sections)
     assert "and about their teachers with κ′ = 0.9" in str(notes["alike"].sections)

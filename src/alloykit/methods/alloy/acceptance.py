@@ -1,17 +1,28 @@
 """Whether a fitted mixture is used (ours: Alloy).
 
 Two conditions must hold. The states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third. And the two views
-of the texts agree about the labels (κ of Eq. 27, methods/alloy/views.py) or about the teachers (κ′ of Eq. 31). Otherwise the ensemble takes its place (Eq. 32). With labelled
-texts the mixture is also used if, cross-fitted, it gives more of them their label than the ensemble does.
+of the texts agree about the labels (κ of Eq. 27, methods/alloy/views.py) or about the N teachers (κ′ of Eq. 31): κ is at least 0.55, or κ′ at least 0.27 / √(N − 1).
+Otherwise the ensemble takes its place (Eq. 32). With labelled texts the mixture is also used if, cross-fitted, it gives more of them their label than the
+ensemble does.
+
+√(N − 1) κ′ is Pearson's φ = √(χ² / n) of the two choices of a teacher for the n texts, if all teachers are chosen equally often and all disagreements are equally
+frequent. So with more teachers a smaller κ′ says as much.
 """
 
 from __future__ import annotations
+
+import math
 
 from alloykit.methods.alloy.views import UNLIKE, ViewAgreement
 
 ACCEPTED, TOO_FEW, NO_SKILL, NO_AGREEMENT = 0, 1, 2, 3  # outcomes of a fit
 MIN_SKILL = 1 / 3
-MIN_TEACHERS = 0.27  # κ′, asked for only if κ is small
+MIN_DEPENDENCE = 0.27  # φ, asked for only if κ is small
+
+
+def least_agreement(teachers: int) -> float:
+    """The κ′ from which the mixture is used also if κ is small. teachers: N, at least two."""
+    return MIN_DEPENDENCE / math.sqrt(teachers - 1)
 
 
 def outcome_of(skill: float, views: ViewAgreement | None, right: float = 0.0, right_by_ensemble: float = 0.0) -> int:
@@ -21,6 +32,6 @@ def outcome_of(skill: float, views: ViewAgreement | None, right: float = 0.0, ri
         return ACCEPTED
     if skill < MIN_SKILL:
         return NO_SKILL
-    if views is not None and views.labels < UNLIKE and views.teachers < MIN_TEACHERS:
+    if views is not None and views.labels < UNLIKE and views.teachers < least_agreement(views.among):
         return NO_AGREEMENT
     return ACCEPTED

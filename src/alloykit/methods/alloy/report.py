@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, MIN_TEACHERS, NO_SKILL, TOO_FEW
+from alloykit.methods.alloy.acceptance import ACCEPTED, MIN_SKILL, NO_SKILL, TOO_FEW, least_agreement
 from alloykit.methods.alloy.background_choice import MIN_GAIN
 from alloykit.methods.alloy.energy_weights import CLEAR, EnergyWeights
 from alloykit.methods.alloy.options import AlloyOptions
@@ -78,7 +78,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
             for (at, a, b), (first, last) in examples
         ],
-        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state, options)],
+        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state, options, len(names))],
         "instead": instead(options),
     }
 
@@ -88,11 +88,11 @@ def instead(options: AlloyOptions) -> str:
     return BY_ENSEMBLE + (", and from what each of them says of its own labels" if options.own_labels else "")
 
 
-def _why_not(state: State, options: AlloyOptions) -> str:
-    """Why a fit to enough texts is not used."""
+def _why_not(state: State, options: AlloyOptions, among: int) -> str:
+    """Why a fit to enough texts is not used. among: the number of teachers."""
     if int(state["outcome"]) == NO_SKILL:
         return no_skill(float(state["skill"]), options)
-    return no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), options)
+    return no_agreement(float(state["label_agreement"]), float(state["teacher_agreement"]), among, options)
 
 
 def no_skill(skill: float, options: AlloyOptions) -> str:
@@ -105,11 +105,11 @@ def no_skill(skill: float, options: AlloyOptions) -> str:
     )
 
 
-def no_agreement(labels: float, teachers: float, options: AlloyOptions) -> str:
-    """`labels`: κ of Eq. 27; `teachers`: κ′ of Eq. 31; `options`: the method's."""
+def no_agreement(labels: float, teachers: float, among: int, options: AlloyOptions) -> str:
+    """`labels`: κ of Eq. 27; `teachers`: κ′ of Eq. 31, `among` so many teachers; `options`: the method's."""
     return (
         "two views of the texts, by the teachers' states and by the encoder's, often name different labels "
-        f"(κ {_number(labels)}, below {UNLIKE}) and different teachers (κ′ {_number(teachers)}, below {MIN_TEACHERS}), so the mixture is not used: {instead(options)}. "
+        f"(κ {_number(labels)}, below {UNLIKE}) and different teachers (κ′ {_number(teachers)}, below {_number(least_agreement(among))}), so the mixture is not used: {instead(options)}. "
         "Probably the texts are not about the labels. Use texts like those that the student will see."
     )
 
@@ -187,7 +187,7 @@ def _agreement_sentence(found: Mapping[str, Any]) -> str:
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
         f"κ = {_number(found['label_agreement'])} (1: always, 0: as often as by chance; below {UNLIKE} perhaps the texts are not about the labels, or the topic of a text says little about its label), "
-        f"and about their teachers with κ′ = {_number(found['teacher_agreement'])} (if κ is below {UNLIKE} and κ′ below {MIN_TEACHERS}, the mixture is not used). "
+        f"and about their teachers with κ′ = {_number(found['teacher_agreement'])} (if κ is below {UNLIKE} and κ′ below {_number(least_agreement(len(found['separation'])))}, the mixture is not used). "
     )
 
 

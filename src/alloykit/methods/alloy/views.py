@@ -26,15 +26,17 @@ UNLIKE = 0.55  # κ below which the texts are probably not about the labels, or 
 
 @dataclass(frozen=True)
 class ViewAgreement:
-    """Of two views of the same texts. labels: κ of Eq. 27; teachers: κ′ of Eq. 31. Both are 1 if they always agree, and 0 if they agree as often as by chance."""
+    """Of two views of the same texts. labels: κ of Eq. 27; teachers: κ′ of Eq. 31. Both are 1 if they always agree, and 0 if they agree as often as by chance.
+    among: the number of teachers."""
 
     labels: float
     teachers: float
+    among: int
 
     @classmethod
     def of(cls, one: Tensor, other: Tensor, owners: Tensor) -> ViewAgreement:
         """one, other: scores, [n, C] each. owners: [N, C] bool, N > 1."""
-        return cls(label_agreement(one, other), teacher_agreement(one, other, owners))
+        return cls(label_agreement(one, other), teacher_agreement(one, other, owners), len(owners))
 
 
 def two_views(texts: PoolView, dimensions: int, owners: Tensor, *, background: bool) -> tuple[Tensor, Tensor] | None:
