@@ -163,6 +163,21 @@ def test_views_that_hardly_agree() -> None:
     assert "κ" not in str(notes[None].sections)
 
 
+def test_the_ensemble_in_place_of_the_mixture_warns_of_its_own_weakness() -> None:
+    """Logits of 7 labels spread wider than those of 2, as with `ensemble` and `vanilla_kd`."""
+    pool = Pool((40,) * 9, (("a", "b"), ("c", "d", "e", "f", "g", "h", "i")))
+    method, context = create("alloy"), Context(pool.space, teachers=(ModelShape(9, 3),) * 2)
+    state = dict(method.fit(pool, context))
+    warned = {}
+    for outcome in (ACCEPTED, NO_SKILL):
+        found = Context(pool.space, state | {"outcome": torch.tensor(outcome)}, teachers=context.teachers)
+        warned[outcome] = method.fit_report(found, ["one", "two"]).warnings
+    wanted = create("vanilla_kd").warnings(context)
+    assert len(wanted) == 1
+    assert wanted[0] in warned[NO_SKILL]
+    assert wanted[0] not in warned[ACCEPTED]
+
+
 def test_texts_that_are_perhaps_about_something_else_are_warned_of() -> None:
     """The views agree about the teachers, and not about the labels: the mixture is used."""
     method, pool = create("alloy"), Pool((60, 60, 60, 60), encoder="alike")

@@ -15,6 +15,7 @@ from alloykit.methods.alloy.options import AlloyOptions
 from alloykit.methods.alloy.repeated import KEPT
 from alloykit.methods.alloy.routing import knows_label, routing_margin
 from alloykit.methods.alloy.views import UNLIKE
+from alloykit.methods.ensemble import scale_warnings
 from alloykit.methods.protocol import Context, State
 from alloykit.methods.report_sections import MethodReport, Section, Series, Table, Text
 
@@ -78,7 +79,9 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
             for (at, a, b), (first, last) in examples
         ],
-        "warnings": _doubts(state, context.space.names, names) if used else [_why_not(state, options, len(names))],
+        "warnings": _doubts(state, context.space.names, names)
+        if used
+        else [_why_not(state, options, len(names)), *scale_warnings(context)],
         "instead": instead(options),
     }
 
