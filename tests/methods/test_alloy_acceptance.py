@@ -27,7 +27,7 @@ def test_the_outcome_of_a_fit() -> None:
     assert [outcome_of(0.8, each) for each in views] == [NO_AGREEMENT, ACCEPTED, ACCEPTED, ACCEPTED]
     of_many = [ViewAgreement(0.33, teachers, n) for n, teachers in ((4, 0.15), (4, 0.16), (10, 0.08), (10, 0.1))]
     assert [outcome_of(0.8, each) for each in of_many] == [NO_AGREEMENT, ACCEPTED, NO_AGREEMENT, ACCEPTED]
-    assert outcome_of(0.1, views[0]) == NO_SKILL
+    assert [outcome_of(0.1, each) for each in views] == [NO_SKILL, NO_SKILL, ACCEPTED, ACCEPTED]
 
 
 def test_labelled_texts_can_accept_a_fit() -> None:

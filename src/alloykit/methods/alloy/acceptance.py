@@ -1,9 +1,9 @@
 """Whether a fitted mixture is used (ours: Alloy).
 
-Two conditions must hold. The states can tell the labels of one teacher apart: the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third. And the two views
-of the texts agree about the labels (κ of Eq. 27, methods/alloy/views.py) or about the N teachers (κ′ of Eq. 31): κ is at least 0.55, or κ′ at least 0.27 / √(N − 1).
-Otherwise the ensemble takes its place (Eq. 32). With labelled texts the mixture is also used if, cross-fitted, it gives more of them their label than the
-ensemble does.
+It is used if the two views of the texts agree about the labels: κ of Eq. 27 (methods/alloy/views.py) is at least 0.55. If they do not, two conditions must hold: the
+states can tell the labels of one teacher apart, so the skill of Eq. 10 (methods/alloy/cross_fit.py) is at least a third; and the views agree about the N teachers, so
+κ′ of Eq. 31 is at least 0.27 / √(N − 1). With one kind of states only the skill decides. Otherwise the ensemble takes the mixture's place (Eq. 32). With labelled
+texts the mixture is also used if, cross-fitted, it gives more of them their label than the ensemble does.
 
 √(N − 1) κ′ is Pearson's φ = √(χ² / n) of the two choices of a teacher for the n texts, if all teachers are chosen equally often and all disagreements are equally
 frequent. So with more teachers a smaller κ′ says as much.
@@ -28,10 +28,10 @@ def least_agreement(teachers: int) -> float:
 def outcome_of(skill: float, views: ViewAgreement | None, right: float = 0.0, right_by_ensemble: float = 0.0) -> int:
     """One of ACCEPTED, NO_SKILL and NO_AGREEMENT. views: None if there is one kind of states. right, right_by_ensemble: the shares of the labelled texts
     that get their label from the mixture and from Eq. 32; both 0 without labelled texts."""
-    if right > right_by_ensemble:
+    if right > right_by_ensemble or (views is not None and views.labels >= UNLIKE):
         return ACCEPTED
     if skill < MIN_SKILL:
         return NO_SKILL
-    if views is not None and views.labels < UNLIKE and views.teachers < least_agreement(views.among):
+    if views is not None and views.teachers < least_agreement(views.among):
         return NO_AGREEMENT
     return ACCEPTED
