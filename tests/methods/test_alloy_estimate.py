@@ -10,7 +10,7 @@ import torch
 from alloy_views import OVERLAPPING, OWNERS, drawn
 
 from alloykit.methods.alloy.cross_fit import CrossFitted, label_skill, same_teacher
-from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
+from alloykit.methods.alloy.estimate import DOUBT, TOO_LOW, estimate, estimate_from_labels, estimate_of
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.pool_view import PoolView
 from alloykit.methods.alloy.states import StateSpace
@@ -62,11 +62,13 @@ def test_the_estimated_accuracy() -> None:
     assert read.by_label[0] is None, "no text has this label"
     assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
     assert estimate_of({}) is None
-    for kappa, labelled, doubted in ((UNLIKE - 0.01, 0, True), (UNLIKE, 0, False), (UNLIKE - 0.01, 7, False)):
-        told = {**found, "label_agreement": torch.tensor(kappa), "labelled": torch.tensor(labelled)}
-        of_this = estimate_of(told)
+    low, high = UNLIKE - 0.01, UNLIKE
+    cases = ((low, 0.1, 0, DOUBT), (low, 0.9, 0, DOUBT), (high, 0.9, 0, ""), (high, 0.3, 0, TOO_LOW), (low, 0.3, 7, ""))
+    for kappa, skill, labelled, doubt in cases:
+        measured = {"label_agreement": torch.tensor(kappa), "skill": torch.tensor(skill)}
+        of_this = estimate_of({**found, **measured, "labelled": torch.tensor(labelled)})
         assert of_this is not None
-        assert bool(of_this.doubt) == doubted
+        assert of_this.doubt == doubt
     rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
     by_labels = estimate_from_labels(rho)
     assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
