@@ -46,6 +46,7 @@ def test_the_agreement_of_two_views() -> None:
     assert 0 < same < 1
     assert found.teachers == pytest.approx((same - 1 / len(OWNERS)) / (1 - 1 / len(OWNERS)))
     assert ViewAgreement.of(one, one, OWNERS) == ViewAgreement(1, 1, len(OWNERS))
+    assert ViewAgreement.of(one, other, OWNERS.repeat(2, 1)).among == 2 * len(OWNERS)
     assert ViewAgreement.of(one[:0], other[:0], OWNERS) == ViewAgreement(1, 1, len(OWNERS))
 
 

@@ -149,6 +149,8 @@ def test_views_that_hardly_agree() -> None:
     assert notes["other"].warnings == (told,)
     assert "often name different labels (κ 0." in told
     assert "and different teachers (κ′ " in told
+    assert "below 0.27" in told
+    assert "below 0.16" in no_agreement(0.1, 0.1, 4, AlloyOptions())
     assert "instead, the student learns from the ensemble of the teachers" in told
     assert "The fitted mixture is not used; instead, the student learns from the ensemble" in str(
         notes["other"].sections
