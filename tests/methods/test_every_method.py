@@ -19,7 +19,7 @@ every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
 
 @pytest.fixture(autouse=True)
 def every_fit_of_alloy_is_accepted(monkeypatch):
-    """On random texts no fit is; here the mixture is tested, not what takes its place."""
+    """On random texts few fits are; here the mixture is tested, not what takes its place."""
     monkeypatch.setattr("alloykit.methods.alloy.method.outcome_of", lambda *_: ACCEPTED)
 
 

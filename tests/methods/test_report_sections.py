@@ -31,5 +31,7 @@ def test_alloy_reports_of_three_hundred_teachers() -> None:
     assert [len(part.rows) for part in section.parts if isinstance(part, Table)] == [300]
     assert [len(part.lines) for part in section.parts if isinstance(part, Series)] == [READABLE]
     assert "κ′ below 0.02" in str(section), "0.27 / √299"
+    assert "below 0.33 the mixture is used only if κ is at least 0.55" in str(section)
     [older] = routing_sections(found | {"teacher_agreement": None}, names)
     assert "κ" not in str(older), "a fit of an older version has one of the two measures"
+    assert "below 0.33 the mixture is not used" in str(older)

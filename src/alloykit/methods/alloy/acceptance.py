@@ -21,7 +21,7 @@ MIN_DEPENDENCE = 0.27  # φ, asked for only if κ is small
 
 
 def least_agreement(teachers: int) -> float:
-    """The κ′ from which the mixture is used also if κ is small. teachers: N, at least two."""
+    """The smallest κ′ that is enough where κ is small. teachers: N, at least two."""
     return MIN_DEPENDENCE / math.sqrt(teachers - 1)
 
 

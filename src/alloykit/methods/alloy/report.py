@@ -183,9 +183,14 @@ def _left_out(found: Mapping[str, Any]) -> str:
     return f" ({found['repeats']:,} more were left out, because each is nearly the same as at least {KEPT} others)"
 
 
+def _two_views(found: Mapping[str, Any]) -> bool:
+    """Whether there are two kinds of states, so that κ and κ′ are known."""
+    return None not in (found["label_agreement"], found["teacher_agreement"])
+
+
 def _agreement_sentence(found: Mapping[str, Any]) -> str:
     """With a space at its end. Empty if there is one kind of states."""
-    if None in (found["label_agreement"], found["teacher_agreement"]):
+    if not _two_views(found):
         return ""
     return (
         "Two other fits, one to the teachers' states and one to the encoder's, agree about the labels of the texts with "
@@ -227,7 +232,7 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
             f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
             f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
-            f"below {MIN_SKILL:.2f} the mixture is not used). {_agreement_sentence(found)}{_background_sentence(found)}"
+            f"below {MIN_SKILL:.2f} the mixture is {'used only if κ is at least ' + str(UNLIKE) if _two_views(found) else 'not used'}). {_agreement_sentence(found)}{_background_sentence(found)}"
         ),
         Table(
             caption="Teachers in the mixture",
