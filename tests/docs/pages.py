@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from pathlib import Path
 
@@ -34,6 +35,7 @@ class Snippet:
         return f"{self.page.relative_to(ROOT)}:{self.line}"
 
 
+@cache
 def tokens(page: Path) -> list[Token]:
     return MarkdownIt("commonmark").enable("table").parse(page.read_text(encoding="utf-8"))
 
@@ -58,6 +60,7 @@ def links(page: Path) -> Iterator[str]:
                 yield str(target)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Anchors of the headings, as code hosts and MyST make them."""
     found: set[str] = set()
