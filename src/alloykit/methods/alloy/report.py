@@ -130,7 +130,7 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
     if "background_center" in state:
         share, label = _most(state["background_labels"])
         found.append(
-            f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows, so they count less for the student. "
+            f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows (the background), so they count less for the student. "
             f"Without the background, {100 * share:.0f} % of them would have the label '{labels[label]}'. If that label is right for them, set `background: false` in the method's options."
         )
     found += [
