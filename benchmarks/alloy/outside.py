@@ -1,7 +1,7 @@
 """Students of sets that were tried after Alloy's ninth version: sentences by genre, with labels as frequent as in the corpora; a few long Chinese
 texts; and what `benchmarks.packaged_sets` fetches (Reuters R8, as skewed as the news is, 20 Newsgroups, BBC News; WordNet's definitions, as frequent as
-there, 21 languages, and comments in a Slovene forum; after the twelfth version Reuters R52, fortune cookies of Unix, and phrases by their mood). All
-rivals; labels divided at random."""
+there, 21 languages, and comments in a Slovene forum; after the twelfth version Reuters R52, fortune cookies of Unix, and phrases by their mood; after the
+thirteenth French diagnoses, pieces of programs, and verses of the Bible). All rivals; labels divided at random."""
 
 from dataclasses import replace
 
@@ -26,6 +26,9 @@ TEACHERS = {
     "reuters_r52": (4,),
     "fortunes": (4,),
     "moods": (2,),
+    "diagnoses": (4,),
+    "programs": (3,),
+    "bible": (3,),
 }
 CHINESE = ("cnews_1k",)
 DEALS = {"slovene_forum": 2}  # four labels have no more
@@ -63,6 +66,9 @@ SIZED = replace(
         "reuters_r8": {"sizes": {"max_length": 32}},
         "reuters_r52": {"sizes": {"max_length": 32}},
         "fortunes": {"sizes": {"max_length": 48}},
+        "diagnoses": {"sizes": {"max_length": 32}},
+        "programs": {"sizes": {"max_length": 64}},
+        "bible": {"sizes": {"max_length": 48}},
         "newsgroups20": {"sizes": {"max_length": 64}, "teacher": {"epochs": 12}},
         "bbc_news": {"sizes": {"texts": 600, "max_length": 64}, "teacher": {"epochs": 12}},
         "slovene_forum": {"sizes": {"texts": 600, "max_length": 48}, "teacher": {"epochs": 12}},

