@@ -152,7 +152,7 @@ def test_diagnoses_by_chapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     for n in range(1, 23):
         entries = [{"code": f"A{n:02}0", "name": text} for text, label in named if label == labels.get(n)]
         entries = entries or [{"code": "V010", "name": f"Piéton {n}"}]
-        entries.append({"code": "A0000", "name": "Trop long"})
+        entries.append({"code": "A0000", "name": f"Trop long {n}"})
         files[f"data/2016/chapter_{n}_cim10_detailed_fr.json"] = json.dumps(entries).encode()
     download, sha256 = tarball(files, tmp_path)
     monkeypatch.setattr(diagnoses, "PACKAGE", Package("npm:icd10", sha256))

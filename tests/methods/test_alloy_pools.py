@@ -51,7 +51,10 @@ def test_a_label_that_is_taken_for_foreign_is_learned_all_the_same() -> None:
     assert notes["background"] == pytest.approx(200 / 500, abs=0.05)
     assert right(owner, pool) > 0.95
     assert 0.1 < float(v[pool.labels == 0].mean()) < 0.3
-    assert "of them would have the label 'a'" in notes["warnings"][0]
+    assert notes["warnings"][0].endswith(
+        "% of them would have the label 'a'. If that label is right for them, set `background: false` in the method's options."
+    )
+    assert "Without the background, " in notes["warnings"][0]
 
 
 @pytest.mark.parametrize("counts", [(100, 100, 100, 100), (250, 250, 50, 50), (400, 100, 40, 20)])
