@@ -28,6 +28,9 @@ LATER = (  # tried after the ninth version; in `outside`
     "reuters_r52",
     "fortunes",
     "moods",
+    "diagnoses",
+    "programs",
+    "bible",
 )
 TEACHERS = {
     "ag_news": (2,), "abstracts5": (2,), "banking77": (3, 10), "google_snippets": (2,), "stackoverflow20": (2, 4),

@@ -27,7 +27,7 @@ from alloykit.methods.alloy.views import UNLIKE
 from alloykit.methods.protocol import EstimatedAccuracy, State
 
 DOUBT = (  # measured; a test compares it with the results
-    "Two views of the texts often name different labels, as a warning says. In seven tested cases of this kind the estimate was wrong by 14 points on average, and in the worst "
+    "Two views of the texts often name different labels, as a warning says. In eight tested cases of this kind the estimate was wrong by 13 points on average, and in the worst "
     "one 42 points too high."
 )
 TOO_LOW = (  # measured; the same test
