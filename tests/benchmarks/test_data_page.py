@@ -18,6 +18,7 @@ from benchmarks.harness.data import FOREIGN, Files, read, write
 from benchmarks.harness.data_set import DataSet
 from benchmarks.harness.profiles import SMALL
 from benchmarks.harness.sets import SETS
+from benchmarks.packaged_sets import MAKERS
 
 PAGE = (Path(benchmarks.__path__[0]) / "DATA.md").read_text(encoding="utf-8")
 ROWS = {
@@ -41,6 +42,14 @@ def read_by_benchmarks() -> dict[str, list[str]]:
 
 def test_every_data_set_is_on_the_page_with_its_columns() -> None:
     assert {name: re.findall(r"`(\w+)`", row[2]) for name, row in ROWS.items()} == read_by_benchmarks()
+
+
+def test_the_sets_out_of_packages_are_the_last_ones() -> None:
+    """The page names the first and the last one."""
+    [(first, last)] = re.findall(r"`python -m benchmarks.packaged_sets data` makes .* from `(\w+)` to `(\w+)`\.", PAGE)
+    names = list(ROWS)
+    assert last == names[-1]
+    assert set(names[names.index(first) :]) == set(MAKERS)
 
 
 def test_labels_stand_in_their_order() -> None:
