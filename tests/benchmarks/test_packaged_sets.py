@@ -145,7 +145,7 @@ def tarball(files: dict[str, bytes], tmp_path: Path) -> tuple[Download, str]:
 
 
 def test_diagnoses_by_chapter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Left out: codes of a part of the body, and the chapters of accidents and of special codes."""
+    """Left out: long codes, and the chapters of accidents and of special codes."""
     named = [(f"Fièvre numéro {i}", DIAGNOSES.labels[i % 20]) for i in range(40)]
     labels = dict(zip([*range(1, 20), 21], DIAGNOSES.labels, strict=True))
     files = {}
