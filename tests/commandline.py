@@ -99,7 +99,7 @@ def files_of(folder: Path) -> dict[str, tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Finished:
-    """A run that `alloykit amalgamate` made in a process of its own. Read it, copy it, but do not write into it."""
+    """A run that `alloykit amalgamate` made. Read it, copy it, but do not write into it."""
 
     folder: Path
     recipe: Path

@@ -6,12 +6,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pytest
 import yaml
-from commandline import Call, Finished, files_of, write_recipe
+from commandline import Call, Finished, execute, files_of, write_recipe
 from toy import LABELS
 
 
-def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
+def test_what_amalgamate_says_and_leaves(finished: Finished) -> None:
     result = finished.result
     assert result.code == 0, result.err
     assert result.out.splitlines()[-2:] == [
@@ -25,6 +26,18 @@ def test_amalgamate_in_a_process_of_its_own(finished: Finished) -> None:
     assert {p.name for p in finished.folder.iterdir()} >= {
         "student", "metrics.json", "recipe.yaml", "environment.json", "cache", "training.json",
     }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_amalgamate_in_a_process_of_its_own(finished: Finished, tmp_path: Path) -> None:
+    recipe = yaml.safe_load(finished.recipe.read_text()) | {"output": str(tmp_path / "run")}
+    result = execute("amalgamate", write_recipe(tmp_path, recipe))
+    assert result.code == 0, result.err
+    assert result.out == finished.result.out.replace(str(finished.folder), str(tmp_path / "run"))
+    assert "Warning" not in result.err
+    assert "Loading weights" not in result.err
+    scores = [json.loads((run / "metrics.json").read_text())["evaluation"] for run in (finished.folder, tmp_path / "run")]
+    assert scores[0] == scores[1]
 
 
 def test_the_run_folder_says_what_made_it(finished: Finished) -> None:

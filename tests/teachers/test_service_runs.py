@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import multiprocessing
 import os
@@ -140,9 +141,10 @@ def test_a_whole_run_keeps_the_key_out_of_everything(
     tmp_path: Path,
     call: Call,
     monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.DEBUG)
+    logged = io.StringIO()
+    monkeypatch.setattr(logging.root, "handlers", [logging.StreamHandler(logged)])
+    monkeypatch.setattr(logging.root, "level", logging.DEBUG)
 
     def answer(body: Any) -> Any:
         return [[{"label": "track", "score": 0.9 if "a" in text else 0.2}] for (text,) in body["inputs"]]
@@ -167,7 +169,7 @@ def test_a_whole_run_keeps_the_key_out_of_everything(
         assert all(headers["Authorization"] == f"Bearer {KEY}" for headers in asked.headers)
         texts = Counter(text for body in asked.bodies for (text,) in body["inputs"])
         assert max(texts.values()) == 1
-        told += [done.out, done.err, caplog.text]
+        told += [done.out, done.err, logged.getvalue()]
     files = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
     assert len(files) > 10
     assert not any(KEY in text for text in told)

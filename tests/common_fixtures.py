@@ -1,4 +1,4 @@
-"""Shared fixtures: no network, few threads, tiny models, the command line in this process, and one finished run that everybody reads."""
+"""Fixtures of all tests: tiny models, the command line in this process, and one finished run that everybody reads."""
 
 from __future__ import annotations
 
@@ -7,32 +7,23 @@ import functools
 import gc
 import json
 import os
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-
-os.environ["HF_HUB_OFFLINE"] = "1"
-os.environ["PIP_NO_INDEX"] = "1"  # of pip, should a test start it
-os.environ["TOKENIZERS_PARALLELISM"] = "false"
-os.environ["CUDA_VISIBLE_DEVICES"] = (
-    ""  # a GPU computes in bfloat16: its figures differ, and so do the devices that messages name
-)
-os.environ["OMP_NUM_THREADS"] = "1"  # NumPy's threads too: those of two processes would wait for each other
-sys.path.insert(0, str(Path(__file__).parent))
 
 import pytest
 import tiny
 import torch
 import toy
 import typer.main
-from commandline import Call, Finished, Result, Taught, execute, run_here, write_recipe
+from commandline import Call, Finished, Result, Taught, run_here, write_recipe
 from shared import once, whole_run
 
 from alloykit.reporting import compare, page
 
 torch.set_num_threads(1)
 os.fsync = lambda _: None  # the tests stop processes, never the machine: they need not wait for the disk
+gc.collect = lambda *_: 0  # after each sweep and training; it would look through all the imported modules each time
 page.template_environment = compare.template_environment = functools.cache(
     page.template_environment
 )  # templates are compiled once
@@ -40,7 +31,7 @@ typer.main.get_command = functools.cache(typer.main.get_command)  # and so are t
 
 BILLING = ("refund", "charge", "invoice")
 DELIVERY = ("track", "damaged")
-DRAWN = ("test_report.py",)  # compares pages with those of the finished run, which a process of its own drew
+DRAWN = ("test_report.py",)  # compares pages with those of the finished run, which has its pictures
 
 
 @pytest.fixture(scope="session")
@@ -131,7 +122,7 @@ def finished(taught: Taught, tmp_path_factory: pytest.TempPathFactory) -> Finish
             "evaluate": {"data": {"path": str(toy.labelled(root / "test.csv", 40, seed=5)), "label": "label"}},
             "output": str(root / "run"),
         }
-        result = execute("amalgamate", write_recipe(root, recipe))
+        result = run_here("amalgamate", write_recipe(root, recipe))
         (root / "result.json").write_text(json.dumps(vars(result)))
 
     root = once(whole_run(tmp_path_factory), "finished", amalgamate)
@@ -141,8 +132,8 @@ def finished(taught: Taught, tmp_path_factory: pytest.TempPathFactory) -> Finish
 
 @pytest.fixture(autouse=True)
 def _quick(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them; and garbage collection, for
-    which training asks several times, and which looks through all the imported modules each time."""
+    """Spare runs of tiny models what takes most of their time: pictures, where no test looks at them, and garbage collection, which
+    would look through all the imported modules."""
     if request.path.parent.name not in ("reporting", "browser") and request.path.name not in DRAWN:
         monkeypatch.setattr("alloykit.reporting.figures.draw", lambda *_: None)
         monkeypatch.setattr("alloykit.reporting.figures.inline", lambda *_: "<svg></svg>")
