@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
 
 from benchmarks.alloy import students, targets
 from benchmarks.alloy.methods import PASSES, RIVAL_STUDENTS, RIVALS, TITLES
-from benchmarks.alloy.scores import Bits, balanced, bits
+from benchmarks.alloy.scores import Bits, bits
 from benchmarks.alloy.settings import CHOICE, LATER, in_order
 from benchmarks.harness.results import numbers
 from benchmarks.harness.sections import Cells
 from benchmarks.harness.settings import Setting
-from benchmarks.harness.summary import difference
+from benchmarks.harness.summary import balanced, difference
 from benchmarks.harness.table import Table
 
 MAIN = "disjoint"  # the pool that every setting has
@@ -30,11 +30,11 @@ class Outcome:
     right: Bits
     labels: Bits
 
-    @property
+    @cached_property
     def accuracy(self) -> float:
         return float(self.right.mean())
 
-    @property
+    @cached_property
     def balanced(self) -> float:
         return balanced(self.right, self.labels)
 

@@ -23,11 +23,11 @@ from alloykit.outputs import chunks
 from alloykit.progress import log_line
 from benchmarks.alloy.foreign_texts import texts_of_a_source
 from benchmarks.alloy.methods import ALLOY
-from benchmarks.alloy.scores import balanced
 from benchmarks.alloy.settings import CHOICE, set_of, settings
 from benchmarks.alloy.targets import TABLE as TARGETS
 from benchmarks.harness.data import read, write
 from benchmarks.harness.stages import Stages
+from benchmarks.harness.summary import balanced
 from benchmarks.speed.measure import Measurement
 
 SOURCES = ("wiki_sentences", "sst2", "qqp_10k", "banking77", "abstracts5", "ag_news")  # of foreign texts

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from torch import Tensor
 
+from benchmarks.harness.summary import balanced
+
 Bits = np.ndarray[Any, Any]
 
 
@@ -15,11 +17,6 @@ def scores(answers: Tensor, labels: Tensor, *, each: bool = False) -> dict[str, 
     right = (answers == labels).numpy()
     found = {"accuracy": float(right.mean()), "balanced_accuracy": balanced(right, labels.numpy())}
     return found | ({"right": np.packbits(right).tobytes().hex()} if each else {})
-
-
-def balanced(right: Bits, labels: Bits) -> float:
-    """The mean over the labels of the share of right answers. [n] both"""
-    return float(np.mean([right[labels == label].mean() for label in np.unique(labels)]))
 
 
 def bits(text: str, n: int) -> Bits:

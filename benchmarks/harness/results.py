@@ -21,6 +21,7 @@ RESULTS = Path(__file__).parents[1] / "results"
 OPEN = ("settings", "methods", "encoders")  # parts of a configuration to which a later run may add
 SHORT = string.digits + string.ascii_letters + "!#$%&'()*+,-./:;<=>?@[]^_`{|}~"  # none needs an escape in JSON
 ALPHABET = SHORT + "".join(map(chr, range(0xC0, 0x250)))
+NUMBER = {letter: number for number, letter in enumerate(ALPHABET)}
 
 
 class Record:
@@ -139,7 +140,7 @@ def letters(labels: list[int]) -> str:
 
 
 def numbers(text: str) -> list[int]:
-    return [ALPHABET.index(c) for c in text]
+    return [NUMBER[c] for c in text]
 
 
 def commit() -> str:

@@ -62,7 +62,7 @@ class Part:
         found = []
         for seed in (s for s in self.seeds(method) if s in self.seeds("teachers")):
             truth, right = np.array(numbers(self.cell(seed, "teachers")["labels"])), self.right(method, [seed])[0]
-            found.append(float(np.mean([right[truth == label].mean() for label in np.unique(truth)])))
+            found.append(balanced(right, truth))
         return found
 
     def compare(self, ours: str, others: Sequence[str]) -> dict[str, dict[str, float]]:
@@ -77,6 +77,12 @@ class Part:
         for name, p in zip(found, holm([f["p"] for f in found.values()]), strict=True):
             found[name]["p_holm"] = p
         return found
+
+
+def balanced(right: Right, labels: np.ndarray[Any, Any]) -> float:
+    """The mean over the labels of the share of right answers. [n] both"""
+    texts = np.bincount(labels)
+    return float(np.mean(np.bincount(labels, weights=right)[texts > 0] / texts[texts > 0]))
 
 
 def difference(a: Sequence[Right], b: Sequence[Right], same_texts: bool) -> dict[str, float]:

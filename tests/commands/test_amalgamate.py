@@ -36,7 +36,9 @@ def test_amalgamate_in_a_process_of_its_own(finished: Finished, tmp_path: Path) 
     assert result.out == finished.result.out.replace(str(finished.folder), str(tmp_path / "run"))
     assert "Warning" not in result.err
     assert "Loading weights" not in result.err
-    scores = [json.loads((run / "metrics.json").read_text())["evaluation"] for run in (finished.folder, tmp_path / "run")]
+    scores = [
+        json.loads((run / "metrics.json").read_text())["evaluation"] for run in (finished.folder, tmp_path / "run")
+    ]
     assert scores[0] == scores[1]
 
 

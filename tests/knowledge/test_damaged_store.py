@@ -13,6 +13,7 @@ import pytest
 import safetensors.torch
 import torch
 from knowing import SENTENCES, swept, table
+from some_quick import some_quick
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
@@ -56,6 +57,8 @@ FIELDS = {
     "teachers/billing/*/*.logits.json": ("sha256", "bytes", "made_of", "seconds"),
     "teachers/billing/*/*.passes-0000.json": ("sha256", "made_of"),
 }
+QUICK = ("manifest.json", "teachers/billing/*/*.logits.json")
+TENSORS = ("shards/*/*.safetensors", "teachers/billing/*/*.logits.safetensors")
 HARMLESS: dict[str, list[Any]] = {"bytes": [0], "seconds": [0, 1.5, MISSING], "salt": [None, MISSING]}
 """Nothing depends on these."""
 
@@ -76,7 +79,7 @@ def test_a_record_with_another_value(pattern: str, field: str, copy: Path) -> No
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 5000, b'{"sha256": 1e999}'])
-@pytest.mark.parametrize("pattern", FIELDS)
+@pytest.mark.parametrize("pattern", some_quick(FIELDS, *QUICK))
 def test_a_record_that_is_none(pattern: str, raw: bytes, copy: Path) -> None:
     path = one(copy, pattern)
     path.write_bytes(raw)
@@ -102,7 +105,7 @@ WRONG: dict[str, Callable[[Tensors], Tensors]] = {
 
 
 @pytest.mark.parametrize("how", WRONG)
-@pytest.mark.parametrize("kind", ["logits", "passes-0000", "pooled-02"])
+@pytest.mark.parametrize("kind", some_quick(["logits", "passes-0000", "pooled-02"], "logits"))
 def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, billing: HuggingFaceInfo) -> None:
     path = one(copy, f"teachers/billing/*/*.{kind}.safetensors")
     sign(path, safetensors.torch.save(WRONG[how](safetensors.torch.load(path.read_bytes()))))
@@ -116,7 +119,7 @@ def test_a_valid_checksum_over_other_content(kind: str, how: str, copy: Path, bi
 
 
 @pytest.mark.parametrize("data", [b"", b"x" * 30, bytes(8)])
-@pytest.mark.parametrize("pattern", ["shards/*/*.safetensors", "teachers/billing/*/*.logits.safetensors"])
+@pytest.mark.parametrize("pattern", TENSORS)
 def test_a_valid_checksum_over_no_tensors(pattern: str, data: bytes, copy: Path) -> None:
     path = one(copy, pattern)
     sign(path, data)
@@ -141,7 +144,7 @@ def test_answers_of_another_shard_of_the_same_size(copy: Path, billing: HuggingF
         everything(copy)
 
 
-@pytest.mark.parametrize("pattern", [*FIELDS, "shards/*/*.safetensors", "teachers/billing/*/*.logits.safetensors"])
+@pytest.mark.parametrize("pattern", some_quick([*FIELDS, *TENSORS], *QUICK, *TENSORS))
 @pytest.mark.parametrize("instead", ["folder", "link to nothing", "link to itself"])
 def test_something_else_in_the_place_of_a_file(
     instead: str, pattern: str, copy: Path, billing: HuggingFaceInfo

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 import torch
 from constructed_pools import Pool, right, routed
+from some_quick import some_quick
 
 from alloykit.methods.alloy import mixture, states
 from alloykit.methods.alloy.acceptance import ACCEPTED
@@ -28,7 +29,7 @@ def test_skewed_pools(counts: tuple[int, ...]) -> None:
     assert notes["shares"]["teacher 1"][-1] == pytest.approx(sum(counts[:2]) / sum(counts), abs=0.1)
 
 
-@pytest.mark.parametrize("foreign", [200, 400, 800])
+@pytest.mark.parametrize("foreign", some_quick([200, 400, 800], 400))
 def test_foreign_texts_are_found_and_count_a_quarter(foreign: int) -> None:
     pool = Pool((100, 100, 100, 100), foreign=foreign)
     owner, v, notes = routed("alloy", pool)
@@ -121,6 +122,7 @@ def test_teachers_of_different_width() -> None:
     assert right(owner, pool) > 0.95
 
 
+@pytest.mark.slow
 def test_more_texts_than_the_fit_looks_at() -> None:
     """The rest is routed by what was fitted to some; a union of many labels gets as many as it needs."""
     pool = Pool((1100, 1100, 1100, 1100))

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 import yaml
 from htmltree import Node, rows, section
+from some_quick import some_quick
 from toyruns import Runs
 
 from alloykit.commands.report import report
@@ -21,8 +22,10 @@ Pages = Callable[[str], Node]
 NAMES = ("soft", "vanilla", "untested", "half", "one teacher", "uhc", "supervised", "ensemble", "thirty")
 ADDRESSES = ("src", "href", "xlink:href", "srcset", "action", "data", "poster", "background")
 
-each = pytest.mark.parametrize("name", [*NAMES, "comparison"])
-each_run = pytest.mark.parametrize("name", NAMES)
+QUICK = ("soft", "vanilla", "untested", "half", "uhc", "ensemble")
+
+each = pytest.mark.parametrize("name", some_quick([*NAMES, "comparison"], *QUICK, "comparison"))
+each_run = pytest.mark.parametrize("name", some_quick(NAMES, *QUICK))
 
 
 @each
