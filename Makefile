@@ -18,7 +18,7 @@ demo: $(READY)
 test: $(READY)
 	$(RUN_TESTS) -n 2 --dist worksteal -m "not slow"
 
-# Whole runs, killed processes, a cluster, a server, a browser.
+# Whole runs, killed processes, a cluster, a server, a browser, and most of many similar cases.
 test-slow: $(READY)
 	$(RUN_TESTS) -n 2 --dist worksteal -m slow
 
