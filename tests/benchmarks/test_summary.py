@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from benchmarks.harness.results import letters
-from benchmarks.harness.summary import Part, points, rows, spread
+from benchmarks.harness.summary import Part, balanced, points, rows, spread
 
 TRUTH = [0, 1, 2, 3] * 50
 
@@ -33,6 +33,11 @@ def test_values_and_answers_of_the_seeds_that_finished() -> None:
     assert part.values("muka", "accuracy") == [0.8, 0.9]
     assert part.right("muka", [0, 1]).mean(1) == pytest.approx([0.8, 0.9])
     assert Part(part.cells, "toy", "disjoint").seeds("muka") == []
+
+
+def test_a_label_without_texts_does_not_count() -> None:
+    right, labels = np.array([True, True, False, True]), np.array([0, 3, 3, 0])
+    assert balanced(right, labels) == pytest.approx((1 + 1 / 2) / 2)
 
 
 def test_balanced_accuracy_counts_every_label_alike() -> None:
