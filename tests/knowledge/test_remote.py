@@ -11,6 +11,7 @@ import pytest
 import torch
 from fsspec.implementations.memory import MemoryFileSystem
 from knowing import SENTENCES, arrays, direct, read, swept
+from some_quick import some_quick
 
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store import storage
@@ -74,7 +75,7 @@ def content() -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-@pytest.mark.parametrize("down", ["now and then", "two minutes"])
+@pytest.mark.parametrize("down", some_quick(["now and then", "two minutes"], "two minutes"))
 def test_a_sweep_goes_on_when_the_store_is_back(
     down: str, before: bool, billing: HuggingFaceInfo, models: dict[str, Path], tmp_path: Path, clock: list[float]
 ) -> None:

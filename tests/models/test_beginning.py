@@ -159,7 +159,7 @@ def test_of_a_pair_the_other_text_decides_how_much_is_kept(tokenizers) -> None:
 
 
 def whole_text_is_read(tokenizer: Any) -> bool:
-    text = long_text(2, 20_000)
+    text = long_text(2, 5000)
     return beginning(tokenizer, text, None, 32) == (text, None)
 
 
