@@ -23,6 +23,7 @@ from alloykit.testing.rows import generated_rows as own_rows
 from alloykit.testing.rows import random_rows as rows_of
 
 __all__ = [
+    "ALLOY",
     "SETS",
     "SPECS",
     "STUDENT",
@@ -58,6 +59,8 @@ MUKA: list[dict[str, Any]] = [
     {"direction": "reverse", "smoothing": 0.01},
     {"direction": "reverse", "smoothing": 0.01, "mode": "hard"},
 ]
+# Twelve texts are enough for its mixture.
+ALLOY: dict[str, Any] = {"name": "alloy", "texts_per_label": 1, "min_texts": 1}
 WITH: dict[str, dict[str, Any]] = {"pkd": {"which": 1}}  # the teacher that is as wide as the student
 SPECS: list[dict[str, Any]] = [
     *(
@@ -77,9 +80,8 @@ SPECS: list[dict[str, Any]] = [
     {"name": "teacher", "which": 2},
     {"name": "stratanet", "confidence": "md", "amalgam": "mul"},
     {"name": "stratanet", "confidence": "msp", "amalgam": "linear", "intermediate": 0.5},
-    {"name": "alloy", "texts_per_label": 1, "min_texts": 1},
-    {"name": "alloy", "texts_per_label": 1, "min_texts": 1, "encoder": None},
-    {"name": "alloy"},
+    ALLOY,
+    ALLOY | {"encoder": None},
     {"name": "kd", "which": 2, "alpha": 0.2, "temperature": 5.0},
     {"name": "w_ensemble", "weights": [1.0, 2.0, 0.0]},
     {"name": "mt_bert", "hidden": False, "weighted": False},

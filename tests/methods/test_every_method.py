@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 import torch
-from random_rows import SPECS, losses, made, rows_of, student_logits
+from random_rows import ALLOY, SPECS, losses, made, rows_of, student_logits
 from some_quick import some_quick
 
 from alloykit.errors import AlloyError
@@ -16,7 +16,8 @@ from alloykit.methods.requirements import require
 from alloykit.testing import check_method
 
 every_method = pytest.mark.parametrize("spec", SPECS, ids=str)
-FIRST = list({spec["name"]: spec for spec in reversed(SPECS)}.values())  # one of each method
+# One of each method, and the default method with its mixture.
+QUICK = [*{spec["name"]: spec for spec in reversed(SPECS)}.values(), ALLOY]
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def every_fit_of_alloy_is_accepted(monkeypatch):
     monkeypatch.setattr("alloykit.methods.alloy.method.outcome_of", lambda *_: ACCEPTED)
 
 
-@pytest.mark.parametrize("spec", some_quick(SPECS, *FIRST), ids=str)
+@pytest.mark.parametrize("spec", some_quick(SPECS, *QUICK), ids=str)
 def test_every_method_keeps_to_every_rule(spec):
     check_method(methods()[spec["name"]], {key: value for key, value in spec.items() if key != "name"})
 
@@ -38,7 +39,7 @@ HELD = {"cfl", "adaptive_ensemble"}
 CHECKED = [s for s in SPECS if create(s).phases() and s["name"] not in HELD]
 
 
-@pytest.mark.parametrize("spec", some_quick(CHECKED, *(s for s in CHECKED if s in FIRST)), ids=str)
+@pytest.mark.parametrize("spec", some_quick(CHECKED, *(s for s in CHECKED if s in QUICK)), ids=str)
 def test_gradients_are_those_of_the_loss(spec):
     method, rows, context = made(spec, "overlapping", b=2)
     logits = student_logits(rows, context).double().requires_grad_()

@@ -136,7 +136,7 @@ def test_co_finetunings_recipe(path: Path) -> None:
     assert len(recipe.models) == 3
 
 
-@pytest.mark.parametrize("path", some_quick(MUKA, *MUKA[::4]), ids=name)
+@pytest.mark.parametrize("path", some_quick(MUKA, *MUKA[::4]), ids=name)  # quick: of Tables 1, 3 and 4
 def test_muka_on_stand_ins(path: Path, tmp_path: Path) -> None:
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     labels = [labels_of(t["model"]) or [] for t in values["teachers"]]
@@ -157,7 +157,7 @@ def test_muka_on_stand_ins(path: Path, tmp_path: Path) -> None:
     assert (training.epochs, training.learning_rate) == (PAPER.student["epochs"], PAPER.student["learning_rate"])
 
 
-@pytest.mark.parametrize("path", some_quick(DISTILL, *DISTILL[::4]), ids=name)
+@pytest.mark.parametrize("path", some_quick(DISTILL, *DISTILL[::4]), ids=name)  # quick: of both papers
 def test_distillation_on_stand_ins(path: Path, tmp_path: Path) -> None:
     values: dict[str, Any] = yaml.safe_load(path.read_text(encoding="utf-8"))
     labels = [labels_of(t["model"]) or ["news", "sports", "finance"] for t in values["teachers"]]

@@ -8,6 +8,7 @@ import multiprocessing
 import os
 import signal
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -135,17 +136,26 @@ def test_a_store_notices_another_service(tmp_path: Path) -> None:
             sweep([changed], texts, Store(tmp_path / "cache"), SweepOptions())
 
 
+@pytest.fixture
+def logged() -> Iterator[io.StringIO]:
+    """What all loggers say, from DEBUG on."""
+    text, level = io.StringIO(), logging.root.level
+    handler = logging.StreamHandler(text)
+    logging.root.addHandler(handler)
+    logging.root.setLevel(logging.DEBUG)
+    yield text
+    logging.root.setLevel(level)
+    logging.root.removeHandler(handler)
+
+
 @pytest.mark.slow
 def test_a_whole_run_keeps_the_key_out_of_everything(
     recipe: dict[str, Any],
     tmp_path: Path,
     call: Call,
     monkeypatch: pytest.MonkeyPatch,
+    logged: io.StringIO,
 ) -> None:
-    logged = io.StringIO()
-    monkeypatch.setattr(logging.root, "handlers", [logging.StreamHandler(logged)])
-    monkeypatch.setattr(logging.root, "level", logging.DEBUG)
-
     def answer(body: Any) -> Any:
         return [[{"label": "track", "score": 0.9 if "a" in text else 0.2}] for (text,) in body["inputs"]]
 
@@ -170,6 +180,7 @@ def test_a_whole_run_keeps_the_key_out_of_everything(
         texts = Counter(text for body in asked.bodies for (text,) in body["inputs"])
         assert max(texts.values()) == 1
         told += [done.out, done.err, logged.getvalue()]
+        assert asked.url in logged.getvalue(), "the requests are logged"
     files = [p.read_bytes() for p in tmp_path.rglob("*") if p.is_file()]
     assert len(files) > 10
     assert not any(KEY in text for text in told)
