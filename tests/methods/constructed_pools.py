@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import math
 import statistics
 from typing import Any, Literal
@@ -59,6 +60,12 @@ class Pool:
         states = self.everything.text_states
         return Rows(tuple(TeacherRows(t.logits[at], pooled_states=tuple(s[at] for s in t.pooled_states or ()))
                           for t in self.everything.teachers), text_states=None if states is None else states[at])  # fmt: skip
+
+    def in_order(self, at: Tensor) -> Pool:
+        """The same texts in another order. at: [n], a permutation."""
+        found = copy.copy(self)
+        found.everything, found.labels = self.rows(at.tolist()), self.labels[at]
+        return found
 
     @property
     def known(self) -> Tensor:

@@ -11,7 +11,13 @@ from alloy_views import OVERLAPPING, OWNERS, by_loops, drawn, normal
 
 from alloykit.labels import LabelSpace
 from alloykit.methods.alloy import states
-from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
+from alloykit.methods.alloy.cross_fit import (
+    cross_fit,
+    fit_inverse_temperature,
+    label_skill,
+    random_half,
+    same_teacher,
+)
 from alloykit.methods.alloy.energies import EnergyGaussians
 from alloykit.methods.alloy.mixture import ITERATIONS, LabelMixture, View, initial_responsibilities, initial_weights
 from alloykit.methods.alloy.routing import knows_label, routing_margin, shares, teacher_weights
@@ -102,8 +108,10 @@ def test_the_start() -> None:
 def test_cross_fitting_scores_each_half_by_the_other_half_s_mixture() -> None:
     view, _ = drawn()
     found = cross_fit(view, OWNERS)
+    half = random_half(40)
+    assert int(half.sum()) == 20
     for x in (0, 7, 39):
-        others = torch.tensor([k for k in range(40) if k % 2 != x % 2])
+        others = torch.tensor([k for k in range(40) if half[k] != half[x]])
         part, one = LabelMixture.fit(view.part(others), OWNERS), view.part(torch.tensor([x]))
         torch.testing.assert_close(found.scores[x : x + 1], part.scores(one, OWNERS))
         torch.testing.assert_close(found.state_scores[x : x + 1], part.state_scores(one) - one.answers)

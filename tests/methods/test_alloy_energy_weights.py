@@ -45,7 +45,7 @@ def evidence_in_a_loop(e: list[float], r: list[float], owners: list[list[int]], 
     of_label = [sum(e[i] for i in teachers if owners[i][c] and answered[i]) for c in labels]
     who = max(teachers, key=lambda i: sum(r[c] for c in labels if owners[i][c]))
     best = max((c for c in labels if owners[who][c]), key=lambda c: r[c])
-    others = [of_label[c] for c in labels if not owners[who][c]]
+    others = [of_label[c] for c in labels if not owners[who][c] and any(owners[i][c] and answered[i] for i in teachers)]
     return of_label[best] - (max(others) if others else 0)
 
 

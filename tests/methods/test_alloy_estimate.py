@@ -57,7 +57,7 @@ def test_the_estimated_accuracy() -> None:
         share = sum(same[x] for x in at) * sum(label[x] for x in at) / len(at) ** 2
         wanted = min(1.0, whole * share / (sum(same) * sum(label) / 90**2))
         assert float(found["estimated_by_label"][c]) == pytest.approx(wanted)
-    read = estimate_of({**found, "labelled": torch.tensor(7)})
+    read = estimate_of({**found, "skill": torch.tensor(1.0), "estimated_with": torch.tensor(7)})
     assert read is not None
     assert read.by_label[0] is None, "no text has this label"
     assert (read.overall, read.labelled_texts) == (pytest.approx(whole), 7)
@@ -66,13 +66,14 @@ def test_the_estimated_accuracy() -> None:
     cases = ((low, 0.1, 0, DOUBT), (low, 0.9, 0, DOUBT), (high, 0.9, 0, ""), (high, 0.3, 0, TOO_LOW), (low, 0.3, 7, ""))
     for kappa, skill, labelled, doubt in cases:
         measured = {"label_agreement": torch.tensor(kappa), "skill": torch.tensor(skill)}
-        of_this = estimate_of({**found, **measured, "labelled": torch.tensor(labelled)})
+        of_this = estimate_of({**found, **measured, "estimated_with": torch.tensor(labelled)})
         assert of_this is not None
         assert of_this.doubt == doubt
     rho = torch.tensor([[0.9, 0.1, 0, 0], [0.7, 0.2, 0.1, 0], [0.3, 0.6, 0.1, 0]]).double()
-    by_labels = estimate_from_labels(rho)
+    by_labels = estimate_from_labels(rho, 5)
     assert float(by_labels["estimated_accuracy"]) == pytest.approx(2.2 / 3)
     assert by_labels["estimated_by_label"][:2].tolist() == pytest.approx([0.8, 0.6])
+    assert int(by_labels["estimated_with"]) == 5
 
 
 def test_two_views_of_the_states() -> None:

@@ -87,16 +87,45 @@ def test_the_classifier() -> None:
     assert q.sum(-1).tolist() == pytest.approx([1.0] * 24)
 
 
-@pytest.mark.parametrize("shown", [[0], [0, 1], [0, 1, 2]])
-def test_labels_without_a_labelled_text_are_unlikely_but_possible(shown: list[int]) -> None:
+@pytest.mark.parametrize("shown", [[], [1], [0, 1], [0, 2, 3], [0, 1, 2, 3]])
+def test_the_classifier_divides_what_the_labels_with_a_labelled_text_have(shown: list[int]) -> None:
+    """Eq. 14, text by text. The other labels keep their probability."""
     view, labels = drawn(24, 3)
     at = torch.tensor([int(label) in shown for label in labels])
-    q = LabelClassifier.fit(Anchors(view.part(at), labels[at])).log_probabilities(view).exp()
-    missing = [c for c in range(4) if c not in shown]
-    assert float(q[:, missing].max()) < 1e-3
-    assert float(q.min()) > 0
+    classifier = LabelClassifier.fit(Anchors(view.part(at), labels[at]))
+    alpha, beta = (torch.tensor(v).double() for v in (0.3, 1.7))
+    few = FewLabels(classifier, alpha, beta, 0.5, len(labels[at]))
+    s, q = (
+        3 * torch.randn(24, 4, generator=torch.Generator().manual_seed(1)).double(),
+        classifier.log_probabilities(view),
+    )
+    found = torch.softmax(alpha * few.scores(s, view), -1)
+    for x in range(24):
+        plain = [math.exp(0.3 * float(v)) for v in s[x]]
+        moved = [plain[c] * math.exp(1.7 * float(q[x, c])) if c in shown else plain[c] for c in range(4)]
+        if shown:
+            w = sum(moved[c] for c in shown) / sum(plain[c] for c in shown)
+            moved = [m / w if c in shown else m for c, m in enumerate(moved)]
+            assert sum(math.exp(float(q[x, c])) for c in shown) == pytest.approx(1)
+        assert found[x].tolist() == pytest.approx([m / sum(moved) for m in moved])
     if len(shown) > 1:
-        assert float((q.argmax(-1) == labels)[at].double().mean()) > 0.9
+        named = q.masked_fill(classifier.seen == 0, -torch.inf).argmax(-1)
+        assert float((named == labels)[at].double().mean()) > 0.9
+
+
+@pytest.mark.parametrize("shown", [[2] * 5, [0] * 5 + [1] * 5, [2], [0], [0] * 20 + [1] * 20 + [2] * 20])
+def test_labelled_texts_of_some_labels_do_not_harm_the_others(shown: list[int]) -> None:
+    view, labels = drawn(200, 0)
+    seen, theirs = drawn(80, 1)
+    at = torch.cat([torch.nonzero(theirs == c).squeeze(1)[: shown.count(c)] for c in sorted(set(shown))])
+    anchors = Anchors(seen.part(at), theirs[at])
+    before = LabelMixture.fit(view, OWNERS).scores(view, OWNERS).argmax(-1)
+    few = FewLabels.fit(view, anchors, OWNERS)
+    after = few.scores(LabelMixture.fit(view, OWNERS, anchors).scores(view, OWNERS), view).argmax(-1)
+    right = [float((named == labels).double().mean()) for named in (before, after)]
+    assert right[1] > right[0] - 0.02
+    assert few.accuracy > 0.5, "also if all labelled texts are in one fold"
+    assert not few.covers(torch.nn.functional.one_hot(labels, 4))
 
 
 @pytest.mark.slow
@@ -127,7 +156,9 @@ def test_how_much_the_labels_count() -> None:
     named = (found.alpha * scores + found.beta * logs).argmax(-1)
     assert found.accuracy == pytest.approx(float((named == labels).double().mean()))
     mixed = found.scores(torch.zeros(40, 4).double(), seen)
-    torch.testing.assert_close(found.alpha * mixed, found.beta * found.classifier.log_probabilities(seen))
+    only_classifier = found.beta * found.classifier.log_probabilities(seen)
+    torch.testing.assert_close(torch.softmax(found.alpha * mixed, -1), torch.softmax(only_classifier, -1))
+    assert found.covers(torch.nn.functional.one_hot(labels, 4))
     again = FewLabels.of(found.state(), torch.device("cpu"))
     assert again is not None
     torch.testing.assert_close(again.scores(scores, seen), found.scores(scores, seen))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import torch
@@ -63,6 +63,36 @@ def test_a_pool_without_foreign_texts_has_no_background(counts: tuple[int, ...])
     notes = routed("alloy", Pool(counts))[2]
     assert notes["background"] is None
     assert notes["background_gain"] < MIN_GAIN
+
+
+def test_a_background_that_leaves_too_few_texts_is_not_used_and_the_run_says_so() -> None:
+    pool = Pool((24, 24, 24, 24), foreign=240, encoder="alike", apart=6)
+    for background in (None, True):
+        notes = routed({"name": "alloy", "background": background}, pool)[2]
+        assert notes["background"] is None
+        assert notes["background_gain"] > MIN_GAIN
+        assert notes["background_too_few"]
+        assert "fewer than 100 texts are left, too few to fit their labels" in notes["warnings"][0]
+    assert routed({"name": "alloy", "min_texts": 30}, pool)[2]["background"] == pytest.approx(240 / 336, abs=0.05)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "a c a c … b d b d …", "a b c d …"])
+@pytest.mark.parametrize("encoder", ["alike", None])
+def test_the_order_of_the_texts_does_not_matter(order: str, encoder: Literal["alike"] | None) -> None:
+    """Labels that alternate: every second text has the same label, or a label of the same teacher."""
+    sorted_pool = Pool((100, 100, 100, 100), encoder=encoder, seed=2, apart=2.5)
+    at = torch.arange(400)
+    if order == "shuffled":
+        at = torch.randperm(400, generator=torch.Generator().manual_seed(0))
+    elif order.startswith("a c"):
+        at = torch.stack([at[:200], at[200:]], 1).flatten()
+    else:
+        at = at.view(4, 100).T.flatten()
+    pool = sorted_pool.in_order(at)
+    owner, _, notes = routed("alloy", pool)
+    assert int(notes["outcome"]) == ACCEPTED
+    assert notes["skill"] > 0.7
+    assert right(owner, pool) > 0.9
 
 
 def test_one_teacher_has_every_text() -> None:

@@ -28,12 +28,13 @@ WITHOUT = "without_"  # before the names of the second mixture's tensors
 
 @dataclass(frozen=True)
 class ChosenMixture:
-    """The mixture that is used. without: the mixture without a background, if `mixture` has one. gain: Eq. 20; 0 where no background was tried or
-    too few texts were left outside of it."""
+    """The mixture that is used. without: the mixture without a background, if `mixture` has one. gain: Eq. 20; 0 where no background was tried.
+    too_few: whether a background was wanted, but left too few texts outside of it to fit their labels."""
 
     mixture: LabelMixture
     without: LabelMixture | None = None
     gain: float = 0.0
+    too_few: bool = False
 
     @classmethod
     def fit(
@@ -44,10 +45,12 @@ class ChosenMixture:
         if background is False:
             return cls(without)
         found = LabelMixture.fit(view, owners, anchors, background=True)
-        if int((found.background_share(view, owners) < 0.5).sum()) < least:
-            return cls(without)
         gain = float((found.log_density(view) - without.log_density(view)).mean())
-        return cls(found, without, gain) if background or gain >= MIN_GAIN else cls(without, gain=gain)
+        if not background and gain < MIN_GAIN:
+            return cls(without, gain=gain)
+        if int((found.background_share(view, owners) < 0.5).sum()) < least:
+            return cls(without, gain=gain, too_few=True)
+        return cls(found, without, gain)
 
     @property
     def has_background(self) -> bool:
@@ -76,11 +79,12 @@ class ChosenMixture:
         return (
             self.mixture.state()
             | {f"{WITHOUT}{name}": value for name, value in second.items()}
-            | {"background_gain": gain}
+            | {"background_gain": gain, "background_too_few": torch.tensor(self.too_few)}
         )
 
     @classmethod
     def of(cls, state: Mapping[str, Tensor], device: torch.device) -> ChosenMixture:
         second = {name.removeprefix(WITHOUT): value for name, value in state.items() if name.startswith(WITHOUT)}
         without = LabelMixture.of(second, device) if second else None
-        return cls(LabelMixture.of(state, device), without, float(state["background_gain"]))
+        mixture, gain = LabelMixture.of(state, device), float(state["background_gain"])
+        return cls(mixture, without, gain, bool(state["background_too_few"]))

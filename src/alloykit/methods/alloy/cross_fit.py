@@ -1,12 +1,13 @@
 """Two-fold cross-fitting: the temperature of the routing, and whether the states can tell labels apart (ours: Alloy, Eqs. 9, 10).
 
-The pool is split into two halves. s′(x) are the scores of x by the mixture that was fitted to the half without x.
+The pool is split at random into two halves. s′(x) are the scores of x by the mixture that was fitted to the half without x.
 
     α = argmax_{0.02 ≤ α ≤ 1} mean_x log k′_{i*(x)}(x; α)          k′_i(x; α) = Σ_{c ∈ Y_i} softmax_c(α s′_c(x))                  (9)
     skill = (hits − chance) / (1 − chance)                                                                                   (10)
 
 i*(x): the teacher that most probably knows x, by the mixture of all texts. hits: the share of texts for which the states alone choose, among the
-labels of i*(x), the label that i*(x) answers. chance: the same share if each teacher's most frequent answer were always chosen.
+labels of i*(x), the label that i*(x) answers. chance: the same share if each teacher's most frequent answer were always chosen. If chance is above 0.95, the
+teachers nearly always give the same answer, and the skill cannot be measured. It is 1 then.
 
 In D dimensions a mixture is overconfident, because its assumptions are not exactly true. Eq. 9 chooses the temperature with which the
 mixture of the other half predicts i* best. Eq. 10 tests the states on the labels of one teacher, because the teacher itself can tell these apart. States that
@@ -15,6 +16,7 @@ cannot tell these labels apart cannot tell teachers apart either.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -23,7 +25,7 @@ from torch import Tensor
 from alloykit.methods.alloy.mixture import LabelMixture, View
 from alloykit.methods.alloy.routing import knows_label
 
-MIN_ALPHA = 0.02  # α
+MIN_ALPHA, TRIED = 0.02, 12  # α, and the number of values at first
 ONE_ANSWER = 0.95  # share of texts with their teacher's most frequent answer above which the skill cannot be measured
 
 
@@ -40,13 +42,19 @@ class CrossFitted:
 
 def cross_fit(view: View, owners: Tensor, *, background: bool = False) -> CrossFitted:
     """The scores of every text by the mixture that was fitted to the other half of the texts. background: whether these mixtures have one."""
-    half = torch.arange(len(view)) % 2 == 0
+    half = random_half(len(view))
     scores, by_states = torch.empty_like(view.answers), torch.empty_like(view.answers)
     for one, other in ((half, ~half), (~half, half)):
         fitted, asked = LabelMixture.fit(view.part(one), owners, background=background), view.part(other)
         scores[other] = fitted.scores(asked, owners)
         by_states[other] = fitted.state_scores(asked) - asked.answers
     return CrossFitted(scores, by_states)
+
+
+def random_half(n: int) -> Tensor:
+    """Which of n texts are in the first half, [n] bool; always the same for the same n. It is random because the order of a file can say
+    something of the labels: if they alternate, every second text has the same one."""
+    return torch.randperm(n, generator=torch.Generator().manual_seed(0)) % 2 == 0
 
 
 def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor) -> Tensor:
@@ -59,7 +67,11 @@ def fit_inverse_temperature(scores: Tensor, cross_fitted: Tensor, owners: Tensor
         known = knows_label(torch.softmax(alpha * cross_fitted, -1), owners).gather(1, teacher)
         return -float(known.clamp(min=1e-12).log().mean())
 
-    found = minimize_scalar(loss, bounds=(MIN_ALPHA, 1.0), method="bounded", options={"xatol": 1e-4})
+    # The loss can have several minima, and the search finds one between two neighbours of the best of a few values.
+    tried = torch.logspace(math.log10(MIN_ALPHA), 0, TRIED).tolist()
+    best = min(range(TRIED), key=lambda k: loss(tried[k]))
+    around = (tried[max(best - 1, 0)], min(tried[min(best + 1, TRIED - 1)], 1.0))
+    found = minimize_scalar(loss, bounds=around, method="bounded", options={"xatol": 1e-4})
     return torch.tensor(float(found.x), dtype=scores.dtype)
 
 

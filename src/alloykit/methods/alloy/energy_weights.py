@@ -1,7 +1,7 @@
 """How much a text counts for the student, by what the energies say of its teacher (ours: Alloy, Eqs. 28, 29).
 
-    ε_c(x) = Σ_{i knows c} [E_i(x) − (m_i + m'_i) / 2]
-    e(x) = ε_{c*}(x) − max_{c ∉ Y_{i*}} ε_c(x)          c*: the most likely label of teacher i*                                   (28)
+    ε_c(x) = Σ_{i knows c} [E_i(x) − (m_i + m'_i) / 2]          over the teachers with an answer to x
+    e(x) = ε_{c*}(x) − max_{c ∉ Y_{i*}} ε_c(x)          c*: the most likely label of teacher i*; c: labels of teachers with an answer     (28)
     f(x) = log(1 + exp(τ e(x))) / its mean over the pool          τ = Σ_i γ̄_i (m_i − m'_i) / ((s_i² + s'_i²) / 2)                 (29)
 
 m, s, m', s': the two Gaussians of each teacher's energies (methods/alloy/energies.py, Eq. 5); γ̄_i: the teacher's share of the pool, the mean of Eq. 7.
@@ -71,10 +71,13 @@ def mean_separation(fitted: EnergyGaussians, of_teachers: Tensor) -> Tensor:
 
 
 def evidence(energies: Tensor, r: Tensor, owners: Tensor, answered: Tensor | None = None) -> Tensor:
-    """e of Eq. 28, [B]. energies [B, N]: without (m + m') / 2. If i* knows every label, 0 takes the place of the largest ε of the others."""
+    """e of Eq. 28, [B]. energies [B, N]: without (m + m') / 2. If i* knows every label that a teacher with an answer knows, 0 takes
+    the place of the largest ε of the others."""
     used = energies if answered is None else energies * answered
     of_labels = used @ owners.double()
     own = owners[knows_label(r, owners).argmax(-1)]
     best = r.masked_fill(~own, -1).argmax(-1, keepdim=True)
-    others = of_labels.masked_fill(own, -torch.inf).amax(-1)
-    return of_labels.gather(1, best).squeeze(1) - torch.where(own.all(-1), 0, others)
+    known = torch.ones_like(own) if answered is None else (answered.double() @ owners.double()) > 0
+    others = ~own & known
+    largest = of_labels.masked_fill(~others, -torch.inf).amax(-1)
+    return of_labels.gather(1, best).squeeze(1) - torch.where(others.any(-1), largest, 0)

@@ -6,13 +6,13 @@
 A routed answer is right if the right teacher gives it, and this teacher is right. views is the share of texts that two mixtures send to the same teacher:
 one sees only the teachers' own states, the other only the neutral encoder's. If each alone were right on a share q and their errors were independent, both would
 be right on q²; if they were wrong about the same texts, on q. So q is between views^{1/2} and views; we take the middle exponent. Where there is one kind of
-states, routed is the share that two mixtures, fitted to the two halves of the pool, send to the same teacher. Two teachers count as one if both know the
+states, routed is another share, without an exponent: the texts that the mixture of all texts and the mixture of the half without the text send to the same teacher. Two teachers count as one if both know the
 most likely label of the first mixture, and that of the second. skill is Eq. 10, how often the states of a text and its teacher's answer choose the same label of this teacher;
 confidence is the mean probability of the answer of i*(x) in Eq. 12. With few texts the skill is too low, and the confidence is nearly always too high.
 None is a guarantee: both views can be wrong about the same texts. g and h are the shares of texts with the same teacher, and with the same label, before chance
 is subtracted; g_c and h_c are these shares among the texts whose most likely label is c.
 
-If the mixture has a background, the estimate is about the texts outside of it. With labelled texts, the mean confidence of the calibrated ρ (Eq. 14) is the
+If the mixture has a background, the estimate is about the texts outside of it. With labelled texts of nearly all labels (few_labels.py: FewLabels.covers), the mean confidence of the calibrated ρ (Eq. 14) is the
 estimate, over all texts and over those whose most likely label is c.
 """
 
@@ -60,14 +60,22 @@ def estimate(
         of_label = chosen == c
         share = teacher[of_label].mean() * label[of_label].mean() / (teacher.mean() * label.mean()).clamp(min=1e-12)
         each.append((whole * share).clamp(max=1))
-    return {"estimated_accuracy": whole, "estimated_by_label": torch.stack(each)}
+    return {
+        "estimated_accuracy": whole,
+        "estimated_by_label": torch.stack(each),
+        "estimated_with": torch.tensor(0),
+    }
 
 
-def estimate_from_labels(rho: Tensor) -> dict[str, Tensor]:
-    """The same, from ρ of the pool. rho: [n, C]."""
+def estimate_from_labels(rho: Tensor, texts: int) -> dict[str, Tensor]:
+    """The same, from ρ of the pool. rho: [n, C]. texts: how many labelled texts calibrated it."""
     confidence, chosen = rho.amax(-1), rho.argmax(-1)
     each = torch.stack([confidence[chosen == c].mean() for c in range(rho.shape[1])])
-    return {"estimated_accuracy": confidence.mean(), "estimated_by_label": each}
+    return {
+        "estimated_accuracy": confidence.mean(),
+        "estimated_by_label": each,
+        "estimated_with": torch.tensor(texts),
+    }
 
 
 def estimate_of(state: State) -> EstimatedAccuracy | None:
@@ -75,7 +83,7 @@ def estimate_of(state: State) -> EstimatedAccuracy | None:
     if "estimated_accuracy" not in state:
         return None
     by_label = tuple(None if value != value else value for value in state["estimated_by_label"].tolist())
-    labelled = int(state.get("labelled", torch.tensor(0)))
+    labelled = int(state["estimated_with"])
     return EstimatedAccuracy(float(state["estimated_accuracy"]), by_label, labelled, "" if labelled else _doubt(state))
 
 

@@ -34,7 +34,7 @@ from alloykit.methods.alloy.by_ensemble import by_ensemble, ensemble_accuracy
 from alloykit.methods.alloy.cross_fit import cross_fit, fit_inverse_temperature, label_skill, same_teacher
 from alloykit.methods.alloy.energy_weights import EnergyWeights, mean_separation
 from alloykit.methods.alloy.estimate import estimate, estimate_from_labels, estimate_of
-from alloykit.methods.alloy.few_labels import FewLabels
+from alloykit.methods.alloy.few_labels import FewLabels, answerable
 from alloykit.methods.alloy.mixture import (
     Anchors,
     View,
@@ -147,7 +147,9 @@ class Alloy(Method):
         if anchors is not None:
             few = FewLabels.fit(everything, anchors, owners, background=background)
             scores, by_labels = few.scores(plain, view), few.state()
-            by_labels |= estimate_from_labels(torch.softmax(few.alpha * scores, -1))
+            rho = torch.softmax(few.alpha * scores, -1)
+            if few.covers(rho):
+                by_labels |= estimate_from_labels(rho, few.texts)
             right = few.accuracy, ensemble_accuracy(context)
         r, first = torch.softmax(alpha * scores, -1), initial_responsibilities(view, owners)
         clear, same_half = (
@@ -222,16 +224,14 @@ class Alloy(Method):
         """The labelled texts as the mixture sees them; None without any. Those whose label no teacher with an answer knows are left out."""
         if context.labelled is None:
             return None
-        views, labels = [], []
+        views, labels, known = [], [], []
         for rows in chunks(context.labelled):
             assert rows.labels is not None
             views.append(self._view(rows, seen(raw_states(rows)[0]), state, context))
             labels.append(rows.labels)
-        anchors = Anchors(joined_views(views), torch.cat(labels))
-        if anchors.view.answered is None:
-            return anchors
-        known = (anchors.view.answered & context.space.has_label()[:, anchors.labels].T).any(-1)
-        return anchors.part(known) if bool(known.any()) else None
+            known.append(answerable(rows, context.space))
+        at = torch.cat(known)
+        return Anchors(joined_views(views), torch.cat(labels)).part(at) if bool(at.any()) else None
 
     def _view(self, rows: Rows, z: Tensor, state: State, context: Context) -> View:
         answered = _taken(rows)

@@ -64,6 +64,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
         "used": used,
         "background": float(state["background_texts"]) if "background_center" in state else None,
         "background_gain": float(state["background_gain"]),
+        "background_too_few": bool(state["background_too_few"]),
         "shares": {name: [row[k] for row in history] for k, name in enumerate(names)},
         "changed": float(state["moved"]),
         "agreement": float(state["agreement"]),
@@ -79,7 +80,7 @@ def findings(context: Context, names: Sequence[str], options: AlloyOptions) -> d
             {"position": at, "from": names[a], "to": names[b], "share_at_first": first, "share": last}
             for (at, a, b), (first, last) in examples
         ],
-        "warnings": _doubts(state, context.space.names, names)
+        "warnings": _doubts(state, context.space.names, names, options.least_texts(context.space))
         if used
         else [_why_not(state, options, len(names)), *scale_warnings(context)],
         "instead": instead(options),
@@ -117,8 +118,8 @@ def no_agreement(labels: float, teachers: float, among: int, options: AlloyOptio
     )
 
 
-def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> list[str]:
-    """What may be wrong with a fit that is used."""
+def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str], least: int) -> list[str]:
+    """What may be wrong with a fit that is used. least: how many texts a fit needs."""
     first, last = state["texts_by_label"].tolist()
     found = []
     if float(state.get("label_agreement", 1.0)) < UNLIKE:
@@ -132,6 +133,12 @@ def _doubts(state: State, labels: Sequence[str], teachers: Sequence[str]) -> lis
         found.append(
             f"{100 * float(state['background_texts']):.0f} % of the pool's texts seem to have a label that no teacher knows (the background), so they count less for the student. "
             f"Without the background, {100 * share:.0f} % of them would have the label '{labels[label]}'. If that label is right for them, set `background: false` in the method's options."
+        )
+    if bool(state["background_too_few"]):
+        found.append(
+            f"many of the pool's texts seem to have a label that no teacher knows (gain {float(state['background_gain']):.1f}, a background is used from {MIN_GAIN}), but without them "
+            f"fewer than {least:,} texts are left, too few to fit their labels. So the mixture has no background, and the student learns labels of the teachers for these texts. "
+            "Use texts like those that the student will see, or lower the method's options `min_texts` and `texts_per_label`."
         )
     found += [
         f"teacher '{name}' gets only {100 * share:.1f} % of the pool: check that the pool has texts of its labels."
@@ -209,6 +216,8 @@ def _energies_sentence(found: Mapping[str, Any]) -> str:
 
 def _background_sentence(found: Mapping[str, Any]) -> str:
     measures = f"gain {found['background_gain']:.1f}, used from {MIN_GAIN}"
+    if found["background_too_few"]:
+        return f"It has no background, because too few texts would be left outside of it ({measures})."
     if found["background"] is None:
         return f"It has no background: nothing shows that many texts have a label that no teacher knows ({measures})."
     return (
@@ -228,9 +237,9 @@ def routing_sections(found: Mapping[str, Any], teachers: Sequence[str]) -> tuple
     parts += [
         Text(
             text=f"The mixture was fitted to {found['texts']:,} texts of the pool{_left_out(found)}. {100 * found['changed']:.1f} % of them {'were' if used else 'would be'} "
-            "routed to another teacher than at the start of the fit, which uses only the teachers' energies. Two fits, each on half of the pool, "
-            f"send {100 * found['agreement']:.1f} % of the texts to the same teacher. "
-            f"The two fits also calibrate the routing: its log-odds are multiplied by {found['inverse_temperature']:.2f}. "
+            "routed to another teacher than at the start of the fit, which uses only the teachers' energies. "
+            f"A fit to the other half of the pool sends {100 * found['agreement']:.1f} % of the texts to the same teacher as the fit to all texts. "
+            f"It also calibrates the routing: the log-odds are multiplied by {found['inverse_temperature']:.2f}. "
             f"The states tell the labels of one teacher apart with a skill of {_number(found['skill'])} (1: always, 0: no better than chance; "
             f"below {MIN_SKILL:.2f} the mixture is {'used only if κ is at least ' + str(UNLIKE) if _two_views(found) else 'not used'}). {_agreement_sentence(found)}{_background_sentence(found)}"
         ),
