@@ -59,6 +59,16 @@ def test_a_shared_label_has_the_mean_of_its_owners():
         assert row == pytest.approx(wanted, abs=1e-7)
 
 
+def test_a_teacher_without_an_answer_does_not_count() -> None:
+    """Text 0: both know the label, one has an answer. 1: the one that knows it has none, so the other takes its place. 2: no answer at all."""
+    space = LabelSpace.union([("a", "b"), ("a", "c")])
+    teachers = [torch.tensor([[0.3, 0.7, 0.0]] * 3), torch.tensor([[0.9, 0.0, 0.1]] * 3)]
+    counts = torch.tensor([[True, False], [True, False], [False, False]])
+    found = oracle_routing(teachers, torch.tensor([0, 2, 2]), space, counts)
+    for row, wanted in zip(found.tolist(), [[0.3, 0.7, 0], [0.3, 0.7, 0], [0.6, 0.35, 0.05]], strict=True):
+        assert row == pytest.approx(wanted, abs=1e-7)
+
+
 @quick
 @given(st.integers(0, 1000), st.integers(2, 8), st.sampled_from([EPSILON, 0.1, 1e-6]), st.booleans())
 def test_kl_follows_the_formula(seed, c, epsilon, hard):

@@ -56,6 +56,19 @@ def test_the_best_alternative_is_the_most_accurate_one() -> None:
     assert not any(point.startswith("The ensemble") for point in found.points), "said once"
 
 
+def test_a_teacher_without_an_answer_to_some_texts_is_compared_on_the_others() -> None:
+    metrics = case(teacher_faq=rival(-0.1, -0.15, -0.05, 0.0004), ensemble=BETTER)
+    metrics["evaluation"]["scores"]["teacher faq"] |= {"accuracy": 0.95, "unanswered": 100}
+    on = "on the 900 of 1,000 texts that teacher faq has an answer to"
+    found = check(
+        metrics, "poor", f"Student 85.0\u00a0%, teacher faq 95.0\u00a0%: teacher faq is significantly better {on}."
+    )
+    assert found.points[1].startswith(f"The best alternative is teacher faq with 95.0\u00a0% {on}. Difference: −10.0")
+    metrics["evaluation"]["scores"]["teacher faq"]["unanswered"] = 101
+    wanted = headline("ensemble", 0.7, "the student is significantly better than every alternative")
+    check(metrics, "good", wanted)
+
+
 def test_the_ensemble_is_named_beside_a_better_alternative() -> None:
     found = check(
         case(ensemble=rival(0.2, 0.15, 0.25, 0.0004), routing=rival(-0.01, -0.03, 0.01, 0.3)),

@@ -17,7 +17,7 @@ from alloykit.labels import LabelSpace
 from alloykit.stats.temperature import tempered
 
 BINS = 20
-# Each text is labelled by the teachers that know its true label. No routing can be better.
+# Each text is labelled by the teachers that know its true label. No routing can be better, if no label is known to two teachers.
 ORACLE = "oracle routing"
 
 
@@ -55,7 +55,7 @@ def assess(
     if temperature is not None and STUDENT in p:
         found["reliability"]["student, tempered"] = reliability(tempered(p[STUDENT], temperature), y)
     if teachers:
-        by_owners = oracle_routing([p[f"teacher {name}"] for name in teachers], y, space)
+        by_owners = oracle_routing([p[f"teacher {name}"] for name in teachers], y, space, ~answers.confidence.isnan())
         mine = scores.pop(ours)  # the judged classifier comes last
         scores[ORACLE] = score(by_owners.argmax(-1), y, space, teachers)
         scores[ours] = mine

@@ -13,13 +13,19 @@ CLEAR = 0.5  # the v(x) at which MUKA's Fig. 4 cuts
 EPSILON = 1e-3
 
 
-def oracle_routing(teachers: list[Tensor], labels: Tensor, space: LabelSpace) -> Tensor:
+def oracle_routing(teachers: list[Tensor], labels: Tensor, space: LabelSpace, counts: Tensor | None = None) -> Tensor:
     """The mean output of the teachers that know the true label: Σ_{i knows y} Pad_i(p_i) / #. [n, C] float64 (ours).
 
-    teachers: per teacher [n, C], zero at labels that it does not know. The reference of the paper (its "oracle") is a model trained on all labels;
+    teachers: per teacher [n, C], zero at labels that it does not know. counts: whose answer to which text counts, [n, N] bool; None: all. If no
+    teacher that knows the label has an answer, those that have one take their place. The reference of the paper (its "oracle") is a model trained on all labels;
     this one needs no further model and shows how much routing alone loses.
     """
-    knows = space.has_label()[:, labels].double()  # [N, n]
+    knows = space.has_label()[:, labels]  # [N, n]
+    if counts is not None:
+        some = counts.T
+        instead = torch.where(some.any(0), some, True)
+        knows = torch.where((knows & some).any(0), knows & some, instead)
+    knows = knows.double()
     outputs = torch.stack([p.double() for p in teachers])
     return (knows.unsqueeze(-1) * outputs).sum(0) / knows.sum(0).unsqueeze(-1)
 

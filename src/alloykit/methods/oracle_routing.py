@@ -1,4 +1,4 @@
-"""Oracle routing: every text learned from the teachers that know its label (ours; the upper bound of every weighting of teachers)."""
+"""Oracle routing: every text learned from the teachers that know its label (ours; with disjoint label sets, the upper bound of every weighting of teachers)."""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from alloykit.reporting.figures import percent
 
 LOW_RECALL, ENOUGH = 0.1, 10  # a label with a lower recall, on at least so many test texts, was not learned
 WEAK_RECALL, SHOWN = 0.7, 3  # labels with a lower recall are named, at most so many
+ALTERNATIVE = 0.9  # share of the test texts that an alternative has an answer to
 NEGLIGIBLE = 0.01  # a loss of accuracy that is too small to mention
 EQUIVALENT = 0.02  # two classifiers are about equal if the whole interval of their difference is within this
 CALIBRATED, MISCALIBRATED = 0.03, 0.05  # mean overconfidence and calibration error that are still good
@@ -61,10 +62,24 @@ def _tested_labels(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verd
     return Verdict(status, headline, points + _warned(metrics))
 
 
+def alternatives(found: Mapping[str, Any]) -> list[str]:
+    """The classifiers of a test besides the judged one. A teacher that has no answer to more than a tenth of the texts is no alternative."""
+    return [
+        name
+        for name in found["significance"]
+        if name in found["scores"] and compared_texts(found, name) >= ALTERNATIVE * found["texts"]
+    ]
+
+
 def best_alternative(found: Mapping[str, Any]) -> str | None:
-    """The most accurate classifier of a test besides the judged one; None where there was no other."""
-    rivals = [name for name in found["significance"] if name in found["scores"]]
+    """The most accurate alternative; None where there was none."""
+    rivals = alternatives(found)
     return max(rivals, key=lambda name: found["scores"][name]["accuracy"]) if rivals else None
+
+
+def compared_texts(found: Mapping[str, Any], name: str) -> int:
+    """How many test texts a classifier has an answer to. It is compared with the judged one on these."""
+    return int(found["texts"] - found["scores"][name].get("unanswered", 0))
 
 
 def training_and_routing_loss(found: Mapping[str, Any]) -> tuple[float | None, float | None]:
@@ -102,8 +117,13 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     status, conclusion = _conclusion(found, best)
     figures = [f"{judged.capitalize()} {percent(accuracy)}"]
     if best is not None:
-        figures.append(f"{best} {percent(scores[best]['accuracy'])}")
+        figures = [
+            f"{judged.capitalize()} {percent(_accuracy_beside(found, best))}",
+            f"{best} {percent(scores[best]['accuracy'])}",
+        ]
     headline = f"{', '.join(figures)}: {conclusion} on {found['texts']:,} texts."
+    if best is not None and (only := _some_texts(found, best)):
+        headline = f"{', '.join(figures)}: {conclusion}{only}."
     missing = not_learned(metrics)
     if missing and status == "good":
         status = "mixed"
@@ -126,12 +146,27 @@ def _tested(metrics: Mapping[str, Any], found: Mapping[str, Any]) -> Verdict:
     return Verdict(status, headline, points + _weak_labels(metrics) + _calibration(found) + losses + _warned(metrics))
 
 
+def _accuracy_beside(found: Mapping[str, Any], rival: str) -> float:
+    """The judged classifier's accuracy on the texts that the rival has an answer to."""
+    if compared_texts(found, rival) == found["texts"]:
+        return float(found["scores"][found["judged"]]["accuracy"])
+    return float(found["scores"][rival]["accuracy"] + found["significance"][rival]["difference"])
+
+
+def _some_texts(found: Mapping[str, Any], rival: str) -> str:
+    """On which texts the rival is compared, with a space at its start; empty if these are all."""
+    n = compared_texts(found, rival)
+    return (
+        "" if n == found["texts"] else f" on the {n:,} of {found['texts']:,} texts that {_the(rival)} has an answer to"
+    )
+
+
 def _conclusion(found: Mapping[str, Any], best: str | None) -> tuple[str, str]:
     """Status, and what the comparison with the best alternative shows."""
     judged = found["judged"]
     if best is None:
         return "good", f"no alternative to the {judged} was tested"
-    rivals = [s for name, s in found["significance"].items() if name in found["scores"]]
+    rivals = [found["significance"][name] for name in alternatives(found)]
     gain = found["significance"][best]
     if gain["p_holm"] >= ALPHA:
         if gain["low"] <= -EQUIVALENT:
@@ -150,7 +185,7 @@ def _difference(found: Mapping[str, Any], best: str) -> str:
     gain, n = found["significance"][best], len([name for name in found["significance"] if name in found["scores"]])
     meaning = f" ({EXPLAINED[best]})" if best in EXPLAINED else ""
     return (
-        f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}. Difference: "
+        f"The best alternative is {_the(best)}{meaning} with {percent(found['scores'][best]['accuracy'])}{_some_texts(found, best)}. Difference: "
         f"{points_of(gain['difference'])} points (95 % interval {points_of(gain['low'])} to {points_of(gain['high'])}, "
         f"p {_p(gain['p_holm'])} after Holm's correction for {n} comparison{'s' if n > 1 else ''})."
     )
