@@ -18,6 +18,17 @@ def test_mmd() -> None:
     assert float(mmd2(x, x)) == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.parametrize("spread", [0.1, 0.01])
+def test_bfloat16_does_not_lose_the_difference_of_similar_features(spread: float) -> None:
+    """Under autocast, as in a training on a GPU: 2 − 2 cos of similar features has no digits in bfloat16."""
+    g = torch.Generator().manual_seed(2)
+    x, y = (1 + spread * (torch.randn(8, 16, generator=g) + at) for at in (0.0, torch.eye(16)[0] * 3))
+    exact = float(mmd2(x.double(), y.double()))
+    with torch.autocast("cpu", torch.bfloat16):
+        assert float(mmd2(x.requires_grad_(), y)) == pytest.approx(exact, rel=1e-2)
+    assert exact > 0.05
+
+
 def test_mmd_gradient_with_the_kernels_width_held() -> None:
     g = torch.Generator().manual_seed(1)
     x, y = torch.randn(4, 3, generator=g).double().requires_grad_(), torch.randn(5, 3, generator=g).double()

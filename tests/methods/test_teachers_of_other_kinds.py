@@ -103,6 +103,19 @@ def test_the_ensemble_compares_log_probabilities_where_a_teacher_has_no_logits()
     assert ensemble_accuracy(replace(context, labelled=labelled)) == 1
 
 
+@pytest.mark.parametrize("t", [0.3, 1.0, 5.0])
+@pytest.mark.parametrize("kind", ["disjoint", "overlapping"])
+def test_a_text_without_any_answer_has_a_finite_target_at_any_temperature(kind: str, t: float) -> None:
+    rows = random_rows(kind, 4)
+    answered = torch.ones(4, len(rows.teachers)).bool()
+    answered[1] = False
+    found = create({"name": "vanilla_kd", "temperature": t}).supervise(
+        unanswered(rows, answered), Context(space_of(kind))
+    )
+    assert found is not None
+    assert found.targets.sum(-1).tolist() == pytest.approx([1.0] * 4)
+
+
 def test_every_answer_there_is_changes_nothing() -> None:
     rows, space = random_rows("overlapping"), SPACE
     for name in ("vanilla_kd", "uhc", "oracle", "u_ensemble"):

@@ -20,6 +20,7 @@ from pydantic import Field
 from torch import Tensor, nn
 from torch.nn import functional
 
+from alloykit.losses.distances import direction_distances
 from alloykit.losses.hidden import masked_mean
 from alloykit.losses.kl import kl
 from alloykit.methods.distillation import TINY, has_answer, label_loss, mixture, soft_cross_entropy, true_labels
@@ -92,9 +93,11 @@ def dissimilarity(student: Tensor, teachers: list[Tensor], margin: float) -> Ten
     a, b, c = (torch.tensor(x, dtype=torch.long, device=student.device) for x in _triplets(n))
     if not len(a):
         return student.sum() * 0
-    votes = torch.stack([(_distance(t)[a, b] < _distance(t)[a, c]).to(student) for t in teachers]).mean(0)
+    votes = torch.stack(
+        [(direction_distances(t, t)[a, b] < direction_distances(t, t)[a, c]).to(student) for t in teachers]
+    ).mean(0)
     nearer = torch.where(votes > 0.5, 1.0, torch.where(votes < 0.5, -1.0, 0.0)).to(student)  # a tie has no vote
-    apart = _distance(student)
+    apart = direction_distances(student, student)
     each = functional.relu(nearer * (apart[a, b] - apart[a, c]) + margin)
     return (each * nearer.abs()).sum() / nearer.abs().sum().clamp(min=1)
 
@@ -105,12 +108,6 @@ def _triplets(n: int) -> tuple[list[int], list[int], list[int]]:
         (a, (a + i) % n, (a + j) % n) for a in range(n) for i in range(1, most + 1) for j in range(i + 1, most + 1)
     ]
     return [t[0] for t in found], [t[1] for t in found], [t[2] for t in found]
-
-
-def _distance(states: Tensor) -> Tensor:
-    """Squared distances between normalised states, [B, B]."""
-    normal = functional.normalize(states, dim=-1)
-    return 2 - 2 * normal @ normal.T
 
 
 class AdaptiveOptions(MethodOptions):

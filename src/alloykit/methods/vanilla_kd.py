@@ -7,7 +7,7 @@ from pydantic import Field
 from torch import Tensor
 
 from alloykit.losses.kl import kl
-from alloykit.methods.ensemble import ensemble_logits, mixed, scale_warnings
+from alloykit.methods.ensemble import NONE, ensemble_logits, mixed, scale_warnings
 from alloykit.methods.protocol import Context, LossInputs, Method, MethodOptions, Supervision, uniform_weights
 from alloykit.outputs import Rows
 
@@ -32,7 +32,8 @@ class VanillaKD(Method):
 
     def supervise(self, rows: Rows, context: Context) -> Supervision:
         z = ensemble_logits(rows, context.space, log_probabilities=mixed(context))
-        targets = torch.softmax(z / self.options.temperature, dim=-1)
+        # NONE / T can be infinite, and the softmax of a text without any answer would be nan.
+        targets = torch.softmax((z / self.options.temperature).clamp(min=NONE), dim=-1)
         return Supervision(targets, uniform_weights(targets))
 
     def loss(self, inputs: LossInputs) -> dict[str, Tensor]:
