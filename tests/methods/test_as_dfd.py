@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -119,6 +120,12 @@ def test_losses_from_loops() -> None:
 def test_another_width_is_refused(folder: Path) -> None:
     with pytest.raises(AlloyError, match=r"as wide as the student's \(32\).*'narrow' with 16"):
         made(folder, ("one", "narrow"))
+
+
+def test_a_student_with_narrow_embeddings_is_refused() -> None:
+    student = SimpleNamespace(get_input_embeddings=lambda: torch.nn.Embedding(5, 16))
+    with pytest.raises(AlloyError, match="as wide as its hidden states.*a width of 16, and states with 32"):
+        craft([], LabelSpace.union([["a", "b"]]), student, torch.nn.Linear(32, 32), AsDfdOptions(), 0)
 
 
 @pytest.mark.slow

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 import torch
 
 from alloykit.stats.density import FLOOR, density, fit_density
@@ -34,6 +35,14 @@ def test_density() -> None:
         total += scores / scores.std(ddof=1)
     wanted = 1 / (1 + np.exp(-(total - total.mean()) / total.std(ddof=1)))
     np.testing.assert_allclose(density(states, fitted).numpy(), wanted, rtol=1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 50])
+def test_equal_texts_have_equal_densities(n: int) -> None:
+    """No spread at all, or a single text."""
+    z = torch.randn(1, 4, generator=torch.Generator().manual_seed(0)).expand(n, 4)
+    fitted = fit_density([z, z], torch.zeros(n, dtype=torch.long), torch.ones(n), 2)
+    assert density([z, z], fitted).tolist() == pytest.approx([0.5] * n, abs=1e-3)
 
 
 def within_shrunk(covariance: np.ndarray, centred: np.ndarray) -> np.ndarray:

@@ -1,6 +1,5 @@
 """Which check is chosen, and that the weights of every check that may still be chosen stay on the disk."""
 
-from itertools import pairwise
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,7 +11,7 @@ from torch import nn
 from transformers import EvalPrediction
 
 from alloykit.files import read_json
-from alloykit.training.phase_trainer import evenly_spaced
+from alloykit.training import phase_trainer
 from alloykit.training.selection import Check, Selection, choose
 from alloykit.training.trainer import check_metrics
 
@@ -147,11 +146,18 @@ def test_summary_of_checks(n):
     assert found["standard_error"] == pytest.approx((variance / n) ** 0.5)
 
 
-def test_texts_to_ask_about_are_spread_evenly():
-    """A file that is sorted by label gives some of every label."""
-    assert evenly_spaced(5, 256) == [0, 1, 2, 3, 4]
-    asked = evenly_spaced(1000, 256)
-    assert len(set(asked)) == 256
-    assert asked[0] == 0
-    assert max(b - a for a, b in pairwise(asked)) == 4
-    assert asked[-1] >= 996
+def test_the_accuracy_of_a_reward_is_that_of_random_texts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a file whose labels alternate, texts at equal distances can all have the same label."""
+    labels = torch.arange(1024) % 4
+    monkeypatch.setattr(phase_trainer, "pad", lambda tokenizer, tokens: torch.stack(tokens))
+    always_0 = SimpleNamespace(eval_logits=lambda batch: torch.eye(4)[torch.zeros(len(batch), dtype=torch.long)])
+    trainer = SimpleNamespace(
+        validation=(list(labels), labels),
+        accelerator=SimpleNamespace(unwrap_model=lambda model: always_0),
+        model=None,
+        check_collator=SimpleNamespace(tokenizer=None),
+        _prepare_inputs=lambda batch: batch,
+    )
+    found = {phase_trainer.PhaseTrainer._validation_accuracy(trainer) for _ in range(2)}
+    assert len(found) == 1, "always the same texts"
+    assert found.pop() == pytest.approx(0.25, abs=0.08)

@@ -30,15 +30,17 @@ def fit_density(states: Sequence[Tensor], classes: Tensor, confidence: Tensor, t
     for layer, z in enumerate(states):
         whole = Gaussians.fit(z, torch.zeros(n, dtype=torch.long))
         gaussians = replace(
-            Gaussians.fit(z[confident], positions, floor=FLOOR * float(z.double().var(0).mean())),
+            Gaussians.fit(
+                z[confident], positions, floor=FLOOR * float(z.double().var(0, correction=min(1, n - 1)).mean())
+            ),
             mean=whole.mean,
             background=whole.background,
         )
         scores = _scores(gaussians, z)
-        spread = scores.std().clamp(min=1e-9)
+        spread = _deviation(scores)
         total += scores / spread
         fitted |= gaussians.state(f"{layer}") | {f"{layer}.deviation": spread}
-    return fitted | {"mean": total.mean(), "spread": total.std().clamp(min=1e-9)}
+    return fitted | {"mean": total.mean(), "spread": _deviation(total)}
 
 
 def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
@@ -48,6 +50,11 @@ def density(states: Sequence[Tensor], fitted: Mapping[str, Tensor]) -> Tensor:
     for layer, z in enumerate(states):
         total += _scores(Gaussians.of(fitted, f"{layer}", device), z) / fitted[f"{layer}.deviation"].to(device)
     return torch.sigmoid((total - fitted["mean"].to(device)) / fitted["spread"].to(device))
+
+
+def _deviation(values: Tensor) -> Tensor:
+    """The standard deviation, [], at least 1e-9, also of one text."""
+    return values.std(correction=min(1, len(values) - 1)).clamp(min=1e-9)
 
 
 def _scores(gaussians: Gaussians, z: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 RIDGE = 1e-9  # of the mean variance: keeps a covariance of low rank invertible without shrinkage
+LEAST = 1e-12  # the smallest mean variance: keeps a covariance of equal states invertible
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def _shrunk(centred: Tensor, reference: Tensor, shrinkage: float | None, floor: 
     from sklearn.covariance import ledoit_wolf_shrinkage
 
     share = ledoit_wolf_shrinkage(reference.numpy(), assume_centered=True) if shrinkage is None else shrinkage
-    scale = (reference**2).mean()
+    scale = (reference**2).mean().clamp(min=LEAST)
     eye = torch.eye(centred.shape[1], dtype=torch.float64)
     covariance: Tensor = (1 - share) * (centred.T @ centred) / len(centred) + ((share + RIDGE) * scale + floor) * eye
     return covariance

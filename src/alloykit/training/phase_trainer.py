@@ -19,6 +19,7 @@ from alloykit.methods.protocol import Method, Step
 from alloykit.models.tokens import pad
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.outputs import Rows
+from alloykit.stats.sampled_positions import sampled_positions
 from alloykit.training.checkpoints import mark_complete
 from alloykit.training.dataset import Collator, Tokens
 from alloykit.training.sampler import LengthSampler
@@ -155,21 +156,17 @@ class PhaseTrainer(Trainer):
             )
 
     def _validation_accuracy(self) -> float:
-        """The student's accuracy on at most 256 validation texts, evenly spaced, because files may be sorted by label."""
+        """The student's accuracy on at most 256 validation texts. They are drawn at random, because the order of a file can say something of the
+        labels; they are always the same."""
         if self.validation is None:
             raise TypeError("this method needs labelled validation texts")
         model, (tokens, labels) = self.accelerator.unwrap_model(self.model), self.validation
-        correct, at = 0, evenly_spaced(len(tokens), VALIDATION_TEXTS)
+        correct, at = 0, sampled_positions(len(tokens), VALIDATION_TEXTS).tolist()
         for start in range(0, len(at), VALIDATION_BATCH):
             rows = at[start : start + VALIDATION_BATCH]
             batch = self._prepare_inputs(pad(self.check_collator.tokenizer, [tokens[i] for i in rows]))  # type: ignore[union-attr]
             correct += int((model.eval_logits(batch).argmax(-1).cpu() == labels[rows]).sum())
         return correct / len(at)
-
-
-def evenly_spaced(n: int, most: int) -> list[int]:
-    """At most `most` of n positions, evenly spaced."""
-    return [i * n // most for i in range(most)] if n > most else list(range(n))
 
 
 class TrainingProgress(TrainerCallback):

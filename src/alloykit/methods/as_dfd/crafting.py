@@ -102,13 +102,19 @@ def craft(
     teachers: Sequence[LoadedTeacher],
     space: LabelSpace,
     student: Any,
-    predict: nn.Module,
+    predict: nn.Linear,
     options: AsDfdOptions,
     seed: int,
 ) -> Crafted:
-    """New embeddings for every class of every teacher, against the current student. AlloyError if the widths of the embeddings differ, or for a
-    teacher that does not read embeddings."""
+    """New embeddings for every class of every teacher, against the current student. predict: W. AlloyError if the widths of the embeddings differ, also
+    from that of the student's states, or for a teacher that does not read embeddings."""
     width = student.get_input_embeddings().weight.shape[1]
+    if width != predict.out_features:
+        raise AlloyError(
+            expected="a student whose embeddings are as wide as its hidden states, because `as_dfd` predicts the first from the second",
+            got=f"embeddings with a width of {width}, and states with {predict.out_features} (as in ELECTRA-small and ALBERT)",
+            hint="Take another student, or a method that works with texts (`texts: generate`).",
+        )
     for teacher in teachers:
         teacher_width = _embedding_width(teacher, options.length)
         if teacher_width != width:

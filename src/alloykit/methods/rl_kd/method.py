@@ -53,7 +53,7 @@ class RLKDOptions(DistillationOptions):
     gamma: float = Field(0.5, ge=0, le=1)
     """Share of reward2 in reward3 (the paper tries 0.3, 0.5, 0.7, 0.9)."""
     validate_every: int = Field(20, gt=0)
-    """Steps between measurements of the accuracy in reward3 (at most 256 texts each time); in between it is reward2."""
+    """Steps between measurements of the accuracy in reward3 (at most 256 texts each time); in between the last measured accuracy counts."""
     policy_learning_rate: float = Field(0.1, gt=0)
     """β of Eq. 8; the paper does not state it."""
     score: Literal["log", "paper"] = "log"
