@@ -4,7 +4,7 @@
 # A student of two teachers is in use. Now a third team has a classifier, with three more labels. `update` makes a new student of all three. Only the new teacher reads the
 # messages, and the student continues where it was.
 #
-# It needs `pip install 'alloykit[demo]'`, and about two minutes on two cores.
+# It needs `pip install '.[demo]'` in the project's folder, and about two minutes on two cores.
 
 # %%
 import json

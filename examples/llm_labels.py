@@ -4,7 +4,7 @@
 # Two teams have a classifier. Nobody has one for a third topic, problems with the account. A large language model labelled 240 messages for this topic. Its answers are
 # in a file, and the file is a teacher.
 #
-# It needs `pip install 'alloykit[demo]'`, and about a minute on two cores.
+# It needs `pip install '.[demo]'` in the project's folder, and about a minute on two cores.
 
 # %%
 import csv

@@ -4,7 +4,7 @@
 # Two teams of a shop have a classifier of customer messages each. The billing team's knows five labels, the delivery team's knows four. No
 # model knows all nine. This example makes one that does, from the two models and messages without labels.
 #
-# It needs `pip install 'alloykit[demo]'`, and about a minute on two cores.
+# It needs `pip install '.[demo]'` in the project's folder, and about a minute on two cores.
 
 # %%
 from shop import RUNS, TRAINING, show_scores, teacher, test_file, texts_file

@@ -6,7 +6,7 @@
 # `data/written_messages.txt` has 147 messages. A language model wrote them for the nine label names, after it had read some messages of the shop. They need no labels,
 # because the teachers read them.
 #
-# It needs `pip install 'alloykit[demo]'`, and about a minute on two cores.
+# It needs `pip install '.[demo]'` in the project's folder, and about a minute on two cores.
 
 # %%
 from shop import DATA, RUNS, TRAINING, show_scores, teacher, test_file, texts_file
@@ -44,5 +44,6 @@ real = alloykit.amalgamate(
 show_scores(real)
 
 # %% [markdown]
-# If you have a causal language model as a folder or on the hub, alloykit can let it write: `texts: generate` in a recipe, with a `generation:` block. The teachers then
-# steer the model towards their labels (StrataNet).
+# If you have a causal language model as a folder or on the hub, alloykit can let it write: `texts: generate` in a recipe, with
+# `generation: {language_model: …, steer: prompt, prompt: …}`. The prompt describes your messages, such as "Write a customer's message about
+# {label}:". Without a prompt, a language model writes about other things, also if the teachers steer it.

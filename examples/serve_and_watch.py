@@ -3,7 +3,7 @@
 #
 # From two classifiers to a small, fast student behind an HTTP address. Then new messages come in, and `watch` says whether they are still like those that the student learned from.
 #
-# It needs `pip install 'alloykit[demo,onnx,serve]'`, and about two minutes on two cores.
+# It needs `pip install '.[demo,onnx,serve]'` in the project's folder, and about two minutes on two cores.
 
 # %%
 import json
