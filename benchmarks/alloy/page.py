@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from alloykit.files import write_atomic
-from benchmarks.alloy import few, more_targets, outside, overview, students, targets
+from benchmarks.alloy import few, more_targets, outside, outside_targets, overview, students, targets
 from benchmarks.alloy.cases import MAIN, student_cases, target_cases
 from benchmarks.alloy.details_page import NOTES, details_page
 from benchmarks.alloy.estimated_section import means
@@ -79,14 +79,16 @@ def _words() -> list[str]:
     def titles(names: tuple[str, ...]) -> str:
         return ", ".join(SETS[name].title for name in names)
 
+    tried = {key.split("-")[0] for table in (outside.TABLE, outside_targets.TABLE) for key in cells_of(table)}
+    later = tuple(name for name in LATER if name in tried)
     sizes = PROFILE.of_sets(["banking77", "thucnews_titles"], "sizes")
     dealt = "; ".join(s.title for s in students.SETTINGS if s.name in students.ALL_RIVALS)
     return [
         "## What the words mean",
         "",
         f"- **Sets of the choice** ({titles(CHOICE)}): the method was chosen by what came of them. **Reported sets** ({titles(REPORTED)}): it was not, but for the tenth version: StackOverflow was the reason for it, and had a part in its choice. "
-        f"**Later sets** ({titles(LATER)}): they were tried after the ninth version, with labels dealt at random ([the table](alloy_details.md#later-sets)).",
-        '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three deals: labels dealt to the teachers at random. "Overlapping": every teacher also knows '
+        f"**Later sets** ({titles(later)}): they were tried after the ninth version, with labels divided at random ([the table](alloy_details.md#later-sets)).",
+        '- **Settings.** Every set by topic (labels cut in the set\'s order) and in up to three random divisions of the labels among the teachers (deal 1, 2, 3). "Overlapping": every teacher also knows '
         'a quarter of the next one\'s labels. "Barely trained": a third of the epochs at half the learning rate.',
         f"- **Sizes.** {PROFILE.texts:,} texts for the teachers and as many for the pool (Banking77: {sizes['texts']:,}), {PROFILE.test} test texts, {PROFILE.max_length} tokens of each "
         f"(THUCNews: {sizes['max_length']}), models of three layers. Every seed has its own texts, teachers and students. Teachers, outputs and students are computed in float32, or in {PROFILE.precision} where the table says so.",
