@@ -15,7 +15,7 @@ class EngineOptions(Block):
     name: Literal["local", "ray"] = "local"
     """local: this process; ray: workers of a Ray cluster."""
     address: str | None = None
-    """The address of the Ray cluster, for instance `auto` or `ray://head:10001`. Default: the address in RAY_ADDRESS, otherwise a new cluster on this machine."""
+    """The address of the Ray cluster, for instance `auto` or `ray://head:10001`. Default: the address in RAY_ADDRESS, otherwise the cluster that was last started on this machine, otherwise a new one on this machine."""
     workers: int | None = Field(None, gt=0)
     """The number of workers. Default: as many as fit on the cluster's GPUs (with `gpus_per_worker`), otherwise on its CPU cores."""
     gpus_per_worker: float = Field(0, ge=0)

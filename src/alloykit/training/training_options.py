@@ -79,4 +79,4 @@ class TrainingOptions(Block):
     report_to: list[TrackerName] = Field(default_factory=list)
     """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""
     arguments: dict[str, Any] = Field(default_factory=dict)
-    """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: full_shard}` or `{optim: adamw_torch_fused}`."""
+    """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: true}` or `{optim: adamw_torch_fused}`."""
