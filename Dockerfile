@@ -11,7 +11,7 @@ WORKDIR /app
 COPY constraints.txt pyproject.toml README.md LICENSE MANIFEST.in ./
 RUN pip install --no-cache-dir --constraint constraints.txt ${TORCH_INDEX:+--index-url "$TORCH_INDEX"} torch
 COPY src src
-RUN pip install --no-cache-dir --constraint constraints.txt ".[serve]"
+RUN pip install --no-cache-dir --constraint constraints.txt ".[onnx,serve]"
 USER alloykit
 ENV HF_HUB_OFFLINE=1
 EXPOSE 8000
