@@ -26,7 +26,7 @@ def here(tmp_path: Path, models: dict[str, Path], monkeypatch: pytest.MonkeyPatc
     """A folder with texts, a teacher, stored answers, and the page's Python files."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    for name in ("rules", "memory", "save"):
+    for name in ("rules", "delivery", "memory", "save"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     (tmp_path / "teachers").mkdir()
     (tmp_path / "teachers" / "billing").symlink_to(models["billing"])
@@ -56,6 +56,8 @@ def write_onnx(folder: Path, name: str, labels: list[str]) -> None:
 
 def test_it_runs_in_memory_and_from_files(here: Path, call: Call, capsys: pytest.CaptureFixture[str]) -> None:
     __import__("save")
+    assert not capsys.readouterr().out, "save.py runs nothing else"
+    __import__("memory")
     assert "'label': " in capsys.readouterr().out, "memory.py prints a prediction"
     recipes = [yaml.safe_load(s.text) for s in snippets("yaml", pages=[PAGE])]
     assert len(recipes) == 6
