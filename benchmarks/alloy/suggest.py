@@ -75,7 +75,7 @@ def _once(stages: Stages) -> dict[str, Right]:
 
 
 def _continued(first: RunFolder, output: Path, changes: Changes) -> Right:
-    new, _ = update_run(first, changes, output=output)
+    new = update_run(first, changes, output=output)
     return _right(new)
 
 

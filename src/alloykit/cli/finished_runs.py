@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -92,20 +93,16 @@ def update(
     trust_url: TrustUrl = False,
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
-    from alloykit.finished_runs.compare_students import CHANGES_PAGE
-    from alloykit.finished_runs.update_recipe import Changes
-    from alloykit.finished_runs.update_run import update_run
-    from alloykit.run_folder.run_folder import RunFolder
+    from alloykit.commands.update import update as job
+    from alloykit.finished_runs.compare_students import CHANGES_PAGE, read_changes
 
-    replaced = dict(_name_and_model(text) for text in replace_teacher or ())
-    changes = Changes(
-        add_teacher or (), remove_teacher or (), replaced, add_texts or (), labelled or (), override or ()
-    )  # fmt: skip
-    new, found = update_run(
-        RunFolder(run), changes, output=output, cache=cache, overwrite=overwrite, trust_remote_code=trust, trust_url=trust_url
+    new = job(
+        run, add_teachers=add_teacher or (), remove_teachers=remove_teacher or (), replace_teachers=_replaced(replace_teacher or ()),
+        add_texts=add_texts or (), labelled=labelled or (), override=override or (), output=output, cache=cache,
+        overwrite=overwrite, trust_remote_code=trust, trust_url=trust_url,
     )  # fmt: skip
     show_run(new)
-    if found:
+    if found := read_changes(new):
         from alloykit.cli.listings import changes_lines
 
         terminal.echo_lines(changes_lines(found))
@@ -382,8 +379,16 @@ def serve(
     )  # fmt: skip
 
 
-def _name_and_model(text: str) -> tuple[str, str]:
-    name, sign, model = text.partition("=")
-    if not (name and sign and model):
-        raise AlloyError(expected="--replace-teacher like billing=teachers/billing-2", got=repr(text), hint="")
-    return name, model
+def _replaced(given: Sequence[str]) -> dict[str, str]:
+    """By name, the new models of --replace-teacher. AlloyError for anything but NAME=MODEL, and for a name that comes twice."""
+    found: dict[str, str] = {}
+    for text in given:
+        name, sign, model = text.partition("=")
+        if not (name and sign and model):
+            raise AlloyError(expected="--replace-teacher like billing=teachers/billing-2", got=repr(text), hint="")
+        if name in found:
+            raise AlloyError(
+                expected="one new model for each teacher", got=f"'{found[name]}' and '{model}' for '{name}'", hint=""
+            )
+        found[name] = model
+    return found

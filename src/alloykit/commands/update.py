@@ -50,8 +50,9 @@ def update(
         tuple(map(str, labelled)),
         tuple(override),
     )
-    new, _ = update_run(
-        RunFolder(folder_of(run)), changes, output=output, cache=cache, overwrite=overwrite,
-        trust_remote_code=trust_remote_code, trust_url=trust_url,
+    return Run(
+        update_run(
+            RunFolder(folder_of(run)), changes, output=output, cache=cache, overwrite=overwrite,
+            trust_remote_code=trust_remote_code, trust_url=trust_url,
+        )
     )  # fmt: skip
-    return Run(new)

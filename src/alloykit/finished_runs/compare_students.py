@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import TypeAdapter
 
 from alloykit.data import Texts
 from alloykit.data.table import BETWEEN_LABELS
@@ -14,6 +15,8 @@ from alloykit.evaluation.label_changes import changes_on_pool, changes_on_test
 from alloykit.files import write_atomic
 from alloykit.labels import GIVEN
 from alloykit.recipe.models import InMemory, Recipe
+from alloykit.run_folder.file_names import CHANGES
+from alloykit.run_folder.read import read_checked
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import probabilities_of
@@ -52,6 +55,17 @@ def write_changes(old: RunFolder, new: RunFolder, found: Mapping[str, Any]) -> P
     path = new.folder / CHANGES_PAGE
     write_atomic(path, render_changes(found, *views))
     return path
+
+
+def read_changes(run: RunFolder) -> dict[str, Any]:
+    """What `compare_students` found when an update made this run; by question, under `questions`, of a run with several. Empty without it."""
+    if run.questions:
+        found = {name: own for name, part in run.questions.items() if (own := read_changes(part))}
+        return {"questions": found} if found else {}
+    return (
+        read_checked(run.folder / CHANGES, TypeAdapter(dict[str, Any]), "Delete it: `alloykit update` writes it again.")
+        or {}
+    )
 
 
 def _student(run: RunFolder, recipe: Recipe) -> Predictor:

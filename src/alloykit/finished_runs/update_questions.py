@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from alloykit.files import write_json
 from alloykit.finished_runs.compare_students import compare_students, write_changes
@@ -29,10 +28,10 @@ def update_questions(
     overwrite: bool = False,
     trust_remote_code: bool = False,
     trust_url: bool = False,
-) -> tuple[RunFolder, dict[str, Any]]:
+) -> RunFolder:
     """The same as `update_run`, for a run with several questions. Teachers are named QUESTION/NAME, and a further one is QUESTION=MODEL.
 
-    What changed is by question, under `questions`; each question's folder has its changes.json and changes.html. AlloyError."""
+    Each question's folder has its changes.json and changes.html. AlloyError."""
     before = run.questions
     for part in before.values():
         if not trust_remote_code:
@@ -64,11 +63,10 @@ def update_questions(
             )
 
     new = run_questions(recipe, cache=cache, overwrite=overwrite, begin=link)
-    found: dict[str, Any] = {}
     with locked(new.folder), logged_to(new.folder / LOG, RECIPE):
         for name, part in new.questions.items():
             if name in before:
-                found[name] = compare_students(before[name], part)
-                write_json(part.folder / CHANGES, found[name])
-                write_changes(before[name], part, found[name])
-    return new, {"questions": found}
+                found = compare_students(before[name], part)
+                write_json(part.folder / CHANGES, found)
+                write_changes(before[name], part, found)
+    return new

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 from alloykit.files import write_json
 from alloykit.finished_runs.compare_students import compare_students, write_changes
@@ -31,12 +30,12 @@ def update_run(
     overwrite: bool = False,
     trust_remote_code: bool = False,
     trust_url: bool = False,
-) -> tuple[RunFolder, dict[str, Any]]:
+) -> RunFolder:
     """Make the updated run in a folder of its own, and compare its student with the earlier one.
 
     output: the new folder; `next_folder` of the run if not given. cache: where the run's outputs are, if not in its folder. The earlier run
-    stays as it is. trust_url: send texts and keys to the services among its teachers. Returns the new run, and the content of its
-    changes.json. Started again after a kill, it goes on. AlloyError.
+    stays as it is. trust_url: send texts and keys to the services among its teachers. Returns the new run, whose changes.json
+    has what changed. Started again after a kill, it goes on. AlloyError.
     """
     if run.questions:
         return update_questions(
@@ -74,9 +73,9 @@ def update_run(
     check = check_teachers if create(recipe.method).one_task else None
     new = run_recipe(recipe, cache=cache, overwrite=overwrite, check=check, begin=link)
     if not (run.has_student and new.has_student):
-        return new, {}
+        return new
     with locked(new.folder), logged_to(new.folder / LOG, RECIPE):
         found = compare_students(run, new)
         write_json(new.folder / CHANGES, found)
         write_changes(run, new, found)
-    return new, found
+    return new
