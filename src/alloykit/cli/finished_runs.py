@@ -35,12 +35,15 @@ def suggest(
     output: Annotated[Path, typer.Option(metavar="FILE", help="The CSV file to write.")] = Path("to-label.csv"),
     cache: Cache = None,
     trust: Trust = False,
+    trust_python: TrustPython = False,
     overwrite: Annotated[bool, typer.Option("--overwrite", help="Replace the file that is there.")] = False,
 ) -> None:
     """Write the texts that student and teachers are least confident about, as CSV to fill in. `update --labelled` learns from it."""
     from alloykit.commands.suggest import suggest as job
 
-    found = job(run, n, output=output, cache=cache, trust_remote_code=trust, overwrite=overwrite)
+    found = job(
+        run, n, output=output, cache=cache, trust_remote_code=trust, trust_python=trust_python, overwrite=overwrite
+    )
     terminal.echo(f"texts to label: {output} ({len(found)} texts; fill in the column `label`)")
 
 
@@ -90,6 +93,7 @@ def update(
     cache: Cache = None,
     overwrite: Overwrite = False,
     trust: Trust = False,
+    trust_python: TrustPython = False,
     trust_url: TrustUrl = False,
 ) -> None:
     """Make a new run from a finished one: only what is new is computed, and the student continues the earlier one."""
@@ -99,7 +103,7 @@ def update(
     new = job(
         run, add_teachers=add_teacher or (), remove_teachers=remove_teacher or (), replace_teachers=_replaced(replace_teacher or ()),
         add_texts=add_texts or (), labelled=labelled or (), override=override or (), output=output, cache=cache,
-        overwrite=overwrite, trust_remote_code=trust, trust_url=trust_url,
+        overwrite=overwrite, trust_remote_code=trust, trust_python=trust_python, trust_url=trust_url,
     )  # fmt: skip
     show_run(new)
     if found := read_changes(new):

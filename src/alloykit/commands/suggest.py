@@ -10,6 +10,7 @@ from alloykit.files import write_output
 from alloykit.finished_runs.suggest_texts import Suggestion, suggest_texts
 from alloykit.run_folder.output_folder import check_new_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.teachers.trust import python_trusted
 
 
 def suggest(
@@ -19,18 +20,21 @@ def suggest(
     output: str | Path | None = None,
     cache: str | Path | None = None,
     trust_remote_code: bool = False,
+    trust_python: bool = False,
     overwrite: bool = False,
 ) -> list[Suggestion]:
     """The n texts of a run's pool that student and teachers are least confident about. The same as `alloykit suggest`, from Python.
 
     run: a finished run or its folder. output: also write them to this CSV file, with a column `label` to fill in. cache: where the
-    teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. overwrite: replace the
-    file. The same run gives the same texts. Returns `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
+    teachers' outputs are, if not in the run folder. trust_remote_code: run code that comes with the models of the run. trust_python: import the
+    functions that its recipe names as teachers; they are not called. overwrite: replace the file. The same run gives the same texts. Returns
+    `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
     """
     path = None if output is None else Path(output)
     if path is not None:
         check_new_file(path, overwrite=overwrite, loses=" and may have labels in it")
-    found = suggest_texts(RunFolder(folder_of(run)), n, cache=cache, trust_remote_code=trust_remote_code)
+    with python_trusted(trust_python):
+        found = suggest_texts(RunFolder(folder_of(run)), n, cache=cache, trust_remote_code=trust_remote_code)
     if path is not None:
         write_output(path, _as_csv(found))
     return found

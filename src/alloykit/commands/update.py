@@ -11,6 +11,7 @@ from alloykit.finished_runs.update_recipe import Changes
 from alloykit.finished_runs.update_run import update_run
 from alloykit.names import shown
 from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.teachers.trust import python_trusted
 
 
 def update(
@@ -26,6 +27,7 @@ def update(
     cache: str | Path | None = None,
     overwrite: bool = False,
     trust_remote_code: bool = False,
+    trust_python: bool = False,
     trust_url: bool = False,
 ) -> Run:
     """Make a new run from a finished one. The same as `alloykit update`, from Python. The finished run stays as it is.
@@ -34,7 +36,7 @@ def update(
     the columns of the run's texts. labelled: CSV files with the columns text and label, as `suggest` writes them. override: other changes of
     the recipe, such as "training.epochs=1". output: the new run folder; RUN-2 if not given. cache: where the teachers' outputs are, if not in
     the run folder. overwrite: replace the student of another recipe in the new folder. trust_remote_code: run code that comes with the models.
-    trust_url: send texts and keys to the services that the run's recipe names as teachers.
+    trust_python: import the functions that the run's recipe names as teachers. trust_url: send texts and keys to the services that it names.
 
     Returns the new run. Its `changes.json` and `changes.html` compare the two students per label. A second call with the same arguments goes
     on where the first one stopped. AlloyError for invalid arguments.
@@ -50,9 +52,9 @@ def update(
         tuple(map(str, labelled)),
         tuple(override),
     )
-    return Run(
-        update_run(
+    with python_trusted(trust_python):
+        new = update_run(
             RunFolder(folder_of(run)), changes, output=output, cache=cache, overwrite=overwrite,
             trust_remote_code=trust_remote_code, trust_url=trust_url,
-        )
-    )  # fmt: skip
+        )  # fmt: skip
+    return Run(new)
