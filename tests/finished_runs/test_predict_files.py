@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 import os
+import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import tiny
+import torch
 from commandline import Call
 
+import alloykit
 from alloykit.commands.predict import predict
 from alloykit.errors import AlloyError
 from alloykit.finished_runs import predict_files as module
 from alloykit.finished_runs.predict_files import predict_files
+from alloykit.models.export import ESTIMATED, save_in_config
+from alloykit.serving.none_of_these_file import save_none_of_these
+from alloykit.serving.predictor import Predictor
+from alloykit.stages.unusual_texts import fit_none_of_these
 
 
 @pytest.fixture
@@ -49,6 +56,37 @@ def test_answers_are_those_of_predict_in_order(
                 for label, p in answer["probabilities"].items():
                     assert row[f"p({label})"] == pytest.approx(p, abs=2e-6)
     assert pq.read_table(written[0])["row"].null_count == 0
+
+
+def test_every_option_of_predict_has_its_column(
+    models: dict[str, Path], folder: Path, tmp_path: Path, call: Call
+) -> None:
+    model = shutil.copytree(models["billing"], tmp_path / "model", copy_function=shutil.copyfile)
+    save_in_config(model, {ESTIMATED: {"refund": 0.75, "charge": None, "invoice": 0.5}})
+    student = Predictor.load(model, device="cpu")
+    p, states = student.with_states(tiny.texts(30, seed=8))
+    fitted, _ = fit_none_of_these(student, states, p.argmax(-1), torch.ones(30, dtype=torch.bool))
+    save_none_of_these(model, fitted)
+    options = ("--none-of-these", "--estimated-accuracy")
+    result = call("predict", model, folder, "--to", tmp_path / "to", *options)
+    assert result.code == 0, result.err
+    found = pq.read_table(tmp_path / "to" / "a.parquet.parquet").to_pylist()
+    assert list(found[0]) == ["row", "label", "probability", "none_of_these", "estimated_accuracy", "error"]
+    for row, answer in zip(found, call("predict", model, folder / "a.parquet", *options).lines, strict=True):
+        for key in ("none_of_these", "estimated_accuracy"):
+            assert row[key] == (None if answer.get(key) is None else pytest.approx(answer[key], abs=1e-5))
+    assert "finished already" not in call("predict", model, folder, "--to", tmp_path / "to").err, "another request"
+    call("predict", model, folder, "--to", tmp_path / "to", "--onnx").refused("an exported student")
+    call("predict", models["billing"], folder, "--to", tmp_path / "a", "--estimated-accuracy").refused("an estimated")
+
+
+@pytest.mark.slow
+def test_files_are_answered_by_the_exported_student(models: dict[str, Path], folder: Path, tmp_path: Path) -> None:
+    place = alloykit.export(models["billing"], texts=folder / "b.txt", output=tmp_path / "onnx")
+    written = predict_files(place, folder, tmp_path / "to", onnx=True)
+    for path, source in zip(written, ("a.parquet", "b.txt"), strict=True):
+        wanted = list(predict(place, folder / source, onnx=True))
+        assert [row["label"] for row in pq.read_table(path).to_pylist()] == [answer["label"] for answer in wanted]
 
 
 def test_finished_files_are_kept_and_changed_ones_made_again(

@@ -253,7 +253,8 @@ def predict(
             )
         written = predict_files(
             run, texts, to,
-            all_probabilities=every, text=text, text_pair=text_pair, engine=engine, trust_remote_code=trust,
+            all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair,
+            engine=engine, trust_remote_code=trust, onnx=onnx,
         )  # fmt: skip
         terminal.echo(f"answers: {len(written)} files in {to}")
         return

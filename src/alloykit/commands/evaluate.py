@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import TextsOptions
+from alloykit.data import TextsOptions, columns_beside
+from alloykit.errors import AlloyError
 from alloykit.finished_runs.evaluate_folder import evaluate_model_folder, evaluate_run_folder
 from alloykit.run_folder.run_folder import RunFolder, folder_of, is_run_folder
 from alloykit.stages.from_arguments import Engine, Teachers
@@ -38,8 +39,15 @@ def evaluate(
     `questions`, with these two for each question by name; its recipe names the columns of the labels. AlloyError.
     """
     folder = folder_of(run)
-    columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
+    columns = columns_beside(data, text=text, label=label, text_pair=text_pair)
     if not is_run_folder(folder):
+        for name, given in (("cache", cache), ("engine", engine), ("teachers", teachers or None)):
+            if given is not None:
+                raise AlloyError(
+                    expected=f"a run folder, for `{name}`",
+                    got=f"'{str(folder)[:200]}'",
+                    hint="A model has no teachers.",
+                )
         return evaluate_model_folder(folder, data, trust_remote_code=trust_remote_code, **columns)
     return evaluate_run_folder(
         RunFolder(folder), data, cache=cache, engine=engine, trust_remote_code=trust_remote_code,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from alloykit.finished_runs.export_student import export_student
+from alloykit.data import columns_beside
+from alloykit.errors import AlloyError
+from alloykit.finished_runs.export_student import MIN_AGREEMENT, export_student
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
@@ -13,7 +15,7 @@ def export(
     *,
     int8: bool = False,
     fp16: bool = False,
-    min_agreement: float = 0.99,
+    min_agreement: float = MIN_AGREEMENT,
     texts: str | Path | None = None,
     output: str | Path | None = None,
     text: str = "text",
@@ -26,6 +28,13 @@ def export(
     compare on; default: those of the run's recipe. output: default `export/onnx` in the run folder. text, text_pair: columns of
     `texts`. Returns the folder. AlloyError if the answers differ; then nothing is written.
     """
+    columns_beside(texts, text=text, text_pair=text_pair)
+    if min_agreement != MIN_AGREEMENT and not (int8 or fp16):
+        raise AlloyError(
+            expected="`int8` or `fp16` with `min_agreement`",
+            got="neither",
+            hint="The float32 graph has a limit of its own.",
+        )
     return export_student(
         folder_of(run), int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=None if output is None else Path(output), text=text,
         text_pair=text_pair,

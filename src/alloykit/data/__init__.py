@@ -7,7 +7,7 @@ without a usable text are counted by reason, then dropped or refused. Repeated t
 from alloykit.data.load import columns_of, load_texts, texts_options
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import Texts, text_id
-from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
+from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace, columns_beside, refuse_columns
 
 __all__ = [
     "FORMATS",
@@ -15,8 +15,10 @@ __all__ = [
     "Texts",
     "TextsOptions",
     "TextsPlace",
+    "columns_beside",
     "columns_of",
     "load_texts",
+    "refuse_columns",
     "text_id",
     "texts_options",
 ]

@@ -27,6 +27,10 @@ INHERITED = (
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
 
 
+DEFAULT_COLUMNS = {"text": "text", "text_pair": None, "label": "label"}
+"""The columns that commands read if their options do not name others."""
+
+
 class OptionError(AlloyError, ValueError):
     """An AlloyError that is also a ValueError, so that pydantic collects it with other problems."""
 
@@ -117,6 +121,25 @@ class TextsOptions(TextsPlace):
         columns = {key: value[key] for key in INHERITED if key in value}
         more = [_place_of(place) if isinstance(place, (str, Path)) else place for place in value["more"]]
         return {**value, "more": [{**columns, **place} if isinstance(place, Mapping) else place for place in more]}
+
+
+def columns_beside(origin: Any, **columns: str | None) -> dict[str, Any]:
+    """The columns with which a command reads `origin`; none where it names its columns itself: a block of a recipe, or None, which stands for a
+    recipe's own block. AlloyError for a column that would be ignored there."""
+    if origin is None:
+        refuse_columns("without texts: the recipe names the columns of its own", "Name the texts, too.", **columns)
+        return {}
+    if isinstance(origin, TextsOptions):
+        refuse_columns("beside a block of texts", "Name the column in the block.", **columns)
+        return {}
+    return columns
+
+
+def refuse_columns(why: str, hint: str, **columns: str | None) -> None:
+    """AlloyError for a column that differs from the default where nothing would read it."""
+    for name, value in columns.items():
+        if value != DEFAULT_COLUMNS[name]:
+            raise AlloyError(expected=f"no column as `{name}` {why}", got=f"'{value}'", hint=hint)
 
 
 def _place_of(origin: str | Path) -> dict[str, str]:

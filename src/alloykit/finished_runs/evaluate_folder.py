@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import TextsOptions, load_texts, texts_options
+from alloykit.data import TextsOptions, load_texts, refuse_columns, texts_options
 from alloykit.engines.choose import engine_options
 from alloykit.errors import AlloyError
 from alloykit.evaluation.metrics import score
@@ -80,6 +80,12 @@ def _evaluate_questions(run: RunFolder, request: _Request) -> dict[str, Any]:
     """Each question, and the report of the whole run."""
     recipe = any_recipe_of(run.folder)
     assert isinstance(recipe, QuestionsRecipe)
+    hint = "Set `column:` of the question in the recipe, and run it again: finished parts are kept."
+    refuse_columns(
+        "for several questions: the recipe names the columns of the labels",
+        hint,
+        label=request.columns.get("label", "label"),
+    )
     found: dict[str, Any] = {}
     for name, part in run.questions.items():
         log_line(f"question '{name}'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from alloykit.errors import AlloyError
 from alloykit.run_folder.run_folder import classifier_folder, onnx_folder
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
@@ -22,6 +23,12 @@ def load_student(
     onnx: the graph that `alloykit export` wrote, on the CPU; otherwise the model in PyTorch. device: auto, cpu, cuda or mps; of PyTorch only.
     trust_remote_code: run code that comes with the model. threads: of onnxruntime; None: as many as torch has. AlloyError if there is none.
     """
+    if onnx and device not in ("auto", "cpu"):
+        raise AlloyError(
+            expected="device cpu for an ONNX export",
+            got=f"'{device}'",
+            hint="Leave it out, or use the model in PyTorch.",
+        )
     if onnx:
         return OnnxPredictor.load(onnx_folder(folder), threads=threads)
     return Predictor.load(classifier_folder(folder), device=device, trust_remote_code=trust_remote_code)

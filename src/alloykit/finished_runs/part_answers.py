@@ -9,17 +9,19 @@ from typing import Any
 
 from alloykit.data.parts_of_file import TextsPart
 from alloykit.data.table import row_problem
+from alloykit.finished_runs.load_student import load_student
 from alloykit.labels import GIVEN
-from alloykit.serving.predictor import Predictor
+from alloykit.serving.text_answers import AnswerKeys
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of every file."""
+    """What is asked of every file. folder: of a run or of a model. onnx: ask its ONNX export."""
 
-    model: Path
+    folder: Path
     columns: tuple[str, ...]
-    all_probabilities: bool
+    keys: AnswerKeys
+    onnx: bool
     trust_remote_code: bool
 
 
@@ -40,7 +42,8 @@ class _AnswersWorker:
         import pyarrow as pa
 
         self.request = request
-        self.classifier = Predictor.load(request.model, trust_remote_code=request.trust_remote_code)
+        self.classifier = load_student(request.folder, onnx=request.onnx, trust_remote_code=request.trust_remote_code)
+        request.keys.check(self.classifier)
         # Of each question: the prefix of its columns, its first label, its labels, and whether a text may have several of them. Other students
         # have one, without a prefix.
         parts = [(f"{part.name}.", part.first, part.labels, part.multi_label) for part in self.classifier.questions]
@@ -51,8 +54,11 @@ class _AnswersWorker:
                 names += [(f"{prefix}labels", pa.list_(pa.string()))]
             else:
                 names += [(f"{prefix}label", pa.string()), (f"{prefix}probability", pa.float32())]
+        names += [
+            (name, pa.float64()) for name in ("none_of_these", "estimated_accuracy") if getattr(request.keys, name)
+        ]
         names += [("error", pa.string())]
-        if request.all_probabilities:
+        if request.keys.all_probabilities:
             names += [(f"p({label})", pa.float32()) for label in self.classifier.labels]
         self._schema = pa.schema(names)
 
@@ -69,10 +75,16 @@ class _AnswersWorker:
         problems = [row_problem(*row) for row in rows]
         at = [i for i, problem in enumerate(problems) if not problem]
         labels = self.classifier.labels
+        keys, unusual = self.request.keys, np.zeros(len(rows))
         p = np.full((len(rows), len(labels)), np.nan, dtype=np.float32)
         if at:
             pairs = [rows[i][1] for i in at] if len(self.request.columns) > 1 else None
-            p[at] = self.classifier.probabilities([rows[i][0] for i in at], pairs, "prediction", progress=False).numpy()
+            predicted = self.classifier.predict(
+                [rows[i][0] for i in at], pairs, "prediction", none_of_these=keys.none_of_these, progress=False
+            )
+            p[at] = predicted.probabilities.numpy()
+            if predicted.none_of_these is not None:
+                unusual[at] = predicted.none_of_these.numpy()
         without = np.isnan(p[:, 0])
         columns = [pa.array(range(first, first + len(rows)), pa.int64())]
         for _, start, own, several in self._answered:
@@ -90,6 +102,11 @@ class _AnswersWorker:
                 pa.array(chosen, pa.string()),
                 pa.array(part[np.arange(len(rows)), best], pa.float32(), mask=without),
             ]
+        if keys.none_of_these:
+            columns.append(pa.array(unusual, pa.float64(), mask=without))
+        if keys.estimated_accuracy:  # of a student with one question, whose labels exclude each other
+            known = self.classifier.estimated_accuracy
+            columns.append(pa.array([None if label is None else known.get(label) for label in chosen], pa.float64()))
         columns.append(pa.array([problem or None for problem in problems], pa.string()))
-        every = range(len(labels)) if self.request.all_probabilities else ()
+        every = range(len(labels)) if keys.all_probabilities else ()
         return columns + [pa.array(p[:, i], pa.float32(), mask=without) for i in every]

@@ -14,12 +14,14 @@ from alloykit.data.parts_of_file import PartsOfFile
 from alloykit.data.readers import FORMATS, format_of
 from alloykit.engines.choose import engine_options, part_engine_of
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, replace_atomic
+from alloykit.files import file_errors, known_sha256, replace_atomic
+from alloykit.finished_runs.load_student import load_student
 from alloykit.finished_runs.part_answers import AnswersMaker, Request
 from alloykit.models.location import model_identity
 from alloykit.progress import bar, log_line
-from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of
-from alloykit.serving.predictor import Predictor
+from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of, onnx_folder
+from alloykit.serving.onnx_predictor import GRAPHS
+from alloykit.serving.text_answers import AnswerKeys
 
 ROWS = 4096  # rows that are read, answered and written at a time
 ABOUT = b"alloykit"  # the key in a Parquet file's metadata that says what its answers were made of
@@ -40,24 +42,28 @@ def predict_files(
     to: str | Path,
     *,
     all_probabilities: bool = False,
+    none_of_these: bool = False,
+    estimated_accuracy: bool = False,
     text: str = "text",
     text_pair: str | None = None,
     engine: Any = None,
     trust_remote_code: bool = False,
+    onnx: bool = False,
 ) -> list[Path]:
     """Write the labels of every file of texts as a Parquet file into the folder `to`. Returns these files.
 
-    Each has one row per input row, in order: row (int64), label and probability (null without a usable text), error (why), and with
-    `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
+    Each has one row per input row, in order: row (int64), label and probability (null without a usable text), none_of_these and
+    estimated_accuracy if they are asked for, error (why), and with `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
     multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability.
 
     Finished files of the same texts and model are kept. engine: what computes. Memory holds some thousand rows, also with `engine="ray"`, which
     streams them through Ray Data. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
-    model = classifier_folder(folder)
+    model = onnx_folder(folder) if onnx else classifier_folder(folder)
     columns = (text,) if text_pair is None else (text, text_pair)
-    request = Request(model, columns, all_probabilities, trust_remote_code)
+    keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
+    request = Request(folder.absolute(), columns, keys, onnx, trust_remote_code)
     if target.resolve() == place.resolve():
         raise AlloyError(
             expected="another folder for the answers than that of the texts",
@@ -65,8 +71,10 @@ def predict_files(
             hint="For instance `--to answers/`.",
         )
     if not (model / "config.json").exists():
-        Predictor.load(model)  # says what is missing
-    made_of = {"model": model_identity(str(model), None), "columns": columns, "all": all_probabilities}
+        load_student(folder, onnx=onnx)  # says what is missing
+    made_of: dict[str, Any] = {"model": model_identity(str(model), None), "columns": columns, "all": all_probabilities}
+    made_of |= {name: True for name in ("none_of_these", "estimated_accuracy") if getattr(keys, name)}
+    made_of |= {"graphs": _graphs(model)} if onnx else {}
     files = [
         TextsFile(path, target / f"{path.name}.parquet", json.dumps(made_of | {"file": _state(path)}))
         for path in _files(place)
@@ -101,6 +109,11 @@ def _files(place: Path) -> list[Path]:
             hint="Check the path.",
         )
     return files
+
+
+def _graphs(folder: Path) -> dict[str, str]:
+    """What identifies the graphs of an ONNX export. The other files are in its identity as a model."""
+    return {name: known_sha256(folder / name) for name in GRAPHS.values() if (folder / name).is_file()}
 
 
 def _state(path: Path) -> list[int | str]:

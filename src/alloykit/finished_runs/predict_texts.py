@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TextIO, cast
 
-from alloykit.data import load_texts
+from alloykit.data import load_texts, refuse_columns
 from alloykit.data.limits import MAX_TEXT, lines_of
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.load_student import load_student
@@ -38,8 +38,12 @@ def predict_texts(
     onnx: bool = False,
 ) -> Iterator[dict[str, Any]]:
     """Yield {row} and the answer of each input row, as `commands/predict.py: predict` describes. folder: of a run or of a model. AlloyError."""
-    if not isinstance(origin, (str, Path)) and not hasattr(origin, "read"):
-        check_strings(origin)
+    if not isinstance(origin, (str, Path)):
+        if not hasattr(origin, "read"):
+            check_strings(origin)
+        refuse_columns(
+            "for a stream or a list of texts, which has no columns", "Name a file.", text=text, text_pair=text_pair
+        )
     classifier = load_student(folder, onnx=onnx, trust_remote_code=trust_remote_code)
     keys.check(classifier)
     found = _of_file(origin, text, text_pair) if isinstance(origin, (str, Path)) else _of_lines(origin)

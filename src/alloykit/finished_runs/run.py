@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, overload
 
-from alloykit.data import TextsOptions
+from alloykit.data import TextsOptions, columns_beside
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
 from alloykit.finished_runs.report_run import report_run
@@ -113,7 +113,7 @@ class Run(RunFolder):
         teachers: Teachers = (),
     ) -> dict[str, Any]:
         """The same as `alloykit.evaluate(run, …)`: scores of teachers, ensemble, routing and student on labelled texts."""
-        columns: dict[str, Any] = {"text": text, "label": label, "text_pair": text_pair} if data is not None else {}
+        columns = columns_beside(data, text=text, label=label, text_pair=text_pair)
         return evaluate_run_folder(
             self, data, cache=cache, engine=engine, trust_remote_code=trust_remote_code, trust_python=trust_python,
             trust_url=trust_url, teachers=teachers, **columns,

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 from pydantic import TypeAdapter
 
-from alloykit.data import Texts, load_texts
+from alloykit.data import Texts, columns_beside, load_texts
 from alloykit.errors import AlloyError
 from alloykit.evaluation.drift import AnswerCounts, as_json, drift, from_json, largest_psi
 from alloykit.files import write_json
@@ -58,7 +58,7 @@ def watch_texts(
         refuse_code(recipe, run.folder / RECIPE)
     if not run.has_student:
         raise unfinished_run(run.folder)
-    new_texts = load_texts(origin, text=text, text_pair=text_pair)
+    new_texts = load_texts(origin, **columns_beside(origin, text=text, text_pair=text_pair))
     student = Predictor.load(run.student, device=recipe.device, trust_remote_code=trust_remote_code)
     pool = _pool_answers(run, student)
     new = AnswerCounts.empty(len(student.labels), pool.all.low, pool.all.high)

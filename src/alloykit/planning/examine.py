@@ -24,6 +24,9 @@ def examine(
     Returns `checks` (name, found, level and hint of each), `can_run` (whether none of them is an error), and `seconds`, the predicted time
     of a run or None.
     """
+    if path is None and (overrides or cache is not None):
+        given = "--override" if overrides else "--cache"
+        raise AlloyError(expected=f"a recipe, for {given}", got="none", hint="`alloykit doctor recipe.yaml …`")
     checks: list[Finding] = []
     plan: dict[str, Any] | None = None
     places = {"output": Path.cwd()}

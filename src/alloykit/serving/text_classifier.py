@@ -99,13 +99,14 @@ class TextClassifier(ABC):
         *,
         calibrated: bool = True,
         none_of_these: bool = False,
+        progress: bool = True,
     ) -> Prediction:
         """The probabilities, and with `none_of_these` also how unusual every text is, from one pass. Arguments as for `probabilities`.
         AlloyError for values that are not texts, and for a classifier that cannot say how unusual a text is if it is asked for."""
         if not none_of_these:
-            return Prediction(self._read(texts, pairs, name, self._softmax(calibrated)))
+            return Prediction(self._read(texts, pairs, name, self._softmax(calibrated), progress=progress))
         fitted = self.fitted_none_of_these
-        found = self._read(texts, pairs, name, self._softmax(calibrated), 2, fitted.measures)
+        found = self._read(texts, pairs, name, self._softmax(calibrated), 2, fitted.measures, progress)
         return Prediction(found[:, :-2].contiguous(), fitted.score(found[:, -2:]))
 
     def with_states(

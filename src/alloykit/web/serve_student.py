@@ -56,9 +56,9 @@ def _explainer(
 ) -> tuple[TextExplainer | None, str]:
     """What explains the targets, or None and the reason. AlloyError if `teachers` were asked for."""
     if not is_run_folder(folder):
-        if teachers:
+        if teachers or cache is not None:
             raise AlloyError(
-                expected="a run folder, for --teachers",
+                expected=f"a run folder, for {'--teachers' if teachers else '--cache'}",
                 got=f"the model folder '{str(folder)[:200]}'",
                 hint="A model has no teachers.",
             )
