@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import fields
 from typing import Any
 
 from alloykit.errors import AlloyError
@@ -14,95 +13,40 @@ from alloykit.names import nearest_name, shown
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.processes import is_lost_connection
 
-OURS = frozenset(
-    [
-        "output_dir",
-        "per_device_train_batch_size",
-        "per_device_eval_batch_size",
-        "gradient_accumulation_steps",
-        "max_steps",
-        "num_train_epochs",
-        "learning_rate",
-        "warmup_steps",
-        "warmup_ratio",
-        "weight_decay",
-        "max_grad_norm",
-        "lr_scheduler_type",
-        "seed",
-        "data_seed",
-        "bf16",
-        "fp16",
-        "torch_compile",
-        "use_cpu",
-        "eval_strategy",
-        "eval_steps",
-        "save_strategy",
-        "save_steps",
-        "save_total_limit",
-        "logging_steps",
-        "report_to",
-        "remove_unused_columns",
-        "disable_tqdm",
-        "dataloader_pin_memory",
-        "label_names",
-        "dataloader_num_workers",
-        "auto_find_batch_size",
-        "load_best_model_at_end",
-        "ignore_data_skip",
-    ]
+ALLOWED = (
+    "optim",
+    "optim_args",
+    "adam_beta1",
+    "adam_beta2",
+    "adam_epsilon",
+    "lr_scheduler_kwargs",
+    "tf32",
+    "torch_compile_backend",
+    "torch_compile_mode",
+    "torch_empty_cache_steps",
+    "full_determinism",
+    "fsdp",
+    "fsdp_config",
+    "ddp_find_unused_parameters",
+    "ddp_bucket_cap_mb",
+    "ddp_backend",
+    "ddp_timeout",
 )
-"""Arguments that alloykit sets itself: from the recipe, or because a run must be resumable."""
-
-ELSEWHERE = frozenset(
-    [
-        "hub_always_push",
-        "hub_model_id",
-        "hub_private_repo",
-        "hub_revision",
-        "hub_strategy",
-        "hub_token",
-        "logging_dir",
-        "project",
-        "push_to_hub",
-        "push_to_hub_model_id",
-        "push_to_hub_organization",
-        "push_to_hub_token",
-        "resume_from_checkpoint",
-        "run_name",
-        "trackio_bucket_id",
-        "trackio_space_id",
-        "trackio_static_space_id",
-    ]
-)
-"""Arguments that upload the student, or read and write outside the run folder: a recipe, which may be somebody else's, cannot give them."""
+"""With these a run that was stopped goes on as if it had not been, the checks and the choice of the checkpoint are as the recipe says, and nothing
+leaves the run folder. Others would break one of these promises (`save_only_model`, `eval_delay`, `push_to_hub`), or would have no effect here."""
 
 
 def more_arguments(given: Mapping[str, Any]) -> dict[str, Any]:
-    """The recipe's `training: {arguments: …}`. AlloyError for a name that transformers does not know, and for one that alloykit sets."""
-    if not given:
-        return {}  # without the slow import below
-    from transformers import TrainingArguments
-
-    known = {field.name for field in fields(TrainingArguments) if field.init}
+    """The recipe's `training: {arguments: …}`. AlloyError for a name that is not in `ALLOWED`."""
     for name in given:
-        if name in OURS:
+        if name not in ALLOWED:
+            near = nearest_name(name, ALLOWED)
             raise AlloyError(
-                expected="arguments of the Trainer that alloykit does not set itself",
-                got=f"`training: {{arguments: {{{name}: …}}}}`",
-                hint="Use the keys of `training:`; the reference lists them.",
-            )
-        if name in ELSEWHERE:
-            raise AlloyError(
-                expected="arguments of the Trainer that concern the training alone",
-                got=f"`training: {{arguments: {{{name}: …}}}}`",
-                hint="Upload a student with `alloykit push`; `report_to` sends figures to trackers.",
-            )
-        if name not in known:
-            near = nearest_name(name, sorted(known - OURS))
-            raise AlloyError(
-                expected="arguments of transformers' `TrainingArguments`",
-                got=f"`training: {{arguments: {{{name}: …}}}}`",
-                hint=f"Did you mean '{near}'?" if near else "",
+                expected=f"arguments of the Trainer among {', '.join(ALLOWED)}",
+                got=f"`training: {{arguments: {{{visible(name)[:100]}: …}}}}`",
+                hint=f"Did you mean '{near}'?"
+                if near
+                else "`training:` has keys of its own for other settings; `alloykit push` uploads a student.",
             )
     return dict(given)
 

@@ -79,4 +79,7 @@ class TrainingOptions(Block):
     report_to: list[TrackerName] = Field(default_factory=list)
     """Trackers that get the losses, the speed of the teachers and the test results: tensorboard, trackio, mlflow, wandb, …"""
     arguments: dict[str, Any] = Field(default_factory=dict)
-    """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: true}` or `{optim: adamw_torch_fused}`."""
+    """More arguments of transformers' `TrainingArguments`, for instance `{fsdp: true}` or `{optim: adamw_torch_fused}`. Possible are `optim`,
+    `optim_args`, `adam_beta1`, `adam_beta2`, `adam_epsilon`, `lr_scheduler_kwargs`, `tf32`, `torch_compile_backend`, `torch_compile_mode`,
+    `torch_empty_cache_steps`, `full_determinism`, `fsdp`, `fsdp_config`, `ddp_find_unused_parameters`, `ddp_bucket_cap_mb`, `ddp_backend` and
+    `ddp_timeout`."""
