@@ -6,6 +6,7 @@ import json
 import math
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,11 @@ from alloykit.methods.registry import create
 from alloykit.methods.several_questions import QuestionMethod, SeveralQuestions
 from alloykit.models.questions import questions_of
 from alloykit.outputs import Rows, TeacherRows
+from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.classify import Answer, Asked, classify
 from alloykit.serving.onnx_predictor import OnnxPredictor
 from alloykit.serving.predictor import Predictor
+from alloykit.stages import questions_run
 from alloykit.web.views import explanation_view
 
 pytestmark = pytest.mark.slow
@@ -235,6 +238,23 @@ def test_a_run_that_stops_anywhere_goes_on_with_the_same_bits(
     for file in ("model.safetensors", "config.json"):
         place = f"run/questions/mood/student/{file}"
         assert (tmp_path / place).read_bytes() == (asked / place).read_bytes()
+
+
+def test_a_student_that_is_restored_is_loaded_as_the_recipe_trusts_it(
+    asked: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loaded = []
+
+    def load(spec: Any) -> Any:
+        loaded.append(spec.trust_remote_code)
+        raise InterruptedError
+
+    monkeypatch.setattr(questions_run, "load_classifier", load)
+    gone = {"mood": SimpleNamespace(run=SimpleNamespace(has_student=False))}
+    for trusted in (True, False):
+        with pytest.raises(InterruptedError):
+            questions_run._restore_students(RunFolder(asked / "run"), gone, trust_remote_code=trusted)  # type: ignore[arg-type]
+    assert loaded == [True, False]
 
 
 def test_another_recipe_is_refused_and_overwrite_replaces_the_student(asked: Path, tmp_path: Path, call: Call) -> None:

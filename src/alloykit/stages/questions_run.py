@@ -100,7 +100,7 @@ def run_questions(
                 parts[name] = _gathered(part, folders[name], list(parts.values()), folder_of_cache(cache, name))
         if not run.has_student:
             _train(prepared, run, parts, tracker)
-        _restore_students(run, parts)
+        _restore_students(run, parts, trust_remote_code=recipe.student.trust_remote_code)
         for name, each in parts.items():
             log_line(f"question '{name}': measurements")
             with of_question(name):
@@ -189,11 +189,11 @@ def _with_supervision(parts: Mapping[str, _Part], sources: Sequence[Source], rea
     )
 
 
-def _restore_students(run: RunFolder, parts: Mapping[str, _Part]) -> None:
+def _restore_students(run: RunFolder, parts: Mapping[str, _Part], *, trust_remote_code: bool) -> None:
     """Save the students of single questions again that somebody has removed."""
     if all(part.run.has_student for part in parts.values()):
         return
-    model, tokenizer = load_classifier(ModelSpec(model=str(run.student)))
+    model, tokenizer = load_classifier(ModelSpec(model=str(run.student), trust_remote_code=trust_remote_code))
     for place in questions_of(model.config):
         if not parts[place.name].run.has_student:
             student = classifier_of_question(model, place)
