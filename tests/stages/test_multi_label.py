@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +120,20 @@ def test_the_student_gives_a_probability_for_each_label(taught_labels: Path, cal
     assert pool["unseen"]
     assert "micro-F1" in run.report_page.read_text()
     assert "micro-F1" in (run.student / "README.md").read_text()
+
+
+def test_a_finished_student_keeps_its_temperature(
+    taught_labels: Path, tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Started again with other versions or another number of threads, the run may find another one."""
+    run = shutil.copytree(taught_labels / "run", tmp_path / "run", copy_function=shutil.copy2)
+    before = (run / "student" / "config.json").read_bytes()
+    monkeypatch.setattr("alloykit.stages.multi_label_views.fit_binary_temperature", lambda *_: 7.5)
+    again = call("amalgamate", write_recipe(tmp_path, recipe_of(taught_labels, output=str(run))))
+    assert again.code == 0, again.err
+    assert (run / "student" / "config.json").read_bytes() == before
+    found = (alloykit.Run(run).metrics or {})["multi_label"]["pool"]["temperature"]
+    assert found == json.loads(before)["alloykit_temperature"] != 7.5
 
 
 def test_scores_are_those_of_sklearn(taught_labels: Path, call: Call) -> None:

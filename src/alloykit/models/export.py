@@ -25,7 +25,14 @@ ONE_LENGTH = "alloykit_one_length"
 
 def temperature_of(config: Any) -> float:
     """The temperature in a model's configuration; 1 if there is none."""
-    return float(getattr(config, TEMPERATURE, None) or 1.0)
+    return fitted_temperature(config) or 1.0
+
+
+def fitted_temperature(config: Any) -> float | None:
+    """The temperature that was fitted for a finished student, in its configuration; None if there is none yet. It stays: a run that is started again,
+    perhaps with other versions or another number of threads, must not change a finished student."""
+    found = getattr(config, TEMPERATURE, None)
+    return float(found) if found else None
 
 
 def is_temperature(value: Any) -> bool:

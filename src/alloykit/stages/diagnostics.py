@@ -15,7 +15,7 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.methods.protocol import Context
 from alloykit.methods.requirements import supervised
-from alloykit.models.export import TEMPERATURE
+from alloykit.models.export import fitted_temperature
 from alloykit.models.tokens import encode_untruncated
 from alloykit.outputs import Source, chunks, sample
 from alloykit.progress import log_line
@@ -100,16 +100,14 @@ def student_view(
     """The student `classifier` on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
     The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
-    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that is in the student's configuration
-    stays: a run that is started again, perhaps with other versions or another number of threads, must not change a finished student."""
+    fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that was fitted before stays."""
     texts = prepared.texts
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
-    fitted_before = vars(classifier.model.config).get(TEMPERATURE)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None
     probabilities, states = classifier.with_states(table["text"], pairs, "student on the pool")
-    supervision, method = None, prepared.method
+    supervision, method, before = None, prepared.method, fitted_temperature(classifier.model.config)
     if method.single_target:
         known = source.rows(asked)
         supervision = attempt(
@@ -120,7 +118,7 @@ def student_view(
     view = attempt(
         method,
         "usable targets of the pool",
-        lambda: student.pool_confidence(probabilities, supervision, new, names, rows, fitted_before),
+        lambda: student.pool_confidence(probabilities, supervision, new, names, rows, before),
         warnings,
     ) or student.pool_confidence(probabilities, None, new, names, rows)
     answers = probabilities.argmax(-1)

@@ -15,6 +15,7 @@ from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.sweep import sweep
 from alloykit.labels import GIVEN
 from alloykit.methods.multi_label import label_probabilities
+from alloykit.models.export import fitted_temperature
 from alloykit.outputs import Source
 from alloykit.progress import log_line
 from alloykit.run_folder.file_names import METRICS
@@ -35,7 +36,7 @@ def multi_label_pool(
 ) -> tuple[dict[str, Any], NoneOfThese | None]:
     """The student `classifier` on a sample of the pool, and what `predict --none-of-these` needs. The student reads the texts once for both.
 
-    The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts), its most unusual texts, and by
+    The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts; one that was fitted before stays), its most unusual texts, and by
     label its calibrated answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
     texts, space = prepared.texts, prepared.space
     positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
@@ -46,7 +47,8 @@ def multi_label_pool(
     target, known = label_probabilities(source.rows(asked), space)
     view: dict[str, Any] = {"temperature": None}
     if int(new.sum()) >= LEAST:
-        view["temperature"] = fit_binary_temperature(student[new], target[new], known[new])
+        before = fitted_temperature(classifier.model.config)
+        view["temperature"] = before or fit_binary_temperature(student[new], target[new], known[new])
     calibrated = tempered_sigmoid(student, view["temperature"] or 1.0)
     shown = new if bool(new.any()) else torch.ones_like(new)
     view |= {
