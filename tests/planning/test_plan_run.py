@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import json
 import re
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 import tiny
-from commandline import Call, files_of, write_recipe
+from commandline import Call, files_of, write_csv, write_recipe
 from toy import LABELS
+
+import alloykit
+from alloykit.planning import plan_run
+from alloykit.stages import prepare
 
 
 def test_plan_writes_nothing(recipe: dict[str, object], tmp_path: Path, call: Call) -> None:
@@ -64,3 +70,59 @@ def test_a_plan_of_many_labels_names_some(recipe: dict[str, object], tmp_path: P
     assert f"teacher one: {some} and 970 more: 80 reads\n" in shown
     assert "  'intent 29' is shared by one, two\n  970 more labels are shared\n" in shown
     assert json.loads(call("plan", path, "--no-probe", "--json").out)["labels"] == many
+
+
+def test_plan_and_sweep_take_the_arguments_of_amalgamate(models: dict[str, Path], tmp_path: Path) -> None:
+    """With texts in memory, too."""
+    names = {f: set(signature(f).parameters) for f in (alloykit.amalgamate, alloykit.plan, alloykit.sweep)}
+    assert names[alloykit.plan] - {"probe"} == names[alloykit.amalgamate] - {"cache", "overwrite"}
+    assert names[alloykit.sweep] - {"part"} == names[alloykit.amalgamate] - {"overwrite"}
+    asked, planned = (set(signature(f).parameters) for f in (alloykit.amalgamate_questions, alloykit.plan_questions))
+    assert planned - {"probe"} == asked - {"cache", "overwrite"}
+    labelled = [{"text": text, "label": LABELS[i % 5]} for i, text in enumerate(tiny.texts(20, seed=9))]
+    given: dict[str, Any] = {
+        "teachers": [models["billing"], models["delivery"]],
+        "texts": tiny.texts(12),
+        "student": models["encoder"],
+        "method": "vanilla_kd",
+        "output": tmp_path / "run",
+        "training": {"max_length": 16, "select": "labelled"},
+        **dict.fromkeys(("evaluate", "validation", "labelled"), labelled),
+    }
+    assert alloykit.plan(**given, probe=False)["texts"]["used"] == 12
+    assert not (tmp_path / "run").exists()
+    assert Path(alloykit.sweep(**given)).is_dir()
+
+
+def test_a_recipe_of_distill_without_a_method_gets_a_hint(models: dict[str, Path], tmp_path: Path, call: Call) -> None:
+    """Its default is another one there. Only the command says which of the two a recipe is for."""
+    rows = [(text, "refund") for text in tiny.texts(12)]
+    texts = {"path": str(write_csv(tmp_path / "t.csv", rows, ("text", "label"))), "label": "label"}
+    values = {"teachers": [str(models["billing"])] * 2, "texts": texts, "student": str(models["encoder"])}
+    values |= {"output": str(tmp_path / "run"), "training": {"max_length": 16}}
+    path, hint = (
+        write_recipe(tmp_path, values),
+        "For `alloykit distill` write its method into the recipe: `method: mt_bert`",
+    )
+    assert f"warning: this is for `alloykit amalgamate`, whose method is alloy if the recipe names none. {hint}" in (
+        call("plan", path, "--no-probe").out
+    )
+    assert hint in call("doctor", path, "--no-probe").out
+    assert hint in call("sweep", path).err
+    for other in (["-o", "method=alloy"], ["-o", "texts.label=null"], ["-o", f"teachers.1={models['delivery']}"]):
+        assert "`alloykit distill`" not in call("plan", path, "--no-probe", *other).out
+
+
+def test_the_bytes_are_those_of_the_shards_that_a_run_writes(
+    models: dict[str, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Repeated texts count for the size of a shard, but not for the number of shards."""
+    monkeypatch.setitem(prepare.SHARD_ROWS_BY_DEVICE, "cpu", 4)
+    monkeypatch.setattr(prepare, "MOST_SHARDS", 2)
+    monkeypatch.setattr(plan_run, "index_bytes", lambda shards, rows: seen.append((shards, rows)) or 0)
+    seen: list[tuple[int, int]] = []
+    teachers, texts = [models["billing"], models["delivery"]], tiny.texts(8) * 2
+    given: dict[str, Any] = {"method": "ensemble", "output": tmp_path / "run", "device": "cpu"}
+    alloykit.plan(teachers, texts, **given, probe=False)
+    written = Path(alloykit.sweep(teachers, texts, **given))
+    assert seen == [(len(list((written / "shards").rglob("*.safetensors"))), 8)] == [(1, 8)]

@@ -9,6 +9,7 @@ from alloykit.planning.plan_run import plan_recipe
 from alloykit.recipe.models import Recipe
 from alloykit.stages.from_arguments import (
     Device,
+    Engine,
     Generation,
     Inference,
     Labels,
@@ -32,17 +33,20 @@ def plan(
     output: str | Path,
     evaluate: TextsLike | None = None,
     validation: TextsLike | None = None,
+    labelled: TextsLike | None = None,
     labels: Labels = None,
     training: Training = None,
     inference: Inference = None,
     generation: Generation = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     probe: bool = True,
     trust_python: bool = False,
 ) -> dict[str, Any]:
     """What `amalgamate` with the same arguments would run: labels, reads, steps, bytes, and the time. Writes nothing.
 
+    Its `cache` and `overwrite` are no arguments here: the plan is that of a run without earlier outputs.
     probe: let every model read a few batches to predict the time. Without it no weights are loaded and no time is given.
     trust_python: import the functions that `python:` entries of `teachers` name.
 
@@ -53,7 +57,7 @@ def plan(
         recipe, tables = from_python(
             Recipe,
             teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
-            report=report, device=device,
+            validation=validation, labelled=labelled, labels=labels, training=training, inference=inference, generation=generation,
+            report=report, engine=engine, device=device,
         )  # fmt: skip
         return plan_recipe(recipe, tables=tables, probe=probe)

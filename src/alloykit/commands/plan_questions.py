@@ -10,6 +10,7 @@ from alloykit.planning.plan_run import plan_several
 from alloykit.recipe.typed import TextsDict
 from alloykit.stages.from_arguments import (
     Device,
+    Engine,
     Inference,
     Questions,
     Report,
@@ -32,6 +33,7 @@ def plan_questions(
     training: Training = None,
     inference: Inference = None,
     report: Report = None,
+    engine: Engine = None,
     device: Device = "auto",
     probe: bool = True,
     trust_python: bool = False,
@@ -46,6 +48,6 @@ def plan_questions(
     with python_trusted(trust_python):
         recipe, tables = questions_from_python(
             questions=questions, texts=texts, student=student, output=output, evaluate=evaluate, validation=validation,
-            training=training, inference=inference, report=report, device=device,
+            training=training, inference=inference, report=report, engine=engine, device=device,
         )  # fmt: skip
         return plan_several(recipe, tables=tables, probe=probe)

@@ -34,6 +34,7 @@ def sweep(
     output: str | Path,
     evaluate: TextsLike | None = None,
     validation: TextsLike | None = None,
+    labelled: TextsLike | None = None,
     labels: Labels = None,
     training: Training = None,
     inference: Inference = None,
@@ -64,7 +65,7 @@ def sweep(
         recipe, tables = from_python(
             Recipe,
             teachers=teachers, texts=texts, student=student, method=method, output=output, evaluate=evaluate,
-            validation=validation, labels=labels, training=training, inference=inference, generation=generation,
+            validation=validation, labelled=labelled, labels=labels, training=training, inference=inference, generation=generation,
             report=report, engine=engine, device=device,
         )  # fmt: skip
         return sweep_recipe(recipe, tables=tables, cache=cache, part=(part[0] - 1, part[1]))

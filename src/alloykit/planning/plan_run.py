@@ -19,8 +19,9 @@ from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, p
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation
-from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, shard_rows, with_labelled_texts
+from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
 from alloykit.stages.prepare_questions import prepare_questions
 from alloykit.stages.prepare_run import texts_are_missing
 from alloykit.training.schedule import Schedule
@@ -30,17 +31,20 @@ from alloykit.training.training_options import TrainingOptions
 def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, probe: bool = True) -> dict[str, Any]:
     """Label space, reads, bytes on disk and time. With `probe`, every model reads a few batches to predict the time;
     without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
-    starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, under `texts`."""
+    starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, by the keys of the recipe."""
+    tables = tables or {}
     if texts_are_missing(recipe):
-        checked = prepare_without_texts(recipe)
+        checked = prepare_without_texts(recipe, tables)
         generation = {"generation": describe_generation(checked)}
         if recipe.texts == GENERATE:
             about = {"method": recipe.method, "labels": list(checked.space.names), "output": recipe.output}
             return about | generation
     else:
         generation = {}
-    prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
-    return describe_plan(prepared, recipe.training, probe=probe) | generation
+    prepared = with_labelled_texts(prepare(recipe, tables.get("texts")), tables)
+    found = describe_plan(prepared, recipe.training, probe=probe)
+    found["warnings"] += distill_hints(prepared)
+    return found | generation
 
 
 def plan_several(
@@ -197,7 +201,7 @@ UNIT_BYTES = 600  # bytes of a file of the store without its arrays: names, shap
 def _cache_bytes(prepared: Prepared, distinct: int, passes: int) -> int:
     """Bytes of arrays, ids, headers, receipts and sorted ids."""
     classes = [len(t) for t in prepared.space.teachers]
-    shards = math.ceil(distinct / shard_rows(prepared.device, distinct))
+    shards = math.ceil(distinct / prepared.rows_per_shard)
     widths = [
         i.gives.states.hidden_size
         for i in prepared.infos

@@ -149,8 +149,13 @@ class Prepared:
 
     def store(self, folder: str | Path | None = None) -> Store:
         """The store of the teachers' outputs. folder: where it is, if not in the run folder."""
-        rows = shard_rows(self.teachers_device, len(self.texts))
-        return Store(folder or self.output / CACHE, salt=salt_of(self.recipe.texts), shard_rows=rows)
+        place = folder or self.output / CACHE
+        return Store(place, salt=salt_of(self.recipe.texts), shard_rows=self.rows_per_shard)
+
+    @property
+    def rows_per_shard(self) -> int:
+        """Rows per shard of a new store."""
+        return shard_rows(self.teachers_device, len(self.texts))
 
     def predictor(self, folder: Path) -> Predictor:
         """The student that this recipe made."""

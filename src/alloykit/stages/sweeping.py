@@ -14,6 +14,7 @@ from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.run_folder.file_names import CACHE, LOG
 from alloykit.run_folder.lock import locked
 from alloykit.run_folder.run_folder import check_run_folder
+from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.prepare import prepare, with_labelled_texts
 from alloykit.stages.prepare_questions import folder_of_cache, of_question
 
@@ -27,11 +28,13 @@ def sweep_recipe(
 ) -> str:
     """Compute the outputs of a recipe's teachers for its texts. Returns the store's folder or URL.
 
-    tables: the texts, if they are in memory, under `texts`. part (i, n): only every n-th shard from the i-th. AlloyError.
+    tables: texts in memory, by the keys of the recipe. part (i, n): only every n-th shard from the i-th. AlloyError.
     """
     own = nullcontext() if cache is not None else _own_folder(Path(recipe.output), part)
     with own, _logged(cache or Path(recipe.output) / CACHE, part):
-        prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")))
+        prepared = with_labelled_texts(prepare(recipe, (tables or {}).get("texts")), tables)
+        for hint in distill_hints(prepared):
+            log_line(f"warning: {hint}")
         store = prepared.store(cache)
         sweep(prepared.infos, prepared.texts, store, prepared.sweep_options(part))
         log_line(f"cached outputs are in {store.storage.url}")
