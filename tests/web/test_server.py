@@ -21,8 +21,11 @@ from alloykit.finished_runs.explain_text import TextExplainer
 from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.predictor import Predictor
+from alloykit.web.guard import Guard
+from alloykit.web.refused import Refused
 from alloykit.web.run_server import listen
 from alloykit.web.serve_options import ServeOptions
+from alloykit.web.server_metrics import ServerMetrics
 
 EVEN, ODD = "even", "odd"
 
@@ -81,6 +84,24 @@ def test_an_error_has_the_codes_of_text_embeddings_inference(
     assert set(reply.json) == {"error", "error_type"}
     assert reply.json["error"]
     assert site.post("/predict", {"inputs": "ab"}).status == 200
+
+
+@pytest.mark.parametrize("body", [b'{"text": "\\ud800"}', b'{"text": "a", "pair": "\\udc00"}'])
+def test_halves_of_surrogate_pairs_are_no_text_to_explain(site: Running, body: bytes) -> None:
+    assert site.post("/explain", body).status == 422
+
+
+def test_an_unknown_method_names_those_that_a_path_has(site: Running) -> None:
+    reply = site.get("/predict")
+    assert (reply.status, reply.headers["allow"], reply.headers["content-type"]) == (405, "POST", "application/json")
+
+
+def test_a_length_of_thousands_of_digits_is_too_large() -> None:
+    """Python's `int` refuses it."""
+    guard = Guard(None, options=ServeOptions(), metrics=ServerMetrics(), routes=())
+    with pytest.raises(Refused) as error:
+        guard._check({"headers": [(b"host", b"127.0.0.1"), (b"content-length", b"9" * 5_000)]})
+    assert error.value.status == 413
 
 
 def test_a_long_text_is_cut_and_counted(site: Running) -> None:

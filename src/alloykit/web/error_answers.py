@@ -35,12 +35,17 @@ def answer_errors(app: FastAPI) -> None:
     """Answer every error with a body of one form, `ErrorBody`."""
     app.add_exception_handler(Refused, lambda _, e: _error(e))
     app.add_exception_handler(RequestValidationError, lambda _, e: _error(_invalid(e)))
-    app.add_exception_handler(HTTPException, lambda _, e: _error(Refused(str(e.detail), "Validation", e.status_code)))  # type: ignore[attr-defined]
+    app.add_exception_handler(HTTPException, lambda _, e: _error(_by_status(e)))
     app.add_exception_handler(Exception, lambda _, e: _error(Refused("the server failed", "Backend", 500)))
 
 
 def _error(refused: Any) -> Response:
     return Response(refused.body, status_code=refused.status, headers=refused.headers)
+
+
+def _by_status(error: Any) -> Refused:
+    """For an unknown path, and for a method that a path does not have: the header Allow names those that it has."""
+    return Refused(str(error.detail), "Validation", error.status_code, error.headers)
 
 
 def _invalid(error: Any) -> Refused:

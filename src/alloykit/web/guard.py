@@ -25,6 +25,7 @@ HEADERS = {
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "::1")
 MORE_THAN_THE_QUEUE = 64  # complete requests that may have no answer yet while the queue is full
 SMALL_BODY = 65_536  # bytes that every request may send, however much the others have sent
+DIGITS = 20  # of a Content-Length; Python's `int` refuses thousands of them
 LARGE_BODIES = 64  # bodies of the largest size that may be in memory at once
 
 
@@ -89,7 +90,7 @@ class Guard:
                 421,
             )
         length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > self.options.body:
+        if not length.isdigit() or len(length) > DIGITS or int(length) > self.options.body:
             raise self._too_large()
 
     def _begin(self, held: _Held) -> None:

@@ -4,20 +4,29 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import AfterValidator, BaseModel, Field
 
 from alloykit.serving.classify import Asked
 from alloykit.web.refused import Refused
 from alloykit.web.serve_options import ServeOptions
 
-Strings = Annotated[list[str], Field(min_length=1, max_length=2)]
+
+def _no_surrogates(text: str) -> str:
+    """ValueError for halves of surrogate pairs, which are not text."""
+    text.encode()
+    return text
+
+
+Text = Annotated[str, AfterValidator(_no_surrogates)]
+"""A text of a request."""
+Strings = Annotated[list[Text], Field(min_length=1, max_length=2)]
 SHAPES = "`inputs` as a string, a pair [string, string], or a batch of lists of one or two strings [[string], [string, string], …]"
 
 
 class PredictRequest(BaseModel):
     """One text, one pair of texts, or a batch of both."""
 
-    inputs: str | Strings | Annotated[list[Strings], Field(min_length=1)] = Field(
+    inputs: Text | Strings | Annotated[list[Strings], Field(min_length=1)] = Field(
         examples=["I was charged twice", [["I was charged twice"], ["Where is my parcel?"]]]
     )
     """A string, a pair of strings, or a list of lists of one or two strings."""
@@ -27,13 +36,6 @@ class PredictRequest(BaseModel):
     """The end at which a long text is cut. Only `right` is possible."""
     raw_scores: bool = False
     """Whether to give logits instead of probabilities."""
-
-    @model_validator(mode="after")
-    def _no_surrogates(self) -> PredictRequest:
-        """ValueError for halves of surrogate pairs, which are not text."""
-        for text, pair in self.sequences:
-            (text + (pair or "")).encode()
-        return self
 
     @property
     def is_batch(self) -> bool:
