@@ -1,4 +1,4 @@
-"""The recipe as the page and the model card show it: local paths without their folders, ids of the hub unchanged."""
+"""The recipe as the page and the model card show it: local paths without their folders, no address of a cluster, ids of the hub unchanged."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _PATH = re.compile(r"([/~\\]|\.{1,2}[/\\]|[A-Za-z]:[/\\]|[a-z][a-z0-9+.-]*://)")
 
 
 def public_values(recipe: Recipe) -> dict[str, Any]:
-    """The recipe as values for a public page: all defaults included, local paths without their folders."""
+    """The recipe as values for a public page: all defaults included, local paths without their folders, no address of a cluster."""
     values = recipe.model_dump(mode="json")
     for spec, teacher in zip(recipe.teachers, values["teachers"], strict=True):
         on_hub = spec.model_name is not None
@@ -31,7 +31,10 @@ def public_values(recipe: Recipe) -> dict[str, Any]:
         values["student"]["continues"] = last_part(values["student"]["continues"])
     if (values["evaluate"] or {}).get("reference") is not None:
         values["evaluate"]["reference"] = last_part(values["evaluate"]["reference"])
-    values["method"] = {key: _without_folders(value) for key, value in values["method"].items()}
+    values["method"] = _without_folders(values["method"])
+    values["training"]["arguments"] = _without_folders(values["training"]["arguments"], hub_ids=False)
+    if values["engine"]["address"] not in (None, "auto", "local"):
+        del values["engine"]["address"]  # the name of a machine
     values["output"] = last_part(values["output"])
     return values
 
@@ -46,11 +49,11 @@ def model_name(model: str, on_hub: bool | None = None) -> str:
     return last_part(model)
 
 
-def _without_folders(value: Any) -> Any:
-    """Of a method's options, which may name an encoder's folder."""
+def _without_folders(value: Any, *, hub_ids: bool = True) -> Any:
+    """Of values of any form, in which strings may be local paths. hub_ids: a string with one slash may be a model of the hub."""
     if isinstance(value, dict):
-        return {key: _without_folders(inner) for key, inner in value.items()}
+        return {key: _without_folders(inner, hub_ids=hub_ids) for key, inner in value.items()}
     if isinstance(value, list):
-        return [_without_folders(inner) for inner in value]
-    local = isinstance(value, str) and (_PATH.match(value) or value.count("/") > 1)
+        return [_without_folders(inner, hub_ids=hub_ids) for inner in value]
+    local = isinstance(value, str) and (_PATH.match(value) or value.count("/") > (1 if hub_ids else 0))
     return last_part(value) if local else value
