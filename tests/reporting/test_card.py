@@ -17,7 +17,7 @@ from alloykit.commands.report import report
 from alloykit.escape import markdown_sentence
 from alloykit.methods.registry import methods
 from alloykit.reporting import page
-from alloykit.reporting.card import card, stated_by
+from alloykit.reporting.card import _datasets, card, stated_by
 from alloykit.reporting.recipes import public_values
 from alloykit.reporting.verdict import verdict
 from alloykit.run_folder.read import recipe_of
@@ -82,6 +82,17 @@ def test_it_names_labels_teachers_method_recipe_and_verdict(runs: Runs) -> None:
     judged = verdict(json.loads((runs.soft / "metrics.json").read_text()))
     assert f"**{judged.headline}**" in text
     assert all(f"- {markdown_sentence(point)}\n" in text for point in judged.points)
+
+
+def test_it_lists_every_data_set_of_the_hub_once() -> None:
+    more = [{"dataset": "org/more"}, {"path": "x.csv"}, {"dataset": "org/pool"}]
+    recipe = {
+        "texts": {"dataset": "org/pool", "more": more},
+        "validation": None,
+        "evaluate": {"data": {"path": "e.csv"}},
+    }
+    assert _datasets(recipe | {"labelled": {"data": {"dataset": "org/few"}}}) == ["org/pool", "org/more", "org/few"]
+    assert _datasets({"texts": "generate"}) == []
 
 
 def test_the_scores_are_those_of_the_run(runs: Runs) -> None:

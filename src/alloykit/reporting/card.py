@@ -123,8 +123,9 @@ def card_environment() -> Environment:
 
 def _datasets(recipe: Mapping[str, Any]) -> list[str]:
     """Ids of the hub's data sets that the run read, each once."""
-    blocks = (recipe.get("texts"), *((recipe.get(key) or {}).get("data") for key in ("validation", "evaluate")))
-    ids = [block.get("dataset") for block in blocks if isinstance(block, Mapping)]
+    of_labelled = ((recipe.get(key) or {}).get("data") for key in ("validation", "labelled", "evaluate"))
+    blocks = [block for block in (recipe.get("texts"), *of_labelled) if isinstance(block, Mapping)]
+    ids = [place.get("dataset") for block in blocks for place in (block, *(block.get("more") or ()))]
     return list(dict.fromkeys(name for name in ids if name))
 
 
