@@ -10,7 +10,7 @@ import uuid
 from array import array
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.files import check_writing, file_errors
@@ -33,7 +33,6 @@ class AnswerJournal:
         self._answers: dict[str, array[float] | None] = {}
         self.requests, self._unwritten = 0, 0
         self._path = Path(folder) / f"{identity[:16]}-{uuid.uuid4().hex[:8]}.jsonl" if folder is not None else None
-        self._file: IO[bytes] | None = None
         if folder is not None:
             with file_errors(folder):
                 found = sorted(Path(folder).glob(f"{identity[:16]}-*.jsonl"))
@@ -72,13 +71,12 @@ class AnswerJournal:
                 "answers": {k: v and list(v) for k, v in answers.items()},
             }
             with file_errors(self._path):
-                if self._file is None:
-                    check_writing(self._path)
-                    self._path.parent.mkdir(parents=True, exist_ok=True)
-                    self._file = self._path.open("ab")
-                self._file.write(json.dumps(line).encode() + b"\n")
-                self._file.flush()
-                os.fsync(self._file.fileno())
+                check_writing(self._path)
+                self._path.parent.mkdir(parents=True, exist_ok=True)
+                with self._path.open("ab") as file:  # a request takes far longer than to open it again
+                    file.write(json.dumps(line).encode() + b"\n")
+                    file.flush()
+                    os.fsync(file.fileno())
             self._unwritten = 0
 
     def _read(self, line: bytes) -> None:
