@@ -15,6 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.models.device import pick_device
 from alloykit.models.forward import Budget
 from alloykit.out_of_memory import is_out_of_memory
 from alloykit.teachers import forward as compute
@@ -101,4 +102,5 @@ def test_the_receipt_says_what_batches_it_were(
     sweep([billing], table(tiny.texts(8)), store, SweepOptions(passes=4, max_length=32, tokens_per_batch=256))
     [receipt] = (tmp_path / "k").glob("teachers/billing/*/*.passes-0000.json")
     assert json.loads(receipt.read_text())["tokens_per_batch"] == 128
+    assert json.loads(receipt.read_text())["device"] == pick_device("auto"), "the device itself"
     assert len(read(store, ["billing"], tiny.texts(8), passes=4).rows(range(8)).teachers[0].logits) == 8

@@ -17,6 +17,7 @@ from alloykit.knowledge.store.units import CHUNK, PER_PASS_CLASSES, logits_unit,
 from alloykit.knowledge.sweep.pending import PendingShard, Shards
 from alloykit.knowledge.sweep.prefetch import WriteBehind, prefetch
 from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.models.device import pick_device
 from alloykit.models.forward import Advance
 from alloykit.teachers.mc_dropout import check_varies, key
 from alloykit.teachers.protocol import Answerer
@@ -82,7 +83,7 @@ def compute_shards(
                     "seconds": round(seconds, 3),
                     "torch": torch.__version__,
                     "threads": torch.get_num_threads(),
-                    "device": options.device,
+                    "device": pick_device(options.device),
                     **teacher.about,
                 }
                 write_behind(store.save, unit, tensors, **about)
