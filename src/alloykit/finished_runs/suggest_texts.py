@@ -85,13 +85,12 @@ def suggest_texts(
             got="none",
             hint="Add texts: `alloykit update RUN --add-texts`.",
         )
-    reading = _student_reading(prepared, run, at)
+    p, states = _student_reading(prepared, run, at)
     targets = _targets(prepared, run, at, cache)
-    assert reading.states is not None
-    several, p = prepared.method.needs.multi_label, reading.probabilities
+    several = prepared.method.needs.multi_label
     found = usefulness_of_several(p, targets) if several else usefulness(p, targets)
     labels = label_margins(p).argmin(-1) if several else p.argmax(-1)
-    chosen = choose_texts(found.score, labels, reading.states, n)
+    chosen = choose_texts(found.score, labels, states, n)
     names, rows = prepared.space.names, prepared.texts.table.select(at[chosen])
     why, suggested = (reason_of_several, _labels) if several else (reason, _label)
     suggestions = []
@@ -132,7 +131,8 @@ def _candidates(prepared: Prepared) -> Positions:
     return at
 
 
-def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> StudentReading:
+def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> tuple[Tensor, Tensor]:
+    """The student's probabilities [n, C] and states [n, d] of these texts. AlloyError for a student of another recipe."""
     student = prepared.predictor(run.student)
     if student.labels != prepared.space.names:
         raise AlloyError(
@@ -145,10 +145,12 @@ def _student_reading(prepared: Prepared, run: RunFolder, at: Positions) -> Stude
         for shown in table.batches(prepared.texts.text_columns, BATCH):
             parts.append(read_by_student(student, shown["text"], shown.get("text_pair"), states=True))
             advance(len(shown["text"]))
-    states = [part.states for part in parts if part.states is not None]
-    return StudentReading(
-        torch.cat([part.probabilities for part in parts]), torch.cat([part.energy for part in parts]), torch.cat(states)
-    )
+    return torch.cat([part.probabilities for part in parts]), torch.cat([_states_of(part) for part in parts])
+
+
+def _states_of(reading: StudentReading) -> Tensor:
+    assert reading.states is not None  # they were asked for
+    return reading.states
 
 
 def _targets(prepared: Prepared, run: RunFolder, at: Positions, cache: str | Path | None) -> Tensor | None:
