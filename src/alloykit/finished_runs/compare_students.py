@@ -21,8 +21,8 @@ from alloykit.run_folder.run_folder import RunFolder
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.evaluate_student import probabilities_of
 from alloykit.stages.recipe_texts import origin_of, read, salted
+from alloykit.training.pool_sample import ASKED
 
-ASKED = 5_000  # texts of the pool that both students answer, where there are no test texts
 CHANGES_PAGE = "changes.html"
 
 

@@ -27,7 +27,6 @@ from alloykit.serving.student_reading import StudentReading, read_by_student
 from alloykit.stages.recipe_texts import origin_of, read
 from alloykit.training.pool_sample import pool_sample
 
-ASKED = 5_000  # texts of the pool that the student answers
 ENOUGH = 200  # held-out texts from which confidence and energy are taken from them alone
 BATCH = 1_000
 
@@ -98,7 +97,7 @@ def _asked_pool(run: RunFolder, student: Predictor) -> PoolAnswers:
             expected=f"the pool of {run.folder}, to compare with: {error.expected}", got=error.got,
             hint=f"Run `alloykit watch` once where the pool is: {POOL_ANSWERS} in the run folder then replaces it. {error.hint}",
         ) from error  # fmt: skip
-    asked, new = pool_sample(len(texts), recipe.training, ASKED)
+    asked, new = pool_sample(len(texts), recipe.training)
     chosen = Texts(texts.table.select(asked), {}, len(asked))
     readings = list(_readings(student, chosen, "student on the pool"))
     energy = np.concatenate([reading.energy.numpy() for reading in readings])

@@ -32,7 +32,6 @@ from alloykit.training.schedule import Schedule, required, with_defaults
 LOOKED_AT = 20_000  # texts of the pool for its statistics; the error of a share is then at most ±0.7 points
 READ = 2_000  # texts that each tokenizer reads
 LOOKED_INTO = 100_000  # characters of each of them
-ASKED = 5_000  # texts of the pool that the student answers
 
 
 def pool_view(prepared: Prepared, outputs: Knowledge, context: Context, warnings: list[str]) -> dict[str, Any]:
@@ -102,7 +101,7 @@ def student_view(
     The first has its confidence, calibrated without labels, the texts with the lowest confidence and the most unusual texts. If the method
     fails to give a target, the comparison with it is missing. warnings: new ones are appended. A temperature that was fitted before stays."""
     texts = prepared.texts
-    positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
+    positions, unseen = pool_sample(len(texts), prepared.recipe.training)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None

@@ -27,7 +27,6 @@ from alloykit.stats.none_of_these import NoneOfThese
 from alloykit.stats.temperature import fit_binary_temperature, tempered_sigmoid
 from alloykit.training.pool_sample import pool_sample
 
-ASKED = 5_000  # texts of the pool that the student answers
 LEAST = 2  # held-out texts to which a temperature is fitted
 
 
@@ -39,7 +38,7 @@ def multi_label_pool(
     The first has its `temperature`, fitted to the targets of texts that it did not learn from (None without such texts; one that was fitted before stays), its most unusual texts, and by
     label its calibrated answers beside the targets (`learned_labels`), on texts that it did not learn from if there are any."""
     texts, space = prepared.texts, prepared.space
-    positions, unseen = pool_sample(len(texts), prepared.recipe.training, ASKED)
+    positions, unseen = pool_sample(len(texts), prepared.recipe.training)
     asked, new = positions.tolist(), torch.from_numpy(unseen)
     table = texts.table.select(asked)
     pairs = list(table["text_pair"]) if texts.is_pair else None

@@ -8,8 +8,11 @@ from alloykit.training.all_but import AllBut, Positions
 from alloykit.training.dataset import split_held_out
 from alloykit.training.training_options import TrainingOptions
 
+ASKED = 5_000
+"""Texts of the pool that a student answers."""
 
-def pool_sample(n: int, options: TrainingOptions, size: int) -> tuple[Positions, Positions]:
+
+def pool_sample(n: int, options: TrainingOptions, size: int = ASKED) -> tuple[Positions, Positions]:
     """Texts of a pool of n, for what is measured with the student: all held-out texts, filled up to `size` with random others.
 
     Returns their positions, ascending, and whether the student did not learn from each: [m] int64 and [m] bool. The same texts each time.
