@@ -61,7 +61,7 @@ def test_the_card_is_valid_and_says_where_the_student_is(hub: Hub, run: Path) ->
     metrics = json.loads((run / "metrics.json").read_text())
     metrics["warnings"].append(f"read {run.resolve()}/secret and {Path.home()}/file")
     (run / "metrics.json").write_text(json.dumps(metrics))
-    found = alloykit.push(run, NAME, licence="mit", languages=["en"])
+    found = alloykit.push(run, NAME, license="mit", languages=["en"])
     assert found["created"]
     assert found["commit"]
     text = hub.repositories[NAME].branches["main"]["README.md"].decode()

@@ -160,7 +160,7 @@ def push(
     branch: Annotated[
         str | None, typer.Option("--branch", metavar="NAME", help="Push to this branch instead of the main one.")
     ] = None,
-    licence: Annotated[
+    license: Annotated[
         str | None,
         typer.Option(
             "--license",
@@ -192,7 +192,7 @@ def push(
     from alloykit.commands.push import push as job
 
     found = job(
-        run, repository, private=private or None, branch=branch, licence=licence, languages=language or (),
+        run, repository, private=private or None, branch=branch, license=license, languages=language or (),
         with_cache=with_cache, with_texts=with_texts, dry_run=dry_run,
     )  # fmt: skip
     if dry_run:
