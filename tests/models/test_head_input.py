@@ -10,7 +10,7 @@ import torch
 from torch import nn
 from transformers import AutoModelForSequenceClassification
 
-from alloykit.models.head_input import HeadInput
+from alloykit.models.head_input import HeadInput, logits_layers
 from alloykit.models.last_layer import LeanLastLayer
 
 
@@ -54,3 +54,20 @@ def test_a_model_without_such_a_layer() -> None:
     model = nn.Sequential(nn.Linear(4, 5))
     model.config = SimpleNamespace(num_labels=3)  # type: ignore[assignment]
     assert HeadInput(model).width is None
+
+
+class Unusual(nn.Module):
+    """Its head is defined before its encoder, which has a layer of the same size."""
+
+    base_model_prefix = "encoder"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.classifier, self.config = nn.Linear(5, 3), SimpleNamespace(num_labels=3)
+        self.encoder = nn.Sequential(nn.Linear(4, 3), nn.Linear(3, 5))
+
+
+def test_a_layer_of_the_encoder_gives_no_logits() -> None:
+    model = Unusual()
+    assert list(logits_layers(model)) == ["classifier"]
+    assert HeadInput(model).head is model.classifier

@@ -9,12 +9,24 @@ import torch
 from torch import Tensor, nn
 
 
+def logits_layers(model: Any) -> dict[str, nn.Linear]:
+    """By name, the linear layers of the head with one output for each label: the last one gives the logits. Empty for a model without such a layer."""
+    encoder = f"{getattr(model, 'base_model_prefix', '')}."
+    return {
+        name: module
+        for name, module in model.named_modules()
+        if not name.startswith(encoder)
+        and isinstance(module, nn.Linear)
+        and module.out_features == model.config.num_labels
+    }
+
+
 class HeadInput:
     """While active, records what the layer that gives the logits reads. `width`: the size of these states; None for a model without such a
     layer."""
 
     def __init__(self, model: Any) -> None:
-        found = [m for m in model.modules() if isinstance(m, nn.Linear) and m.out_features == model.config.num_labels]
+        found = list(logits_layers(model).values())
         self.head: nn.Linear | None = found[-1] if found else None
         self.width = None if self.head is None else self.head.in_features
 

@@ -22,8 +22,9 @@ from torch import Tensor, nn
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic
 from alloykit.models.export import is_temperature
-from alloykit.models.head_input import HeadInput
+from alloykit.models.head_input import logits_layers
 from alloykit.models.heads import HEAD_KEY, is_pooled
+from alloykit.models.problem_type import set_multi_label
 
 KEY = "alloykit_questions"
 IN_GRAPH = "temperature_in_graph"
@@ -151,23 +152,23 @@ def classifier_of_question(model: Any, part: QuestionPart) -> Any:
     """A copy of the classifier that answers one question only: the same encoder, and this question's part of the head. AlloyError for
     a model whose head is not a linear layer."""
     single = copy.deepcopy(model)
-    head = HeadInput(single).head
-    if head is None:
+    layers = logits_layers(single)
+    if not layers:
         raise AlloyError(
             expected="a student whose classification head is a linear layer, for several questions",
             got=f"'{type(model).__name__}'",
             hint="Take another encoder as the student.",
         )
+    name, head = list(layers.items())[-1]
     cut = nn.Linear(head.in_features, len(part.labels), bias=head.bias is not None)
     with torch.no_grad():
         cut.weight.copy_(head.weight[part.first : part.first + len(part.labels)])
         if head.bias is not None:
             cut.bias.copy_(head.bias[part.first : part.first + len(part.labels)])
-    name = next(name for name, module in single.named_modules() if module is head)
     parent, _, last = name.rpartition(".")
     setattr(single.get_submodule(parent) if parent else single, last, cut)
     config = single.config
-    config.problem_type = "multi_label_classification" if part.multi_label else "single_label_classification"
+    set_multi_label(config, part.multi_label)
     config.num_labels = len(part.labels)
     config.id2label = dict(enumerate(part.labels))
     config.label2id = {label: i for i, label in enumerate(part.labels)}

@@ -16,10 +16,10 @@ from alloykit.models.folder import checked_config
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.long_texts import LONG_TEXTS, LongTexts
 from alloykit.models.onnx_session import onnx_session
+from alloykit.models.problem_type import MULTI_LABEL
 from alloykit.models.questions import QuestionPart, questions_of_export, temperatures
 from alloykit.models.tokens import DEFAULT_LENGTH, UNLIMITED
 from alloykit.serving.text_classifier import TextClassifier
-from alloykit.teachers.config_labels import MULTI_LABEL
 
 OnnxFormat = Literal["float32", "int8", "float16"]
 GRAPHS: dict[OnnxFormat, str] = {

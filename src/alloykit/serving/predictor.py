@@ -19,6 +19,7 @@ from alloykit.models.last_layer import LeanLastLayer
 from alloykit.models.loading import load_classifier
 from alloykit.models.long_texts import long_texts_of
 from alloykit.models.padding import padding_changes_answers
+from alloykit.models.problem_type import is_multi_label
 from alloykit.models.questions import questions_of
 from alloykit.models.tokens import usable_length
 from alloykit.serving.text_classifier import TextClassifier
@@ -44,7 +45,7 @@ class Predictor(TextClassifier):
         self.long_texts = long_texts_of(model.config)
         self.labels = tuple(model.config.id2label[i] for i in range(model.config.num_labels))
         self.questions = questions_of(model.config)
-        self.multi_label = getattr(model.config, "problem_type", None) == "multi_label_classification"
+        self.multi_label = is_multi_label(model.config)
 
     @classmethod
     def load(

@@ -9,13 +9,6 @@ from alloykit.errors import AlloyError
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.names import rename
 
-MULTI_LABEL = "multi_label_classification"
-
-
-def is_multi_label(config: Any) -> bool:
-    """Whether the labels of a transformers configuration do not exclude each other."""
-    return bool(getattr(config, "problem_type", None) == MULTI_LABEL)
-
 
 def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tuple[str, ...]:
     """The label names of a transformers configuration in the order of the logits, after the recipe's renaming. name: the teacher's.

@@ -25,10 +25,11 @@ from alloykit.models.loading import load_classifier, load_config, load_tokenizer
 from alloykit.models.location import model_identity
 from alloykit.models.long_texts import LongTexts, encode_long, long_texts_of
 from alloykit.models.padding import padding_changes_answers
+from alloykit.models.problem_type import is_multi_label
 from alloykit.models.token_states import ONE_PASS_ONLY, states_shape
 from alloykit.models.tokens import most_tokens, pad, usable_length
 from alloykit.progress import log_line
-from alloykit.teachers.config_labels import is_multi_label, labels_of_config
+from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec

@@ -21,10 +21,11 @@ from alloykit.models.forward import Advance, Budget, forward_texts
 from alloykit.models.loading import load_config, load_skeleton, load_tokenizer
 from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_package, onnx_session
+from alloykit.models.problem_type import is_multi_label
 from alloykit.models.tokens import encode, most_tokens, pad, usable_length
 from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.names import quoted
-from alloykit.teachers.config_labels import is_multi_label, labels_of_config
+from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
 GRAPHS = ("onnx/model.onnx", "model.onnx")

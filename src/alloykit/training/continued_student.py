@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import nn
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
+from alloykit.models.head_input import logits_layers
 from alloykit.models.heads import is_pooled
 from alloykit.models.loading import load_classifier, load_config
 from alloykit.training.training_options import StudentSpec
@@ -57,15 +57,10 @@ def start_from_earlier(model: Any, spec: StudentSpec, space: LabelSpace) -> list
 
 def last_layer_name(model: Any) -> str:
     """The name of the linear layer that gives the logits."""
-    size, inner = model.config.num_labels, f"{model.base_model_prefix}."
-    names = [
-        name
-        for name, module in model.named_modules()
-        if not name.startswith(inner) and isinstance(module, nn.Linear) and module.out_features == size
-    ]
+    names = list(logits_layers(model))
     if not names:
         raise AlloyError(
-            expected=f"a linear layer with {size} outputs in {type(model).__name__}",
+            expected=f"a linear layer with {model.config.num_labels} outputs in {type(model).__name__}",
             got="none",
             hint="Leave `continues` out of `student:`.",
         )

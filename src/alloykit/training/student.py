@@ -13,9 +13,11 @@ from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.models.dropout import set_dropout_rate
 from alloykit.models.export import ESTIMATED, TEMPERATURE
+from alloykit.models.head_input import logits_layers
 from alloykit.models.heads import HEAD_KEY, PooledClassifier, PooledHead
 from alloykit.models.loading import load_config, load_encoder
 from alloykit.models.long_texts import LONG_TEXTS
+from alloykit.models.problem_type import set_multi_label
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.progress import log_line
 from alloykit.training.continued_student import start_from_earlier
@@ -42,17 +44,15 @@ def build_student(spec: StudentSpec, space: LabelSpace, seed: int = 0, *, multi_
         set_dropout_rate(config, spec.dropout)
     config.num_labels = space.size
     config.id2label, config.label2id = space.id2label, space.label2id
-    config.problem_type = "multi_label_classification" if multi_label else "single_label_classification"
+    set_multi_label(config, multi_label)
     layers = layers_to_keep(config.num_hidden_layers, spec)
     set_seed(seed)
     model, tokenizer = load_encoder(spec.model_copy(update={"revision": revision}), config, head=True)
     if not same_labels:  # otherwise a head with the same number of other classes would be kept
-        for name, module in model.named_modules():
-            outside = not name.startswith(f"{model.base_model_prefix}.")
-            if outside and isinstance(module, nn.Linear) and module.out_features == space.size:
-                nn.init.normal_(module.weight, std=getattr(config, "initializer_range", 0.02))
-                if module.bias is not None:
-                    nn.init.zeros_(module.bias)
+        for layer in logits_layers(model).values():
+            nn.init.normal_(layer.weight, std=getattr(config, "initializer_range", 0.02))
+            if layer.bias is not None:
+                nn.init.zeros_(layer.bias)
     if len(layers) < config.num_hidden_layers:
         model = keep_layers(model, layers)
     if spec.head == "pooled":
