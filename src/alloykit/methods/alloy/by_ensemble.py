@@ -32,6 +32,7 @@ def ensemble_accuracy(context: Context) -> float:
         raise ValueError("there are no labelled texts")
     right = []
     for rows in chunks(context.labelled):
+        assert rows.labels is not None
         known = answerable(rows, context.space)
         logits = ensemble_logits(rows, context.space, log_probabilities=mixed(context))
         right.append((logits.argmax(-1) == rows.labels)[known])

@@ -16,7 +16,7 @@ ours: one linear W; the student reads ẽ for both terms; if several teachers kn
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import Tensor, nn
@@ -75,7 +75,7 @@ class AsDfd(Method):
         seed: int,
     ) -> PhaseData:
         """Embeddings for every class of every teacher, against the current student."""
-        crafted = craft(teachers, context.space, student, modules["predict"], self.options, seed)
+        crafted = craft(teachers, context.space, student, cast("nn.Linear", modules["predict"]), self.options, seed)
         return PhaseData(crafted, CraftedCollator(crafted, self.options.hidden))
 
     def modules(self, context: Context) -> nn.ModuleDict:
