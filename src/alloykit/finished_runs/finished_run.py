@@ -3,7 +3,9 @@ no strange service gets texts."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from safetensors import SafetensorError
 from torch import Tensor
@@ -11,7 +13,7 @@ from torch import Tensor
 from alloykit.errors import AlloyError
 from alloykit.escape import visible
 from alloykit.knowledge.store.artifacts import read_tensors, refuse, what_differs
-from alloykit.recipe.models import Recipe
+from alloykit.recipe.models import Recipe, StudentRecipe
 from alloykit.run_folder.file_names import INPUTS, STATE
 from alloykit.stages.inputs import teachers_of
 from alloykit.stages.prepare import Prepared
@@ -51,21 +53,26 @@ def unfinished_run(folder: Path) -> AlloyError:
     )
 
 
-def refuse_code(recipe: Recipe, path: Path) -> None:
-    """AlloyError if a model of the run has code of its own. path: the recipe, for the message."""
-    trusted = [
-        f"`teachers.{i}` ('{spec.source}')"
-        for i, spec in enumerate(recipe.teachers)
-        if spec.code is not None and spec.flag == "--trust-remote-code"
-    ]
-    if recipe.student is not None and recipe.student.trust_remote_code:
-        trusted.append(f"`student` ('{recipe.student.model}')")
-    if trusted:
+def refuse_code(recipe: StudentRecipe, path: Path) -> None:
+    """AlloyError if a model of the run has code of its own, wherever the recipe names it. path: the recipe, for the message."""
+    if trusted := [f"`{where}` ('{visible(model)[:200]}')" for where, model in _trusted(recipe.model_dump(mode="json"))]:
         raise AlloyError(
             expected="a run whose models need no code of their own",
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",
             hint="If you have read and trust that code, add --trust-remote-code.",
         )
+
+
+def _trusted(value: Any, where: str = "") -> Iterator[tuple[str, str]]:
+    """The blocks inside a value that have `trust_remote_code: true`: key and model. Every block is looked at, so that a new one is not forgotten."""
+    if isinstance(value, dict):
+        if value.get("trust_remote_code") is True:
+            yield where, str(value.get("model"))
+        inside = [(str(key), inner) for key, inner in value.items()]
+    else:
+        inside = [(str(i), inner) for i, inner in enumerate(value)] if isinstance(value, list) else []
+    for key, inner in inside:
+        yield from _trusted(inner, f"{where}.{key}" if where else key)
 
 
 def refuse_services(recipe: Recipe, path: Path) -> None:

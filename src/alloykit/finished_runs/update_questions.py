@@ -41,6 +41,8 @@ def update_questions(
             raise unfinished_run(run.folder)
     folder = folder_of_update(run, output)
     recipe = updated_questions(run, changes, folder)
+    if not trust_remote_code:
+        refuse_code(recipe, run.folder / RECIPE)
     own = changes_by_question(changes, list(before))
     kept: dict[str, list[str]] = {}
     for name in recipe.questions:

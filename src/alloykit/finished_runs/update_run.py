@@ -55,6 +55,8 @@ def update_run(
         raise unfinished_run(run.folder)
     folder = folder_of_update(run, output)
     recipe = updated_recipe(run, changes, folder)
+    if not trust_remote_code:
+        refuse_code(recipe, run.folder / RECIPE)
     if not trust_url:
         refuse_services(recipe, run.folder / RECIPE)
         if recipe.engine.address == before.engine.address:

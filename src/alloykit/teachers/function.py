@@ -39,10 +39,6 @@ class PythonSpec(TeacherSpec):
     version: str = ""
     """Change it whenever the function gives other answers."""
 
-    @property
-    def code(self) -> str | None:
-        return f"`python: {self.python}`"
-
     def describe(self, name: str) -> FunctionInfo:
         require_trust(f"`python: {self.python}`", name)
         labels = clean_names(self.labels, f"teacher '{name}'")

@@ -51,14 +51,6 @@ class HuggingFaceSpec(ModelSpec, TeacherSpec):
     def model_name(self) -> str | None:
         return self.model
 
-    @property
-    def code(self) -> str | None:
-        return f"`trust_remote_code: true` ('{self.model}')" if self.trust_remote_code else None
-
-    @property
-    def flag(self) -> str:
-        return "--trust-remote-code"
-
     def describe(self, name: str) -> HuggingFaceInfo:
         return read_teacher_info(self, name)
 

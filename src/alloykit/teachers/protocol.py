@@ -50,11 +50,6 @@ class TeacherSpec(Block):
         return None
 
     @property
-    def code(self) -> str | None:
-        """The setting by which this entry makes foreign code run; None if it does not. A stranger's run folder cannot grant it."""
-        return None
-
-    @property
     def bound(self) -> str | None:
         """Why only the process that reads the recipe can load this teacher; None if every process that sees its files can."""
         return None
@@ -63,11 +58,6 @@ class TeacherSpec(Block):
     def service(self) -> str | None:
         """Where this entry sends texts and a key, in words; None if it sends nothing. A stranger's run folder cannot grant it."""
         return None
-
-    @property
-    def flag(self) -> str:
-        """The option of the command line that grants it."""
-        return "--trust-python"
 
     @abstractmethod
     def describe(self, name: str) -> TeacherInfo:

@@ -35,10 +35,6 @@ class SklearnSpec(TeacherSpec):
     trusted: list[str] = Field(default_factory=list)
     """Types that the file may load beside those that skops trusts. Loading them runs code, so it needs `--trust-python`."""
 
-    @property
-    def code(self) -> str | None:
-        return f"`trusted: {self.trusted}` ('{self.sklearn}')" if self.trusted else None
-
     def describe(self, name: str) -> SklearnInfo:
         if self.trusted:
             require_trust(f"`trusted: {self.trusted}`", name)
