@@ -40,7 +40,9 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> None:
         ("teachers.1", {"teachers": ["a", {"model": "strange/teacher", "trust_remote_code": True}]}),
     ],
 )
-def test_every_model_of_the_recipe(where: str, changes: dict[str, Any], models: dict[str, Path], tmp_path: Path) -> None:
+def test_every_model_of_the_recipe(
+    where: str, changes: dict[str, Any], models: dict[str, Path], tmp_path: Path
+) -> None:
     refuse_code(parse(values_of(tmp_path, models), Recipe), tmp_path)
     with pytest.raises(AlloyError, match=rf"`{where}` \('strange/.*--trust-remote-code"):
         refuse_code(parse(values_of(tmp_path, models, **changes), Recipe), tmp_path)

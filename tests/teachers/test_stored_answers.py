@@ -17,7 +17,11 @@ from torch import Tensor
 
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
-from alloykit.teachers.protocol import FLOOR, Reading, probabilities_as_logits
+from alloykit.knowledge.store.reader import StoredKnowledge
+from alloykit.knowledge.store.store import Store
+from alloykit.knowledge.sweep.request import SweepOptions
+from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.teachers.protocol import FLOOR, Reading, TeacherInfo, probabilities_as_logits
 from alloykit.teachers.stored_answers import AnswersSpec
 
 LABELS = ["bug", "login", "crash"]
@@ -178,3 +182,35 @@ def test_another_content_is_another_teacher(tmp_path: Path) -> None:
     assert AnswersSpec(answers=str(copy), name="other").describe("other").identity() == before
     write(path, [{"text": "a", "bug": 0.25, "login": 0.75}])
     assert AnswersSpec(answers=str(path)).describe("llm").identity() != before
+
+
+def test_the_rows_of_other_texts_are_other_answers(tmp_path: Path) -> None:
+    """The store knows texts by their id. So a sweep of the same texts in another order would find the answers to the first order."""
+    texts = ["a text", "another text"]
+    path = write(
+        tmp_path / "a.csv", [{"text": t, "bug": p, "login": 1 - p} for t, p in zip(texts, (0.9, 0.1), strict=True)]
+    )
+    row, text = (
+        AnswersSpec(answers=str(path), labels=["bug", "login"], by=by).describe("llm") for by in ("row", "text")
+    )
+    options = SweepOptions(max_length=8)
+
+    def swept(info: TeacherInfo, order: list[str], where: Path) -> list[int]:
+        table, store = load_texts(order), Store(where)
+        sweep([info.with_texts(table)], table, store, options)
+        return StoredKnowledge(store, ["llm"], table.ids()).rows(range(2)).teachers[0].logits.argmax(-1).tolist()
+
+    assert swept(row, texts, tmp_path / "one") == [0, 1]
+    assert swept(row, texts, tmp_path / "one") == [0, 1], "the same texts"
+    with pytest.raises(AlloyError, match="outputs of teacher 'llm' made with rows_of_texts"):
+        swept(row, texts[::-1], tmp_path / "one")
+    assert swept(row, texts[::-1], tmp_path / "two") == [0, 1]
+    before = {path: path.read_bytes() for path in (tmp_path / "one").rglob("*") if path.is_file()}
+    sweep(
+        [row], load_texts(texts), Store(tmp_path / "one"), options
+    )  # as `evaluate`, which has not read the recipe's texts
+    sweep([row], load_texts(["a new text"]), Store(tmp_path / "one"), options)
+    assert swept(row, texts, tmp_path / "one") == [0, 1]
+    assert not [path for path, content in before.items() if path.read_bytes() != content]
+    assert row.with_texts(load_texts(texts)).identity() == row.identity()
+    assert text.with_texts(load_texts(texts)).rows_of_texts is None

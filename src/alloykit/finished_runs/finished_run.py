@@ -55,7 +55,9 @@ def unfinished_run(folder: Path) -> AlloyError:
 
 def refuse_code(recipe: StudentRecipe, path: Path) -> None:
     """AlloyError if a model of the run has code of its own, wherever the recipe names it. path: the recipe, for the message."""
-    if trusted := [f"`{where}` ('{visible(model)[:200]}')" for where, model in _trusted(recipe.model_dump(mode="json"))]:
+    if trusted := [
+        f"`{where}` ('{visible(model)[:200]}')" for where, model in _trusted(recipe.model_dump(mode="json"))
+    ]:
         raise AlloyError(
             expected="a run whose models need no code of their own",
             got=f"`trust_remote_code: true` for {', '.join(trusted)} in {path}",

@@ -110,7 +110,8 @@ def changes_by_question(changes: Changes, questions: Sequence[str]) -> dict[str,
 
 
 def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
-    """Names of the teachers whose outputs can be used again: they have the same entry in the recipe, and were not replaced."""
+    """Names of the teachers whose outputs can be used again: they have the same entry in the recipe, were not replaced, and do not know by their
+    row texts that are others now."""
     old = {teacher.name: teacher.model_dump() for teacher in before.teachers}
     return [
         str(teacher.name)
@@ -118,6 +119,7 @@ def kept_teachers(before: Recipe, after: Recipe, changes: Changes) -> list[str]:
         if teacher.name is not None
         and teacher.name not in changes.replace_teachers
         and old.get(teacher.name) == teacher.model_dump()
+        and (teacher.bound is None or before.texts == after.texts)
     ]
 
 

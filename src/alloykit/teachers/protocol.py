@@ -134,6 +134,12 @@ class TeacherInfo(ABC):
         """The same, when the recipe's texts have been read: for a teacher that knows texts by their row."""
         return self
 
+    @property
+    def rows_of_texts(self) -> str | None:
+        """SHA-256 of the rows of the recipe's texts, for a teacher that knows texts by their row: with other texts, the same teacher gives other
+        answers. None for other teachers, and before `with_texts`."""
+        return None
+
     def estimate(self, texts: int) -> dict[str, float]:
         """What the answers to so many texts would cost, for a costly teacher: numbers for `plan`."""
         return {}
@@ -167,7 +173,9 @@ class Answerer(ABC):
     @property
     def made_of(self) -> dict[str, Any]:
         """What its outputs depend on. The store refuses to mix outputs of which one of these values differs."""
-        return {"identity": self.info.identity(), "classes": len(self.info.labels)}
+        rows = self.info.rows_of_texts
+        made_of = {"identity": self.info.identity(), "classes": len(self.info.labels)}
+        return made_of if rows is None else made_of | {"rows_of_texts": rows}
 
     def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> Sequence[Any]:
         """What `answer` needs of each text: tokens, or the text itself. One entry a text."""

@@ -10,10 +10,12 @@ A row of the file is joined to a text by the text itself, or by its number. It h
 
 from __future__ import annotations
 
+import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -138,6 +140,16 @@ class AnswersInfo(TeacherInfo):
     def identity(self) -> str:
         settings = self.spec.model_dump(mode="json", exclude={"name", "answers"})
         return digest([settings, self.labels, [known_sha256(path) for path in self.files]])
+
+    @cached_property
+    def rows_of_texts(self) -> str | None:  # type: ignore[override]
+        if self.texts is None:
+            return None
+        found = hashlib.sha256()
+        for batch in self.texts.table.batches(["source_row", "id"]):
+            for row, name in zip(batch["source_row"], batch["id"], strict=True):
+                found.update(f"{row} {name}\n".encode())
+        return found.hexdigest()
 
     @property
     def files(self) -> list[Path]:

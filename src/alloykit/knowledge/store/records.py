@@ -50,6 +50,7 @@ class TeacherRecord(Record):
     classes: PositiveCount
     width: PositiveCount | None = None
     identity: StrictStr | None = None
+    rows_of_texts: SHA256 | None = None
 
     @model_validator(mode="after")
     def _identified(self) -> TeacherRecord:

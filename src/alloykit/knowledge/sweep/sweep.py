@@ -123,8 +123,11 @@ def _check_space(store: Store, needed: int) -> None:
 
 def _identify(store: Store, teacher: Answerer, options: SweepOptions) -> None:
     made_of = teacher.made_of
-    if "long_texts" in (store.identity(teacher.info.name, "teacher") or {}):
+    recorded = store.identity(teacher.info.name, "teacher") or {}
+    if "long_texts" in recorded:
         made_of = {"long_texts": "head"} | made_of  # a teacher that reads the beginning does not name it
+    if "rows_of_texts" in recorded:  # `evaluate` has not read the texts whose rows the teacher knows
+        made_of = {"rows_of_texts": recorded["rows_of_texts"]} | made_of
     store.identify(teacher.info.name, "teacher", made_of)
     if options.passes:
         sampling = {

@@ -32,5 +32,7 @@ def _mark(store: Store, info: TeacherInfo, options: SweepOptions) -> str:
         reading += reads
     if options.passes:
         reading += [options.seed, options.tokens_per_batch, store.identity(info.name, "sampling")]
+    if info.rows_of_texts is not None:
+        reading.append(info.rows_of_texts)
     made_of = [info.identity(), reading, store.identity(info.name, "teacher")]
     return f"fingerprint-{digest(made_of)[:16]}"
