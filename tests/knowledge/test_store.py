@@ -15,7 +15,9 @@ from some_quick import some_quick
 from alloykit.data import load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.store import Store
+from alloykit.teachers import hugging_face
 from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceTeacher
+from alloykit.teachers.model_fingerprints import model_fingerprints
 
 MORE = tiny.texts(25, seed=5)
 
@@ -125,10 +127,18 @@ def other_teacher(folder: Path, what: str) -> HuggingFaceInfo:
         definition = json.loads(path.read_text())
         definition["normalizer"] = None
         path.write_text(json.dumps(definition))
+    if what == "config":
+        change(folder / "config.json", num_attention_heads=1)
+    if what == "tokenizer_settings":
+        change(folder / "tokenizer_config.json", truncation_side="left")
     return info(folder, "billing")
 
 
-@pytest.mark.parametrize("what", ["weights", "tokenizer"])
+def change(path: Path, **values: Any) -> None:
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+@pytest.mark.parametrize("what", ["weights", "tokenizer", "config", "tokenizer_settings"])
 def test_another_teacher_of_the_same_name_is_refused(what: str, billing: HuggingFaceInfo, tmp_path: Path) -> None:
     swept(tmp_path / "k", [billing])
     before = files(tmp_path / "k")
@@ -137,6 +147,36 @@ def test_another_teacher_of_the_same_name_is_refused(what: str, billing: Hugging
     ):
         swept(tmp_path / "k", [other_teacher(tmp_path / "other", what)])
     assert untouched(before, tmp_path / "k") == []
+
+
+def test_names_and_versions_do_not_make_another_teacher(billing: HuggingFaceInfo, tmp_path: Path) -> None:
+    swept(tmp_path / "k", [billing])
+    before = files(tmp_path / "k")
+    same = tmp_path / "same"
+    other_teacher(same, "nothing")
+    known = json.loads((same / "config.json").read_text())["hidden_act"]
+    names = {"0": "money back", "1": "fee", "2": "bill"}
+    change(same / "config.json", transformers_version="9.9", id2label=names, alloykit_temperature=2.0, hidden_act=known)
+    swept(tmp_path / "k", [info(same, "billing")])
+    assert [name.rsplit("/", 1)[1][:11] for name in untouched(before, tmp_path / "k")] == ["fingerprint"]
+
+
+def test_outputs_of_an_earlier_version_stay_valid(
+    billing: HuggingFaceInfo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It did not record the configuration."""
+    with monkeypatch.context() as patch:
+        earlier = {"config", "tokenizer_settings"}
+        patch.setattr(
+            hugging_face,
+            "model_fingerprints",
+            lambda *of: {k: v for k, v in model_fingerprints(*of).items() if k not in earlier},
+        )
+        swept(tmp_path, [billing], SENTENCES[:16])
+    before = files(tmp_path)
+    again = swept(tmp_path, [billing])
+    untouched(before, tmp_path)
+    assert len(read(again, ["billing"], passes=4).rows(range(40)).teachers[0].logits) == 40
 
 
 SETTINGS: dict[str, tuple[dict[str, Any], str]] = {

@@ -36,8 +36,8 @@ from alloykit.recipe.typed import (
 )
 from alloykit.run_folder.file_names import START
 from alloykit.teachers.from_python import held_teacher
-from alloykit.teachers.hugging_face import weights_fingerprint
 from alloykit.teachers.hugging_face_in_memory import save_model
+from alloykit.teachers.model_fingerprints import weights_fingerprint
 from alloykit.training.training_options import StudentSpec, TrainingOptions
 
 Teachers: TypeAlias = Sequence[

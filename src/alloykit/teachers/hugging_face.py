@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ from alloykit.progress import log_line
 from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.forward import plain_and_pooled, sampled_passes
 from alloykit.teachers.mc_dropout import Sampler, choose_sampler
+from alloykit.teachers.model_fingerprints import model_fingerprints
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
 
@@ -144,7 +143,7 @@ class HuggingFaceTeacher(Answerer):
         wanted, self.long_texts = info.reads(max_length, long_texts)
         self.max_length = usable_length(model, tokenizer, wanted)
         self.device: torch.device = model.device
-        self.fingerprint = {"weights": weights_fingerprint(model), "tokenizer": tokenizer_fingerprint(tokenizer)}
+        self.fingerprint = model_fingerprints(model, info.config, tokenizer)
         if self.long_texts != "head":  # without the key in the other case, so that older stores stay valid
             self.fingerprint["long_texts"] = self.long_texts
         self.one_length = padding_changes_answers(model, tokenizer)
@@ -220,24 +219,3 @@ class HuggingFaceTeacher(Answerer):
     def batch(self, encodings: Sequence[dict[str, list[int]]]) -> dict[str, Tensor]:
         """A batch, padded to its longest text, on the model's device."""
         return {key: value.to(self.device, non_blocking=True) for key, value in pad(self.tokenizer, encodings).items()}
-
-
-def weights_fingerprint(model: Any) -> str:
-    """SHA-256 of names, shapes and values of all weights."""
-    weights = hashlib.sha256()
-    for key, tensor in sorted(model.state_dict().items()):
-        weights.update(f"{key}{tuple(tensor.shape)}{tensor.dtype}".encode())
-        weights.update(tensor.detach().cpu().contiguous().reshape(-1).view(torch.uint8).numpy().data)
-    return weights.hexdigest()
-
-
-def tokenizer_fingerprint(tokenizer: Any) -> str:
-    """SHA-256 of what determines a tokenizer's output: the whole definition of a fast one, else vocabulary and class."""
-    if tokenizer.is_fast:
-        definition = json.loads(tokenizer.backend_tokenizer.to_str())
-        for key in ("truncation", "padding"):  # set by the last call
-            definition.pop(key, None)
-    else:
-        definition = {"class": type(tokenizer).__name__, "vocabulary": tokenizer.get_vocab()}
-    definition["special"] = {k: str(v) for k, v in tokenizer.special_tokens_map.items()}
-    return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()

@@ -10,14 +10,9 @@ from typing import Any
 
 from alloykit.files import digest, file_errors
 from alloykit.progress import library_bars_off
-from alloykit.teachers.hugging_face import (
-    HuggingFaceInfo,
-    HuggingFaceSpec,
-    read_teacher_info,
-    tokenizer_fingerprint,
-    weights_fingerprint,
-)
+from alloykit.teachers.hugging_face import HuggingFaceInfo, HuggingFaceSpec, read_teacher_info
 from alloykit.teachers.in_memory import HeldTeacher, InMemoryTeacherSpec
+from alloykit.teachers.model_fingerprints import model_fingerprints
 from alloykit.teachers.protocol import TeacherSpec
 
 
@@ -36,7 +31,7 @@ class ModelInMemory(HeldTeacher):
     def __init__(self, model: Any, tokenizer: Any, name: str | None = None) -> None:
         labels = sorted((int(k), str(v)) for k, v in model.config.id2label.items())
         self.name = name
-        self.fingerprint = digest([weights_fingerprint(model), tokenizer_fingerprint(tokenizer), labels])
+        self.fingerprint = digest([model_fingerprints(model, model.config, tokenizer), labels])
         self._model, self._tokenizer = model, tokenizer
 
     @cached_property

@@ -50,6 +50,8 @@ class TeacherRecord(Record):
     classes: PositiveCount
     width: PositiveCount | None = None
     identity: StrictStr | None = None
+    config: SHA256 | None = None
+    tokenizer_settings: SHA256 | None = None
     rows_of_texts: SHA256 | None = None
 
     @model_validator(mode="after")

@@ -20,6 +20,8 @@ from alloykit.progress import bar, log_line
 from alloykit.teachers.mc_dropout import Sampler
 from alloykit.teachers.protocol import Answerer, TeacherInfo
 
+LATER = ("config", "tokenizer_settings")  # an earlier version did not record them: its outputs stay valid
+
 
 def sweep(
     infos: Sequence[TeacherInfo],
@@ -124,6 +126,8 @@ def _check_space(store: Store, needed: int) -> None:
 def _identify(store: Store, teacher: Answerer, options: SweepOptions) -> None:
     made_of = teacher.made_of
     recorded = store.identity(teacher.info.name, "teacher") or {}
+    if recorded:
+        made_of = {key: value for key, value in made_of.items() if key in recorded or key not in LATER}
     if "long_texts" in recorded:
         made_of = {"long_texts": "head"} | made_of  # a teacher that reads the beginning does not name it
     if "rows_of_texts" in recorded:  # `evaluate` has not read the texts whose rows the teacher knows
