@@ -8,13 +8,16 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from commandline import Call, Finished
+import yaml
+from commandline import Call, Finished, write_csv
 from hub_standin import READER, TOKEN, Hub, Repository, hub_standin
 from huggingface_hub import ModelCard, constants
 
 import alloykit
+from alloykit.data import TextsOptions, load_texts
 
 NAME = "my-team/tickets"
 STUDENT = {
@@ -174,3 +177,62 @@ def test_a_link_out_of_the_run_is_not_uploaded(place: str, hub: Hub, run: Path, 
     else:
         call("push", run, NAME).refused("only files of", "a link to", "key.txt")
         assert not hub.repositories.get(NAME)
+
+
+def with_texts_of(run: Path, texts: Any) -> None:
+    values = yaml.safe_load((run / "recipe.yaml").read_text())
+    (run / "recipe.yaml").write_text(yaml.safe_dump(values | {"texts": texts}))
+
+
+def texts_of(run: Path) -> dict[str, int]:
+    files = alloykit.push(run, NAME, with_texts=True, dry_run=True)["files"]
+    return {file["path"]: file["bytes"] for file in files if file["path"].startswith("texts/")}
+
+
+def test_only_files_that_the_run_read_are_uploaded(run: Path, call: Call, tmp_path: Path) -> None:
+    """The recipe of somebody else's run may name a private file."""
+    pool = Path(yaml.safe_load((run / "recipe.yaml").read_text())["texts"]["path"])
+    private = write_csv(tmp_path / "private.csv", [["my key"]])
+    with_texts_of(run, {"path": str(private)})
+    call("push", run, NAME, "--dry-run", "--with-texts").refused(
+        "the files that", "other texts", "private.csv", "leave out"
+    )
+    with_texts_of(run, {"path": str(pool), "more": [{"path": str(private)}]})
+    call("push", run, NAME, "--dry-run", "--with-texts").refused("other texts", str(pool), "private.csv")
+    with_texts_of(run, {"path": str(pool), "limit": 300})
+    call("push", run, NAME, "--dry-run", "--with-texts").refused("only the first rows")
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    shutil.copy(pool, folder)
+    (folder / "notes.pdf").write_bytes(b"not read")
+    with_texts_of(run, {"path": str(folder)})
+    assert set(texts_of(run)) == {f"texts/folder/{pool.name}"}
+
+
+def test_the_folder_of_generated_texts_is_no_link(run: Path, call: Call, tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir()
+    (private / "key.txt").write_text("secret")
+    (run / "generated").symlink_to(private)
+    call("push", run, NAME, "--dry-run", "--with-texts").refused("only files of", "a link to", "key.txt")
+
+
+def test_files_of_texts_with_the_same_name(run: Path, call: Call, tmp_path: Path) -> None:
+    texts = ["one text", "another text", "a third text"]
+    places = [tmp_path / str(i) / "x.csv" for i in range(3)]
+    for i, place in enumerate(places):
+        place.parent.mkdir()
+        write_csv(place, [[text] for text in texts[: i + 1]])
+    names = [str(place) for place in places]
+    with_texts_of(run, {"path": names[0], "more": [{"path": name} for name in names[1:]]})
+    inputs = json.loads((run / "inputs.json").read_text())
+    read = load_texts(TextsOptions(path=names[0], more=names[1:]))  # type: ignore[arg-type]
+    (run / "inputs.json").write_text(json.dumps(inputs | {"texts": read.fingerprint()}))
+    sizes = [place.stat().st_size for place in places]
+    assert texts_of(run) == dict(zip(("texts/x.csv", "texts/2-x.csv", "texts/3-x.csv"), sizes, strict=True))
+    clash = places[1].rename(tmp_path / "2-x.csv")
+    shutil.copy(clash, places[1])
+    with_texts_of(run, {"path": names[0], "more": [{"path": name} for name in (names[1], str(clash))]})
+    read = load_texts(TextsOptions(path=names[0], more=[names[1], str(clash)]))  # type: ignore[arg-type]
+    (run / "inputs.json").write_text(json.dumps(inputs | {"texts": read.fingerprint()}))
+    call("push", run, NAME, "--dry-run", "--with-texts").refused("different names", "texts/2-x.csv")

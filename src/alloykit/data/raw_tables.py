@@ -81,6 +81,12 @@ def plain_files(origin: Any, options: ColumnOptions, skipped: list[str]) -> list
     return _text_files(origin, skipped) if origin.is_dir() else [origin]
 
 
+def files_read(origin: Path, options: ColumnOptions) -> list[Path]:
+    """All files that are read of a path: those of a folder that `save_to_disk` wrote too. AlloyError as from `plain_files`."""
+    saved = _saved(origin, options)
+    return plain_files(origin, options, []) if saved is None else sorted(p for p in saved.rglob("*") if p.is_file())
+
+
 def _saved(origin: Path, options: ColumnOptions) -> Path | None:
     """The folder that Dataset.save_to_disk wrote, if it is one."""
     if isinstance(options, TextsOptions) and (origin / "dataset_dict.json").is_file():

@@ -10,14 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import TextsOptions
+from alloykit.data import TextsOptions, TextsPlace
+from alloykit.data.raw_tables import files_read
 from alloykit.errors import AlloyError
 from alloykit.escape import last_part, visible
 from alloykit.files import file_errors, is_left_over
+from alloykit.knowledge.store.artifacts import recorded
+from alloykit.methods.registry import create
 from alloykit.recipe.models import Recipe
 from alloykit.reporting import page
-from alloykit.run_folder.file_names import CACHE, EXPORT, GENERATED, LOG
+from alloykit.run_folder.file_names import CACHE, EXPORT, GENERATED, INPUTS, LOG
 from alloykit.run_folder.run_folder import RunFolder
+from alloykit.stages.recipe_texts import read, wants_labels
 from alloykit.stages.student_card import student_card
 
 CARD = "README.md"
@@ -72,7 +76,13 @@ def upload_files(
                 name = prefix + path.relative_to(folder).as_posix().removeprefix(prefix or "/")
                 found.setdefault(name, Upload(name, _clean_json(path) if path.suffix == ".json" else path))
         for upload in (*(_outputs(run) if with_cache else ()), *(_texts(run, recipe) if with_texts else ())):
-            found.setdefault(upload.path, upload)
+            if upload.path in found:
+                raise AlloyError(
+                    expected="files with different names to upload",
+                    got=f"'{upload.content}' and another file, both as {upload.path}",
+                    hint="Rename one of them, also in the recipe.",
+                )
+            found[upload.path] = upload
     return list(found.values())
 
 
@@ -108,22 +118,52 @@ def _outputs(run: RunFolder) -> Iterator[Upload]:
 
 
 def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
-    """The files of the pool, as the user named them, and the generated texts."""
+    """The files of the pool, and the generated texts. Of equal names all but the first get a number."""
     places = [recipe.texts, *(recipe.texts.more or ())] if isinstance(recipe.texts, TextsOptions) else []
-    sources = [Path(place.path).expanduser() for place in places if place.path is not None]
-    sources += [run.folder / GENERATED] if (run.folder / GENERATED).is_dir() else []
-    if not sources or not all(source.exists() for source in sources):
+    named = [place for place in places if place.path is not None]
+    sources = {source.resolve(): (source, place) for place in named for source in [Path(str(place.path)).expanduser()]}
+    generated = run.folder / GENERATED
+    if not (sources or generated.is_dir()) or not all(source.exists() for source, _ in sources.values()):
         raise AlloyError(
             expected="the files of the run's texts, for --with-texts",
-            got=f"'{sources[0]}', which does not exist" if sources else "texts that are in no local file",
+            got=f"'{next(iter(sources.values()))[0]}', which does not exist"
+            if sources
+            else "texts that are in no local file",
             hint="Leave out --with-texts. The card names a data set of the hub by its id.",
         )
-    for source in sources:
-        if source.is_file():
-            yield Upload(f"{TEXTS}/{source.name}", source)
-        for path in _files(source, source) if source.is_dir() else ():
-            if path.name != LOG:
-                yield Upload(f"{TEXTS}/{source.name}/{path.relative_to(source).as_posix()}", path)
+    if sources:
+        _refuse_other_texts(run, recipe, named)
+    names = dict[str, int]()
+    for source, place in sources.values():
+        names[source.name] = count = names.get(source.name, 0) + 1
+        name = source.name if count == 1 else f"{count}-{source.name}"
+        known = set(files_read(source, place))
+        for path in [p for p in _files(source, source) if p in known] if source.is_dir() else [source]:
+            inside = "" if path == source else f"/{path.relative_to(source).as_posix()}"
+            yield Upload(f"{TEXTS}/{name}{inside}", path)
+    for path in _files(generated, run.folder) if generated.is_dir() else ():
+        if path.name != LOG:
+            yield Upload(f"{TEXTS}/{GENERATED}/{path.relative_to(generated).as_posix()}", path)
+
+
+def _refuse_other_texts(run: RunFolder, recipe: Recipe, named: Sequence[TextsPlace]) -> None:
+    """AlloyError unless these files have the texts that the run read, all of them and no others: a recipe that comes from somebody else may name
+    a private file of this machine."""
+    expected = f"the files that {run.folder} read, for --with-texts"
+    paths = ", ".join(f"'{visible(place.path)[:200]}'" for place in named)
+    if any(place.limit is not None for place in named):
+        raise AlloyError(
+            expected=expected,
+            got=f"{paths}, of which the run read only the first rows (`limit`)",
+            hint="Leave out --with-texts, and upload a file with these rows yourself.",
+        )
+    read_again = read(recipe.texts, want_labels=wants_labels(recipe, create(recipe.method)))  # type: ignore[arg-type]
+    if recorded(run.folder / INPUTS).get("texts") != read_again.fingerprint():
+        raise AlloyError(
+            expected=expected,
+            got=f"other texts in {paths}",
+            hint="Put the files back as they were. If this run is somebody else's, its recipe names files of yours: leave out --with-texts.",
+        )
 
 
 def _clean_json(path: Path) -> Path | bytes:
