@@ -17,6 +17,7 @@ import torch
 from alloykit import files
 from alloykit.errors import AlloyError
 from alloykit.files import file_errors, os_error, read_json, replace_atomic, scratch, write_atomic, write_output
+from alloykit.temporary.mapped_file import MappedFile
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
@@ -153,6 +154,35 @@ def test_what_this_process_is_writing_stays(tmp_path: Path) -> None:
 
     replace_atomic(tmp_path / "outer", meanwhile)
     assert {p.name: p.read_text() for p in tmp_path.iterdir()} == {"inner": "inner", "outer": "outer"}
+
+
+def test_it_stays_where_the_folder_has_another_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TMPDIR may be the folder of the output, named otherwise."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(tmp_path))
+    (tmp_path / "link").symlink_to(tmp_path)
+    mapped = MappedFile("the texts")
+    mapped.write(b"abc")
+    for name, again in (("file", False), ("link/file", False), ("file", True)):
+        files._cleaned.clear()  # as another process's folder that became this one's
+        write_atomic(Path(name), "whole")
+        files.remove_left_over(Path(name).parent, again=again)
+        assert mapped.path.read_bytes() == b"abc"
+    name = mapped.path.name
+    assert name in files._live
+    del mapped
+    assert not [left for left in os.listdir(tmp_path) if files.is_left_over(left)]
+    assert name not in files._live
+
+
+def test_a_folder_is_looked_through_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_atomic(tmp_path / "file", "whole")
+    former = left_by(tmp_path, os.getpid())
+    monkeypatch.chdir(tmp_path)
+    write_atomic(Path("file"), "whole")
+    assert former.exists()
+    files.remove_left_over(Path(), again=True)
+    assert not former.exists()
 
 
 def test_an_output_that_is_a_device_or_a_pipe_stays_one(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ FOREIGN_SECONDS = 24 * 3600  # a temporary file of another machine that is older
 _LEFT_OVER = re.compile(r"\.alloykit-(?P<machine>[0-9a-f]{8})-(?P<process>\d+)-\d+\.tmp")
 _number = itertools.count()
 _may_write = True
-_cleaned: set[Path] = set()
+_cleaned: set[tuple[int, int]] = set()  # device and inode of folders: a folder has several paths
+_live: set[str] = set()  # names of this process's temporary files
 _cleaning = threading.Lock()
 
 
@@ -200,6 +201,8 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
+    finally:
+        _live.discard(temporary.name)
 
 
 def link_file(path: Path, target: Path) -> None:
@@ -215,9 +218,16 @@ def link_file(path: Path, target: Path) -> None:
 
 
 def temporary_path(folder: Path) -> Path:
-    """A new name for a temporary file in a folder. If this process is killed, the next process that writes there removes the file."""
+    """A new name for a temporary file in a folder, for `remove_temporary` at the end. If this process is killed, the next process that writes
+    there removes the file."""
     remove_left_over(folder)
     return folder / _temporary_name()
+
+
+def remove_temporary(path: Path) -> None:
+    """Remove a file of `temporary_path`, if it is there. OSError."""
+    path.unlink(missing_ok=True)
+    _live.discard(path.name)
 
 
 def is_stream(path: Path) -> bool:
@@ -238,7 +248,9 @@ def is_left_over(name: str) -> bool:
 
 
 def _temporary_name() -> str:
-    return f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp"
+    name = f".alloykit-{_machine()}-{os.getpid()}-{next(_number)}.tmp"
+    _live.add(name)
+    return name
 
 
 @cache
@@ -253,13 +265,13 @@ def _machine() -> str:
 def remove_left_over(folder: Path, *, again: bool = False) -> None:
     """Remove temporary files of processes that no longer run: once per process and folder, before its first file there. again: also later."""
     with _cleaning:
-        if folder in _cleaned and not again:
+        about = os.stat(folder)
+        key = about.st_dev, about.st_ino
+        if key in _cleaned and not again:
             return
-        _cleaned.add(folder)
+        _cleaned.add(key)
         for entry in os.scandir(folder):
-            found = _LEFT_OVER.fullmatch(entry.name)
-            if found and again and int(found["process"]) == os.getpid():
-                continue
+            found = None if entry.name in _live else _LEFT_OVER.fullmatch(entry.name)
             with suppress(OSError):
                 if found and _is_dead(found["machine"], int(found["process"]), entry):
                     os.unlink(entry.path)
@@ -268,7 +280,7 @@ def remove_left_over(folder: Path, *, again: bool = False) -> None:
 def _is_dead(machine: str, process: int, entry: os.DirEntry[str]) -> bool:
     if machine != _machine():
         return time.time() - entry.stat(follow_symlinks=False).st_mtime > FOREIGN_SECONDS
-    if process == os.getpid():  # this process has not written here yet: an earlier one had the same number
+    if process == os.getpid():  # this process is not writing it: an earlier one had the same number
         return True
     try:
         os.kill(process, 0)

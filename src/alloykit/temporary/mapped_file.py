@@ -11,7 +11,7 @@ from io import FileIO
 from pathlib import Path
 from typing import Any
 
-from alloykit.files import scratch, temporary_path
+from alloykit.files import remove_temporary, scratch, temporary_path
 
 AROUND = 1 << 20  # bytes that Linux maps at most around a byte that is read
 MAPPED = 1 << 23  # bytes that may be mapped before they are given back
@@ -82,4 +82,4 @@ def _remove(file: FileIO, path: Path, process: int) -> None:
     file.close()
     if os.getpid() == process:  # a forked process has the object too
         with suppress(OSError):
-            path.unlink(missing_ok=True)
+            remove_temporary(path)
