@@ -16,7 +16,16 @@ import torch
 
 from alloykit import files
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, os_error, read_json, replace_atomic, scratch, write_atomic, write_output
+from alloykit.files import (
+    file_errors,
+    move_folder,
+    os_error,
+    read_json,
+    replace_atomic,
+    scratch,
+    write_atomic,
+    write_output,
+)
 from alloykit.temporary.mapped_file import MappedFile
 
 FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -117,6 +126,45 @@ def left_by(folder: Path, process: int, machine: str | None = None) -> Path:
     path = folder / f".alloykit-{machine or files._machine()}-{process}-7.tmp"
     path.write_text("half")
     return path
+
+
+@pytest.fixture
+def done(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """What is synced and renamed, in order: by the inodes of the files."""
+    found = list[tuple[str, int]]()
+    replace = os.replace
+    monkeypatch.setattr(os, "fsync", lambda file: found.append(("sync", os.fstat(file).st_ino)))
+    monkeypatch.setattr(
+        os, "replace", lambda old, new: (found.append(("rename", os.stat(old).st_ino)), replace(old, new))
+    )
+    return found
+
+
+def test_every_file_is_synced_before_it_is_renamed(done: list[tuple[str, int]], tmp_path: Path) -> None:
+    """Otherwise a power cut leaves an empty file of the right name."""
+    replace_atomic(tmp_path / "tensors", lambda part: safetensors.torch.save_file({"a": torch.zeros(2)}, part))
+    file, folder = (tmp_path / "tensors").stat().st_ino, tmp_path.stat().st_ino
+    assert done == [("sync", file), ("rename", file), ("sync", folder)]
+    done.clear()
+    write_atomic(tmp_path / "text", "whole")
+    assert [what for what, _ in done] == ["sync", "rename", "sync"], "once, because it takes long"
+
+
+def test_a_folder_is_synced_before_it_is_renamed(done: list[tuple[str, int]], tmp_path: Path) -> None:
+    places = [
+        tmp_path / "part" / "below",
+        tmp_path / "part",
+        tmp_path / "part" / "a",
+        tmp_path / "part" / "below" / "b",
+    ]
+    places[0].mkdir(parents=True)
+    for file in places[2:]:
+        file.write_text(file.name)
+    inodes = {place.stat().st_ino for place in places}
+    move_folder(tmp_path / "part", tmp_path / "whole")
+    assert {inode for what, inode in done[:4]} == inodes
+    assert [what for what, _ in done] == ["sync"] * 4 + ["rename", "sync"]
+    assert (tmp_path / "whole" / "below" / "b").read_text() == "b"
 
 
 def test_what_a_killed_process_left_is_removed_at_the_next_write(tmp_path: Path) -> None:

@@ -167,13 +167,7 @@ def write_atomic(path: Path, content: bytes | str) -> None:
     Text is written as UTF-8. Characters without a UTF-8 form, such as bytes of a path that are not UTF-8, are written as `\\udcff`."""
     data = content.encode(errors="backslashreplace") if isinstance(content, str) else content
 
-    def write(temporary: Path) -> None:
-        with temporary.open("wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-
-    replace_atomic(path, write)
+    replace_atomic(path, lambda temporary: temporary.write_bytes(data))
 
 
 def write_output(path: Path, content: bytes | str) -> None:
@@ -187,7 +181,7 @@ def write_output(path: Path, content: bytes | str) -> None:
 
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
-    """Let `write` fill a temporary file beside `path`, then rename it. On any error the temporary file is removed. AlloyError."""
+    """Let `write` fill a temporary file beside `path`, sync it, then rename it. On any error the temporary file is removed. AlloyError."""
     check_writing(path)
     temporary = path.parent / _temporary_name()
     try:
@@ -195,14 +189,25 @@ def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:
             path.parent.mkdir(parents=True, exist_ok=True)
             remove_left_over(path.parent)
             write(temporary)
+            sync(temporary)
             os.replace(temporary, path)
-            _sync(path.parent)
+            sync(path.parent)
     except BaseException:
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
     finally:
         _live.discard(temporary.name)
+
+
+def move_folder(folder: Path, target: Path) -> None:
+    """Sync a complete folder with all its files, then rename it: after a power cut, too, `target` is whole or not there. OSError."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            sync(Path(place, name))
+        sync(Path(place))
+    os.replace(folder, target)
+    sync(target.parent)
 
 
 def link_file(path: Path, target: Path) -> None:
@@ -291,16 +296,16 @@ def _is_dead(machine: str, process: int, entry: os.DirEntry[str]) -> bool:
     return False
 
 
-def _sync(folder: Path) -> None:
-    """Make a rename durable. File systems that cannot sync a folder raise EINVAL."""
-    directory = os.open(folder, os.O_RDONLY)
+def sync(path: Path) -> None:
+    """Make the content of a file durable, or the names in a folder. File systems that cannot sync a folder raise EINVAL. OSError."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(directory)
+        os.fsync(descriptor)
     except OSError as error:
         if error.errno != errno.EINVAL:
             raise
     finally:
-        os.close(directory)
+        os.close(descriptor)
 
 
 # JSON

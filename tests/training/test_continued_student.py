@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,15 @@ def test_weights_are_copied_and_rows_go_by_name(kind: str, tmp_path: Path) -> No
         source = old[weight][BEFORE.position(name)] if name != "late" else begun[weight][AFTER.position(name)]
         torch.testing.assert_close(new[weight][AFTER.position(name)], source, rtol=0, atol=0)
     assert tuple(model.config.id2label.values()) == AFTER.names
+
+
+def test_a_saved_student_is_synced_before_its_checkpoints_go(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise a power cut takes both."""
+    synced = set[int]()
+    monkeypatch.setattr("os.fsync", lambda file: synced.add(os.fstat(file).st_ino))
+    student, words = build_student(StudentSpec(model=str(tiny.encoder(tmp_path / "encoder")), layers=2), BEFORE)
+    save_classifier(student, words, tmp_path / "student", 32)
+    assert {path.stat().st_ino for path in [tmp_path / "student", *(tmp_path / "student").iterdir()]} <= synced
 
 
 def test_another_shape_is_refused(tmp_path: Path) -> None:

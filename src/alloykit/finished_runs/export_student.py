@@ -22,7 +22,7 @@ from alloykit.exporting.float16_graph import float16_graph
 from alloykit.exporting.float_graph import float_graph
 from alloykit.exporting.int8_graphs import int8_graphs
 from alloykit.exporting.opened_graph import opened_graph
-from alloykit.files import file_errors, write_atomic, write_json
+from alloykit.files import file_errors, move_folder, write_atomic, write_json
 from alloykit.labels import LabelSpace
 from alloykit.models.export import IN_GRAPH, ONE_LENGTH, TEMPERATURE
 from alloykit.models.onnx_session import onnx_package
@@ -122,7 +122,7 @@ def _swap(new: Path, target: Path, old: Path) -> None:
     shutil.rmtree(old, ignore_errors=True)
     if target.exists():
         os.replace(target, old)
-    os.replace(new, target)
+    move_folder(new, target)
 
 
 def _recipes(folder: Path) -> dict[str, Recipe]:

@@ -11,7 +11,7 @@ from alloykit.blocks import Block, Device
 from alloykit.data import Texts, TextsOptions, load_texts
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors
+from alloykit.files import file_errors, move_folder
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
@@ -183,7 +183,7 @@ def _saved(given: Any, output: Any) -> Any:
         shutil.rmtree(part, ignore_errors=True)
         save_model(model, tokenizer, part)
         with file_errors(folder):
-            part.rename(folder)
+            move_folder(part, folder)
     return str(folder)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from torch import Tensor
 from alloykit import processes
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, write_json
+from alloykit.files import file_errors, move_folder, write_json
 from alloykit.knowledge.store.with_labelled import WithLabelled
 from alloykit.methods.protocol import Context
 from alloykit.models.attention import use_eager_attention
@@ -216,7 +215,7 @@ def save_classifier(model: Any, tokenizer: Any, folder: Path, max_length: int) -
         with file_errors(folder), library_bars_off():
             model.to("cpu").save_pretrained(temporary)
             tokenizer.save_pretrained(temporary)
-            os.replace(temporary, folder)
+            move_folder(temporary, folder)
     except AlloyError:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

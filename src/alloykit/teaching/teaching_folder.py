@@ -13,7 +13,7 @@ from pydantic import BaseModel
 
 from alloykit.blocks import effective
 from alloykit.data import Texts
-from alloykit.files import write_atomic
+from alloykit.files import sync, write_atomic
 from alloykit.knowledge.store.artifacts import Complete, check_made, record_made, recorded, with_defaults_of
 from alloykit.models.location import model_identity
 from alloykit.recipe.models import dump
@@ -78,4 +78,5 @@ def install(model: Any, tokenizer: Any, folder: Path, max_length: int) -> None:
     save_classifier(model, tokenizer, ready, max_length)
     for file in sorted(ready.iterdir(), key=lambda path: path.name == "config.json"):
         os.replace(file, folder / file.name)
+    sync(folder)
     ready.rmdir()
