@@ -21,6 +21,12 @@ from alloykit.teachers.hugging_face import HuggingFaceInfo
 URL = "far://store"
 
 
+@pytest.mark.parametrize("url", ["foo://x", "reference://"])
+def test_a_url_that_cannot_be_opened(url: str) -> None:
+    with pytest.raises(AlloyError, match=f"URL that fsspec can open.*got '{url}'.*--cache s3://"):
+        Storage(url)
+
+
 class Unreachable(Exception):
     """As clients of object stores raise them: no OSError."""
 

@@ -54,6 +54,12 @@ class Storage:
                 got=f"'{error}'",
                 hint="For s3://…: pip install 'alloykit[s3]'.",
             ) from error
+        except Exception as error:  # a file system that nobody knows, or one that needs more than this URL
+            raise AlloyError(
+                expected="a folder for the outputs, or a URL that fsspec can open",
+                got=f"'{self.url[:200]}' ({str(error).strip()[:200] or type(error).__name__})",
+                hint="For instance `--cache outputs` or `--cache s3://bucket/outputs`.",
+            ) from error
         names = {self.fs.protocol} if isinstance(self.fs.protocol, str) else set(self.fs.protocol)
         self.is_local = "file" in names
         self._is_object_store = bool(names & OBJECT_STORES)
