@@ -15,6 +15,7 @@ from alloykit.models.export import IN_GRAPH, ONE_LENGTH, estimated_accuracy_of, 
 from alloykit.models.folder import checked_config
 from alloykit.models.loading import load_tokenizer
 from alloykit.models.long_texts import LONG_TEXTS, LongTexts
+from alloykit.models.onnx_file import onnx_files
 from alloykit.models.onnx_session import onnx_session
 from alloykit.models.problem_type import MULTI_LABEL
 from alloykit.models.questions import QuestionPart, questions_of_export, temperatures
@@ -81,7 +82,8 @@ class OnnxPredictor(TextClassifier):
         """The classifier in a folder that `alloykit export` wrote.
 
         max_length: tokens per text; default: that of the folder. number_format: default: int8 if the folder has it, else float32.
-        threads: default: torch's number. AlloyError for a folder without the graph, or without onnxruntime.
+        threads: default: torch's number. AlloyError for a folder without the graph, for a graph that onnx_file.py refuses, or
+        without onnx or onnxruntime.
         """
         folder = Path(folder)
         wanted: list[OnnxFormat] = [number_format] if number_format else ["int8", "float32"]
@@ -93,6 +95,7 @@ class OnnxPredictor(TextClassifier):
                 got=f"'{str(folder)[:200]}'" + (" without it" if folder.exists() else ", which does not exist"),
                 hint=f"Write it with `alloykit export RUN --onnx{extra}`.",
             )
+        onnx_files(graph, folder)  # somebody else may have made it
         config = checked_config(folder, str(folder))
         tokenizer = load_tokenizer(ModelSpec(model=str(folder)))
         limits = [n for n in (max_length, tokenizer.model_max_length) if n is not None and n < UNLIMITED]

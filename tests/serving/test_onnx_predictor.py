@@ -1,0 +1,47 @@
+"""`predict --onnx` and `serve --onnx` read a graph that somebody else may have made."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import onnx
+import pytest
+import tiny
+from onnx import TensorProto, helper
+
+from alloykit.errors import AlloyError
+from alloykit.serving.onnx_predictor import OnnxPredictor
+
+
+def graph(folder: Path, *, domain: str = "", location: str = "") -> None:
+    weights = helper.make_tensor("w", TensorProto.FLOAT, [2], [1.0, 2.0])
+    if location:
+        weights = TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[2], data_location=TensorProto.EXTERNAL)
+        weights.external_data.add(key="location", value=location)
+    nodes = [
+        helper.make_node("Cast", ["input_ids"], ["ids"], to=TensorProto.FLOAT),
+        helper.make_node("ReduceMean", ["ids"], ["mean"], axes=[1], keepdims=1),
+        helper.make_node("Mul", ["mean", "w"], ["logits"], domain=domain),
+    ]
+    given = helper.make_tensor_value_info("input_ids", TensorProto.INT64, ["b", "l"])
+    found = helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["b", 2])
+    model = helper.make_model(
+        helper.make_graph(nodes, "g", [given], [found], [weights]),
+        opset_imports=[helper.make_opsetid("", 17)],
+        ir_version=8,
+    )
+    (folder / "onnx").mkdir(exist_ok=True)
+    onnx.save(model, folder / "onnx" / "model.onnx")
+
+
+def test_custom_operators_and_foreign_files_are_refused(tmp_path: Path) -> None:
+    folder = tiny.classifier(tmp_path / "student", ["a", "b"])
+    (tmp_path / "secret.bin").write_bytes(bytes(8))
+    graph(folder)
+    assert OnnxPredictor.load(folder).logits(["a text"]).shape == (1, 2)
+    graph(folder, location="../../secret.bin")
+    with pytest.raises(AlloyError, match="inside its folder"):
+        OnnxPredictor.load(folder)
+    graph(folder, domain="evil")
+    with pytest.raises(AlloyError, match="custom operators"):
+        OnnxPredictor.load(folder)
