@@ -40,6 +40,7 @@ from alloykit.serving.none_of_these_file import FILE
 from alloykit.serving.onnx_predictor import GRAPHS, OnnxFormat
 from alloykit.serving.predictor import Predictor
 from alloykit.stages.recipe_texts import label_matrix, label_positions, origin_of, read, salted
+from alloykit.stats.sampled_positions import sampled_positions
 
 RECORD = "export.json"
 CALIBRATED, COMPARED, TIMED = 384, 1000, 128  # texts
@@ -105,14 +106,15 @@ def export_student(
     with locked(build):
         new, old = build / "new", build / "old"
         with file_errors(target):
-            if old.is_dir() and not os.path.lexists(target):
-                os.replace(old, target)  # a kill came between the two renames of `_swap`
+            _put_back(old, target)  # a kill came between the two renames of `_swap`
         shutil.rmtree(new, ignore_errors=True)
         try:
             with file_errors(target):
                 _Export(new, predictor, sample, min_agreement).write(config, int8=int8, fp16=fp16)
-                _swap(new, target, build / "old")
+                _swap(new, target, old)
         finally:
+            with file_errors(target):
+                _put_back(old, target)
             shutil.rmtree(build, ignore_errors=True)
     return target
 
@@ -123,6 +125,12 @@ def _swap(new: Path, target: Path, old: Path) -> None:
     if target.exists():
         os.replace(target, old)
     move_folder(new, target)
+
+
+def _put_back(old: Path, target: Path) -> None:
+    """The earlier export, if `_swap` did not end."""
+    if old.is_dir() and not os.path.lexists(target):
+        os.replace(old, target)
 
 
 def _recipes(folder: Path) -> dict[str, Recipe]:
@@ -154,11 +162,9 @@ def _sample(
             raise AlloyError(
                 expected=error.expected, got=error.got, hint="Give texts of the same kind with --texts FILE."
             ) from error
-    firsts = list(pool.table["text"])
-    seconds = list(pool.table["text_pair"]) if pool.is_pair else [None] * len(firsts)
-    order = torch.randperm(len(firsts), generator=torch.Generator().manual_seed(0)).tolist()
-    calibration, rest = order[:CALIBRATED], order[CALIBRATED : CALIBRATED + COMPARED] or order
-    compared = [(firsts[i], seconds[i]) for i in rest]
+    taken = pool.table.take(sampled_positions(len(pool), CALIBRATED + COMPARED), pool.text_columns)
+    sampled = list(zip(taken["text"], taken.get("text_pair") or [None] * len(taken["text"]), strict=True))
+    calibration, compared = sampled[:CALIBRATED], sampled[CALIBRATED:] or sampled
     labelled = dict[str, _Labelled]()
     for part in parts:
         recipe = recipes.get(part.name)
@@ -175,7 +181,7 @@ def _sample(
         except AlloyError as error:
             log_line(f"no accuracy{f' of {part.name}' if part.name else ''}: {error}")
     return _Sample(
-        ([firsts[i] for i in calibration], [seconds[i] for i in calibration] if pool.is_pair else None),
+        ([first for first, _ in calibration], [second for _, second in calibration] if pool.is_pair else None),
         ([first for first, _ in compared], [second for _, second in compared] if pool.is_pair else None),
         labelled,
     )

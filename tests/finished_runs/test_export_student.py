@@ -1,0 +1,68 @@
+"""The texts of an export are a small sample, and a stopped export leaves the earlier one."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+import tiny
+from commandline import write_csv
+
+from alloykit.data.text_table import TextTable
+from alloykit.finished_runs import export_student as exporting
+
+
+def test_only_the_sampled_texts_are_in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = write_csv(tmp_path / "t.csv", [[f"text {i}"] for i in range(2000)])
+    monkeypatch.setattr(TextTable, "__getitem__", lambda *_: pytest.fail("a whole column was read"))
+    found = exporting._sample({}, (), texts)
+    (calibration, none), (compared, _) = found.calibration, found.compared
+    assert none is None
+    assert (len(calibration), len(compared)) == (exporting.CALIBRATED, exporting.COMPARED)
+    assert not set(calibration) & set(compared)
+    few = exporting._sample(
+        {}, (), write_csv(tmp_path / "few.csv", [["one", "uno"], ["two", "due"]], ("text", "b")), text_pair="b"
+    )
+    assert sorted(few.calibration[0]) == sorted(few.compared[0]) == ["one", "two"]
+    assert dict(zip(*few.compared, strict=True)) == {"one": "uno", "two": "due"}  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("stopped_at", [1, 2])
+def test_a_stopped_export_leaves_the_earlier_one(
+    stopped_at: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C comes before or after the earlier export is out of the way."""
+
+    class Written:
+        def __init__(self, folder: Path, *_: object) -> None:
+            self.folder = folder
+
+        def write(self, *_: object, **__: object) -> None:
+            self.folder.mkdir()
+            (self.folder / "export.json").write_text("new")
+
+    folder, target = tiny.classifier(tmp_path / "model", ["a", "b"]), tmp_path / "exported"
+    target.mkdir()
+    (target / "export.json").write_text("earlier")
+    monkeypatch.setattr(exporting, "_Export", Written)
+    monkeypatch.setattr(exporting, "_sample", lambda *_, **__: None)
+    replace, renamed = os.replace, list[Path]()
+
+    def stopping(old: Any, new: Any) -> None:
+        if Path(old) == target or Path(new) == target:
+            renamed.append(old)
+            if len(renamed) == stopped_at:
+                raise KeyboardInterrupt
+        replace(old, new)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "replace", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            exporting.export_student(folder, output=target)
+    assert (target / "export.json").read_text() == "earlier"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["exported", "model"]
+    exporting.export_student(folder, output=target)
+    assert (target / "export.json").read_text() == "new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["exported", "model"]
