@@ -11,13 +11,14 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 from commandline import Call, Finished, files_of, write_recipe
+from filelock import FileLock
 
 from alloykit import files
 from alloykit.errors import AlloyError, AlloyWarning
@@ -160,6 +161,32 @@ def test_a_refused_command_leaves_no_folder(tmp_path: Path) -> None:
         (tmp_path / "a" / "file").touch()
         raise AlloyError(expected="something", got="nothing")
     assert (tmp_path / "a" / "file").exists()
+
+
+def test_the_file_of_a_lock_goes_while_it_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the release it could be the lock of another process, and a third one would lock a new file."""
+    release, left = FileLock.release, list[bool]()
+
+    def checked(self: FileLock, *args: Any, **kwargs: Any) -> None:
+        left.append(os.path.exists(self.lock_file))
+        release(self, *args, **kwargs)
+
+    monkeypatch.setattr(FileLock, "release", checked)
+    with locked(tmp_path / "a"):
+        pass
+    assert left[0] is False
+    assert not (tmp_path / "a").exists()
+
+
+def test_the_lock_of_another_part_stays(tmp_path: Path) -> None:
+    """Also if the folder was made for the first one, and there is nothing else in it."""
+    folder = tmp_path / "a"
+    with ExitStack() as second:
+        with locked(folder, (0, 2)):
+            second.enter_context(locked(folder, (1, 2)))
+        assert (folder / ".alloykit.part-2-of-2.lock").exists()
+        with pytest.raises(AlloyError, match="no other process"), locked(folder):
+            pass
 
 
 @pytest.mark.parametrize("kind", ["folder", "link"])

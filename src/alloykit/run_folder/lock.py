@@ -19,6 +19,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from filelock import FileLock, Timeout
@@ -57,28 +58,31 @@ def locked(folder: Path, part: tuple[int, int] = (0, 1)) -> Iterator[None]:
         remove_left_over(Path(tempfile.gettempdir()))
     made = [place for place in (folder, *folder.parents) if not place.exists()]
     with ExitStack() as stack:
-        stack.callback(_remove_created, folder, made)
+        stack.callback(_remove_empty, made)
+        hold = partial(_hold, folder, made=bool(made))
         if part[1] == 1:
-            stack.enter_context(_hold(folder, "lock"))
+            stack.enter_context(hold("lock"))
             for other in sorted(folder.glob(f"{PREFIX}part-*.lock")):
-                with _hold(folder, other.name.removeprefix(PREFIX), note=False):
+                with hold(other.name.removeprefix(PREFIX), note=False):
                     pass
         else:
-            stack.enter_context(_hold(folder, f"part-{part[0] + 1}-of-{part[1]}.lock"))
-            with _hold(folder, "lock", note=False):
+            stack.enter_context(hold(f"part-{part[0] + 1}-of-{part[1]}.lock"))
+            with hold("lock", note=False):
                 pass
         yield
 
 
 @contextmanager
-def _hold(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
-    """Hold one lock. note: write down which process holds it."""
+def _hold(folder: Path, name: str, *, made: bool, note: bool = True) -> Iterator[None]:
+    """Hold one lock. made: the folder was made for it, so the lock's file goes if nothing else came. note: write down which process holds it.
+
+    The file is removed while the lock is held: another process that gets the lock of a removed file sees this, and takes that of the new file
+    (filelock). Removed later, it could be the file of a lock that another process holds by then."""
     path = folder / f"{PREFIX}{name}"
     about = path.with_suffix(".json")
     lock = FileLock(path, timeout=SOON)
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock.acquire()
+        _acquire(lock, folder)
     except Timeout:
         raise AlloyError(
             expected=f"no other process at work in {folder}",
@@ -96,7 +100,11 @@ def _hold(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
             f"the filesystem of {folder} has no locks: take care that no other process writes there at the same time"
         )
         warnings.warn(AlloyWarning(warning), stacklevel=2)
-        yield
+        try:
+            yield
+        finally:
+            if made:
+                _remove_if_alone(path)
         return
     try:
         if note:
@@ -106,7 +114,21 @@ def _hold(folder: Path, name: str, *, note: bool = True) -> Iterator[None]:
         if note:
             with suppress(OSError):
                 about.unlink(missing_ok=True)
+        if made:
+            _remove_if_alone(path)
         lock.release()
+
+
+def _acquire(lock: FileLock, folder: Path) -> None:
+    """Make the folder, and get the lock in it. Another process may remove the folder in between. OSError, Timeout."""
+    for last in (False, False, True):
+        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            lock.acquire()
+            return
+        except FileNotFoundError:
+            if last:
+                raise
 
 
 def _this_process() -> Holder:
@@ -125,11 +147,15 @@ def _holder_message(about: Path) -> str:
         return "another process"
 
 
-def _remove_created(folder: Path, made: list[Path]) -> None:
-    """Remove the folders that were made only for the lock, so that a refused command leaves nothing behind."""
+def _remove_if_alone(path: Path) -> None:
+    """Remove the file of a lock from a folder that has only files of locks: a refused command leaves nothing behind."""
     with suppress(OSError):
-        if folder in made and all(file.name.startswith(PREFIX) for file in folder.iterdir()):
-            for file in folder.iterdir():
-                file.unlink()
-            for place in made:
-                place.rmdir()
+        if all(file.name.startswith(PREFIX) for file in path.parent.iterdir()):
+            path.unlink()
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    """Remove these folders, each of which is in the next one, up to the first that is not empty."""
+    with suppress(OSError):
+        for folder in folders:
+            folder.rmdir()
