@@ -119,7 +119,7 @@ def require_supervision_only(method: Method) -> None:
     else:
         return
     raise AlloyError(
-        expected="a method that learns from the teachers' answers only, for one of several questions",
+        expected="a method whose loss reads only the student's answers, in one phase of training, for one of several questions",
         got=f"'{method.name}': {why}",
         hint="Take alloy, muka or uhc; or train this question in a run of its own.",
     )

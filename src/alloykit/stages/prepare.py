@@ -310,7 +310,7 @@ def _check_whole_beginnings(recipe: Recipe, infos: Sequence[TeacherInfo], method
             raise AlloyError(
                 expected=f"`long_texts: head` of {who}, because method '{method.name}' compares the states of tokens",
                 got=long_texts,
-                hint="Set it to head, or take a method that learns from answers only, such as alloy.",
+                hint="Set it to head, or take a method that compares no states of tokens, such as alloy.",
             )
 
 
