@@ -23,7 +23,7 @@ def test_alloy_reports_of_three_hundred_teachers() -> None:
     names = [f"t{n}" for n in range(300)]
     each = dict.fromkeys(names, 0.5)
     found: dict[str, Any] = {
-        "texts": 1000, "repeats": 0, "used": True, "background": None, "background_gain": 0.0, "changed": 0.1, "agreement": 0.9, "inverse_temperature": 1.0,
+        "texts": 1000, "repeats": 0, "used": True, "background": None, "background_gain": 0.0, "background_too_few": False, "changed": 0.1, "agreement": 0.9, "inverse_temperature": 1.0,
         "skill": 0.8, "label_agreement": 0.8, "teacher_agreement": 0.8, "mean_separation": 1.0, "by_energies": False, "separation": each, "clarity": each, "examples": [],
         "shares": {name: [1 / 300, 1 / 300] for name in names},
     }  # fmt: skip
