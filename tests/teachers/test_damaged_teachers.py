@@ -235,6 +235,7 @@ def test_rubbish_of_a_language_model() -> None:
         {"content": "x"},
         {"content": [{"token": "A", "logprob": 10**400}]},
         {"content": [{"token": 1, "logprob": 0}]},
+        {"content": [{"token": "A", "logprob": 0.7}]},
     ):
         with pytest.raises(UnreadableAnswer):
             ask(odd)

@@ -116,6 +116,11 @@ def test_the_best_labels_with_log_probabilities(form: str, tmp_path: Path) -> No
     assert answers(both, ["a"], top="top")[0].tolist() == pytest.approx([0.5, 0.5]), "no label is left for the rest"
 
 
+def test_a_log_probability_that_is_rounded_above_0_counts_as_0(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.jsonl", [{"text": "a", "top": {"bug": 1e-6, "login": -20}}])
+    assert answers(path, ["a"], top="top")[0].tolist() == pytest.approx([1, 0], abs=5e-6)
+
+
 def test_pairs_are_joined_by_both_texts(tmp_path: Path) -> None:
     rows = [
         {"text": "a", "second": "x", "bug": 0.9, "login": 0.1},
@@ -143,6 +148,9 @@ def test_of_a_repeated_text_the_first_answer_counts(tmp_path: Path) -> None:
         ({"said": "bug", "p": 2}, {"label": "said", "confidence": "p", "labels": LABELS}, "confidences from 0 to 1"),
         ({"said": "bug", "p": 1}, {"label": "sad", "confidence": "p"}, "Did you mean 'said'"),
         ({"top": "bug"}, {"top": "top", "labels": LABELS}, "the best labels as"),
+        ({"top": {"bug": 0.7, "login": 0.3}}, {"top": "top"}, "log-probabilities, none above 0.*`label` and `confidence`"),
+        ({"top": {"bug": 95, "login": 5}}, {"top": "top", "labels": LABELS}, "log-probabilities, none above 0"),
+        ({"top": [["bug", 2.0], ["login", -1]]}, {"top": "top"}, "log-probabilities, none above 0"),
     ],
 )
 def test_what_cannot_be_an_answer(row: dict[str, Any], options: dict[str, Any], words: str, tmp_path: Path) -> None:
@@ -161,6 +169,17 @@ def test_labels_that_are_not_listed_are_no_answers_unless_there_are_many(tmp_pat
     rows = [{"text": text, "said": "bux" if i < 11 else "bug"} for i, text in enumerate(many)]
     with pytest.raises(AlloyError, match=r"others in 11 of 40 answers, such as 'bux' \(11 times\)"):
         answers(write(tmp_path / "b.csv", rows), many, **options)
+
+
+def test_best_labels_of_which_the_first_is_not_listed_are_no_answer_unless_there_are_many(tmp_path: Path) -> None:
+    many, wrong = [f"text {i}" for i in range(40)], [{"bux": -0.1}, {"bug": -3, "bux": -0.1}, {}]
+    rows = [{"text": text, "top": wrong[i] if i < 3 else {"bug": -0.1, "bux": -3}} for i, text in enumerate(many)]
+    found = answers(write(tmp_path / "a.jsonl", rows), many, top="top", labels=LABELS)
+    assert found[:3].isnan().all()
+    assert not found[3:].isnan().any()
+    rows = [{"text": text, "top": wrong[i % 2] if i < 11 else {"bug": -0.1}} for i, text in enumerate(many)]
+    with pytest.raises(AlloyError, match=r"others in 11 of 40 answers, such as 'bux' \(11 times\)"):
+        answers(write(tmp_path / "b.jsonl", rows), many, top="top", labels=LABELS)
 
 
 def test_answers_to_other_texts_are_refused_before_any_teacher_reads(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from alloykit.names import shown, unknown_name
 from alloykit.teachers.protocol import probabilities_as_logits
 
 SUM_TOLERANCE = 0.01  # by which the probabilities of a text may differ from 1 in all
+LOG_TOLERANCE = 1e-3  # by which a log-probability may be above 0: services round
 
 
 def logits_of(answers: Any, labels: Sequence[str], texts: int, teacher: str) -> Tensor:
@@ -100,6 +101,14 @@ def number_of(value: Any) -> float:
         return float(value)
     except Exception as error:  # of a foreign type's own, or of a tensor without values
         raise ValueError(f"no number: {type(error).__name__}") from None
+
+
+def log_probability_of(value: Any) -> float:
+    """A log-probability as a float, at most 0. ValueError for anything else, such as a probability or a percentage."""
+    number = number_of(value)
+    if not number <= LOG_TOLERANCE:  # NaN is refused as well
+        raise ValueError("not a log-probability")
+    return min(0.0, number)
 
 
 def spread_probabilities(named: Mapping[str, float], labels: Sequence[str]) -> list[float]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from alloykit.errors import AlloyError
 from alloykit.names import shown
-from alloykit.teachers.answers import number_of, spread_probabilities
+from alloykit.teachers.answers import log_probability_of, spread_probabilities
 from alloykit.teachers.json_template import fill, value_at
 from alloykit.teachers.score_service import Post, Read
 from alloykit.teachers.service_client import UnreadableAnswer
@@ -115,12 +115,12 @@ class ChatService:
             for other in token.get("top_logprobs") or [token]:
                 label = self._by_option.get(str(other["token"]).strip(_AROUND).lower())
                 if label is not None:  # "A" and " A" are one label: their probabilities are added
-                    named[label] = named.get(label, 0.0) + math.exp(min(0.0, float(other["logprob"])))
+                    named[label] = named.get(label, 0.0) + math.exp(log_probability_of(other["logprob"]))
             return spread_probabilities(named, self._labels) if named else None
         label = self._label(text)  # an answer of several tokens: its probability is their product
         if label is None:
             return None
-        probability = math.exp(min(0.0, sum(float(token["logprob"]) for token in tokens)))
+        probability = math.exp(sum(log_probability_of(token["logprob"]) for token in tokens))
         return spread_probabilities({label: probability}, self._labels)
 
     def _with_certainty(self, text: str) -> list[float] | None:
@@ -186,8 +186,9 @@ def _tokens(choice: Any) -> list[dict[str, Any]]:
     try:
         for token in content:
             for entry in (token, *(token.get("top_logprobs") or [])):
-                if math.isnan(number_of(entry["logprob"])) or not isinstance(entry["token"], str):
-                    raise ValueError
+                log_probability_of(entry["logprob"])
+                if not isinstance(entry["token"], str):
+                    raise TypeError
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise UnreadableAnswer(f"`logprobs` of {shown(content)}") from None
+        raise UnreadableAnswer(f"`logprobs` of {shown(content)}, where log-probabilities are expected, none above 0") from None
     return list(content)

@@ -32,7 +32,7 @@ from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
 from alloykit.progress import log_line
-from alloykit.teachers.answers import number_of, probabilities_of_answer, spread_probabilities
+from alloykit.teachers.answers import log_probability_of, number_of, probabilities_of_answer, spread_probabilities
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
 from alloykit.temporary.row_file import RowFile
 
@@ -251,7 +251,7 @@ class StoredAnswers(Answerer):
     def _counted(self, cells: Sequence[Any]) -> list[float]:
         """The answer of a row. One with a label that the recipe does not list is no answer, and is counted."""
         spec, labels = self.info.spec, self.info.labels
-        if spec.label and not _empty(cells[0]) and (label := str(cells[0]).strip()) not in labels:
+        if (label := _answered(spec, cells[0], labels)) is not None and label not in labels:
             self.outside[label] = self.outside.get(label, 0) + 1
             return [math.nan] * len(labels)
         return _answer(spec, labels, cells, f"'{spec.answers}'")
@@ -316,13 +316,27 @@ def _too_many_labels(where: str, most: int = MAX_LABELS) -> AlloyError:
     )
 
 
+def _answered(spec: AnswersSpec, cell: Any, labels: Sequence[str]) -> str | None:
+    """The label that a row answers: of `top` the one with the largest log-probability, and of equal ones a listed one. None without an answer,
+    and where every label has a column."""
+    if not (spec.label or spec.top) or _empty(cell):
+        return None
+    if spec.label:
+        return str(cell).strip()
+    best = _best(cell, f"'{spec.answers}'")
+    return max(best, key=lambda label: (best[label], label in labels), default=None)
+
+
 def _answer(spec: AnswersSpec, labels: Sequence[str], cells: Sequence[Any], where: str) -> list[float]:
     """Probabilities or logits of one row; NaN for no answer."""
     if all(map(_empty, cells)) or _empty(cells[0]):
         return [math.nan] * len(labels)
     if spec.top:
+        best = _best(cells[0], where)
+        if not best:  # it names no label
+            return [math.nan] * len(labels)
         known = frozenset(labels)
-        named = {label: math.exp(min(0.0, value)) for label, value in _best(cells[0], where).items() if label in known}
+        named = {label: math.exp(value) for label, value in best.items() if label in known}
         return spread_probabilities(named, labels)
     if spec.label:
         label = str(cells[0]).strip()
@@ -346,14 +360,22 @@ def _best(cell: Any, where: str) -> dict[str, float]:
             pairs = [(k, v) for k, v in found.items() if v is not None]
         else:
             pairs = [(e["label"], e["logprob"]) if isinstance(e, Mapping) else tuple(e) for e in found]
-        found = {str(label).strip(): number_of(value) for label, value in pairs}
-        if any(map(math.isnan, found.values())):
+        numbers = {str(label).strip(): number_of(value) for label, value in pairs}
+        if any(map(math.isnan, numbers.values())):
             raise ValueError("not a number")
-        return found
     except (TypeError, ValueError, KeyError, RecursionError) as error:
         raise AlloyError(
             expected=f"the best labels as {{label: log-probability}} or a list of {{label, logprob}} in {where}",
             got=shown(cell),
+        ) from error
+    try:
+        return {label: log_probability_of(value) for label, value in numbers.items()}
+    except ValueError as error:
+        raise AlloyError(
+            expected=f"log-probabilities, none above 0, in the column of `top` in {where}",
+            got=shown(cell),
+            hint="Take the logarithm of probabilities. Or give every label a column of its own with its probability, or logit (`values: logits`), or "
+            "name the columns of the best label and of its probability with `label` and `confidence`.",
         ) from error
 
 
