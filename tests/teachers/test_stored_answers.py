@@ -15,7 +15,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from alloykit.data import load_texts
+from alloykit.data import TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
@@ -192,6 +192,18 @@ def test_too_few_rows(tmp_path: Path) -> None:
     path = write(tmp_path / "a.csv", [{"bug": 0.5, "login": 0.5}])
     with pytest.raises(AlloyError, match="expected 2 rows in .* got 1"):
         answers(path, ["a", "b"], by="row", labels=["bug", "login"])
+
+
+def test_too_many_rows_unless_a_limit_ended_the_texts(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", [{"bug": 0.5, "login": 0.5}] * 3)
+    with pytest.raises(AlloyError, match="expected 2 rows in .* got 3"):
+        answers(path, ["a", "b"], by="row", labels=["bug", "login"])
+    spec = AnswersSpec(answers=str(path), by="row", labels=["bug", "login"])
+    three, one = (write(tmp_path / f"{n}.csv", [{"text": str(i)} for i in range(n)]) for n in (3, 1))
+    spec.describe("llm").with_texts(load_texts(three, limit=2))
+    limited = TextsOptions(path=str(three), limit=1, more=[{"path": str(one), "limit": None}])
+    with pytest.raises(AlloyError, match="expected 2 rows in .* got 3"):  # the rows of the second file are others
+        spec.describe("llm").with_texts(load_texts(limited))
 
 
 def test_another_content_is_another_teacher(tmp_path: Path) -> None:

@@ -34,12 +34,13 @@ class Texts:
 
     table: columns id (string, 32 hex characters), text (string), text_pair (string or null; only for pair
         tasks), label (string; only if labels were read), source_row (int64, position in the input from 0).
-    dropped: reason -> number of rows. total: rows of the input that were read.
+    dropped: reason -> number of rows. total: rows of the input that were read. limited: a `limit` ended the reading, so further rows may follow.
     """
 
     table: TextTable
     dropped: dict[str, int]
     total: int
+    limited: bool = False
 
     def __len__(self) -> int:
         return len(self.table)
@@ -102,7 +103,7 @@ def joined_texts(parts: Sequence[Texts]) -> Texts:
     for reason, count in (item for part in parts for item in part.dropped.items()):
         dropped[reason] = dropped.get(reason, 0) + count
     totals = [part.total for part in parts]
-    return Texts(JoinedTable([part.table for part in parts], totals, names), dropped, sum(totals))
+    return Texts(JoinedTable([part.table for part in parts], totals, names), dropped, sum(totals), parts[-1].limited)
 
 
 def text_id(text: str, pair: str | None = None, salt: str = "") -> str:
@@ -172,7 +173,8 @@ class RowCollector:
         if not len(table):
             got = f"none; unusable were {self.problems()}" if self.unusable else "no rows"
             raise AlloyError(expected="at least one usable text", got=got)
-        return Texts(table, {reason: count for reason, (count, _) in self.unusable.items()}, self.total)
+        dropped = {reason: count for reason, (count, _) in self.unusable.items()}
+        return Texts(table, dropped, self.total, self.total == self.options.limit)
 
 
 def row_problem(text: object, pair: object = None) -> str:

@@ -215,11 +215,12 @@ class StoredAnswers(Answerer):
         for rows in self._blocks():
             self._add([keys.get(done + n) for n in range(len(rows))], rows)
             done += len(rows)
-        if done < texts.total:
+        # Rows after a `limit` of the texts have answers as well.
+        if done < texts.total or (done > texts.total and not texts.limited):
             raise AlloyError(
                 expected=f"{texts.total:,} rows in '{self.info.spec.answers}', one for each row of the texts",
                 got=f"{done:,}",
-                hint="Rows without an answer may be empty, but must be there. Or join by text: `by: text`.",
+                hint="Rows without an answer may be empty, but must be there, and there may be no others. Or join by text: `by: text`.",
             )
 
     def _blocks(self) -> Iterator[list[tuple[Sequence[Any], int]]]:
