@@ -33,6 +33,14 @@ def test_texts_follow_with_the_columns_of_the_block(tmp_path: Path) -> None:
     assert len(found.ids()) == 5
 
 
+def test_a_limit_holds_for_each_place(tmp_path: Path) -> None:
+    first = write_csv(tmp_path / "a.csv", [("one",), ("two",), ("three",)], ("text",))
+    second = write_csv(tmp_path / "b.csv", [("four",), ("five",), ("six",)], ("text",))
+    more = [str(second), {"path": str(second), "limit": 1}, {"path": str(first), "limit": None}]
+    found = load_texts(TextsOptions.model_validate({"path": str(first), "limit": 2, "more": more}))
+    assert found.table["text"] == ["one", "two", "four", "five", "four", "one", "two", "three"]
+
+
 def test_pairs_and_single_texts(tmp_path: Path) -> None:
     pairs = write_csv(tmp_path / "a.csv", [("one", "a")], ("text", "pair"))
     single = write_csv(tmp_path / "b.csv", [("two",)])

@@ -22,6 +22,7 @@ INHERITED = (
     "label_names",
     "label_separator",
     "bad_rows",
+    "limit",
     "salt_env",
 )  # by the places in `more`
 HUB_ID = re.compile(r"\w[\w.-]*/[\w.-]+")
@@ -52,7 +53,7 @@ class ColumnOptions(Block):
     bad_rows: Literal["drop", "refuse"] = "drop"
     """What happens to rows without a usable text: drop them and count them, or refuse the file."""
     limit: Annotated[int, Field(ge=1)] | None = None
-    """Read only so many rows of the input."""
+    """Read only so many rows of this place. Each place in `more` has the same limit, unless it names another."""
     salt_env: str | None = None
     """The environment variable whose value salts the hashes of the texts in the cache."""
 
@@ -111,7 +112,7 @@ class TextsOptions(TextsPlace):
     """The recipe's `texts:` or `evaluate.data:` block: a place of texts, and further places."""
 
     more: list[TextsPlace] | None = None
-    """Further files, folders or data sets whose texts follow. They have the columns of this block, unless they name others."""
+    """Further files, folders or data sets whose texts follow. They have the columns and the `limit` of this block, unless they name others."""
 
     @model_validator(mode="before")
     @classmethod

@@ -174,5 +174,5 @@ def _block(value: Any, key: str) -> dict[str, Any]:
 
 
 def _with_more(block: Mapping[str, Any], places: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    more = [*(block.get("more") or []), *places]
+    more = [*(block.get("more") or []), *({"limit": None, **place} for place in places)]  # all of what is added
     return {**block, "more": more} if more else dict(block)
