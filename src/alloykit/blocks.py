@@ -9,6 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from alloykit.names import shown
+from alloykit.paths import user_path
 
 MAX_INTEGER = 2**32 - 1  # the largest seed of numpy
 # Far beyond sensible values of any option. Their products and quotients are still finite.
@@ -30,6 +31,9 @@ def _possible_path(value: str) -> str:
 
 PathText = Annotated[str, AfterValidator(_possible_path)]
 """A path or the id of a model: not empty, and not longer than a path can be."""
+
+FolderText = Annotated[PathText, AfterValidator(lambda value: str(user_path(value)))]
+"""The path of a folder on this machine. A `~` at its beginning is replaced when the recipe is read; other paths keep it, and their readers replace it."""
 
 Device = Literal["auto", "cpu", "cuda", "mps"]
 """Where models run; auto: the accelerator if there is one, else the CPU."""

@@ -14,6 +14,7 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from alloykit.cli.errors import be_verbose
+from alloykit.paths import user_path
 from alloykit.progress import set_quiet
 
 if TYPE_CHECKING:
@@ -135,6 +136,7 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(function)
     def command(*, verbose: bool = False, quiet: bool = False, **arguments: Any) -> None:
         set_verbosity(verbose, quiet)
+        arguments = {name: _at_home(value) for name, value in arguments.items()}
         grouped = {
             name: group(**{field.name: arguments.pop(field.name) for field in fields(group)})
             for name, group in groups.items()
@@ -145,6 +147,13 @@ def with_options(function: Callable[..., None]) -> Callable[..., None]:
     command.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     command.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     return command
+
+
+def _at_home(value: Any) -> Any:
+    """Paths with the home folder instead of `~`, which the shell leaves in quotes and after `=`; anything else as it is."""
+    if isinstance(value, list):
+        return [_at_home(item) for item in value]
+    return user_path(value) if isinstance(value, Path) else value
 
 
 def _fields(group: Any) -> list[inspect.Parameter]:

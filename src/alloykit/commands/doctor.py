@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from alloykit.paths import user_path
 from alloykit.planning.examine import examine
 from alloykit.teachers.trust import python_trusted
 
@@ -27,5 +28,5 @@ def doctor(
     """
     with python_trusted(trust_python):
         return examine(
-            Path(recipe) if recipe is not None else None, cache=None if cache is None else str(cache), probe=probe
+            user_path(recipe) if recipe is not None else None, cache=None if cache is None else str(cache), probe=probe
         )

@@ -7,6 +7,7 @@ from pathlib import Path
 from alloykit.data import columns_beside
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.export_student import MIN_AGREEMENT, export_student
+from alloykit.paths import user_path
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 
 
@@ -36,6 +37,6 @@ def export(
             hint="The float32 graph has a limit of its own.",
         )
     return export_student(
-        folder_of(run), int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=None if output is None else Path(output), text=text,
+        folder_of(run), int8=int8, fp16=fp16, min_agreement=min_agreement, texts=texts, output=None if output is None else user_path(output), text=text,
         text_pair=text_pair,
     )  # fmt: skip

@@ -8,6 +8,7 @@ from pathlib import Path
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.compare_runs import compare_runs
 from alloykit.finished_runs.report_run import report_run
+from alloykit.paths import user_path
 from alloykit.run_folder.output_folder import check_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of, require_run_folder
 
@@ -26,7 +27,7 @@ def report(runs: str | Path | RunFolder | Sequence[str | Path | RunFolder], outp
         raise AlloyError(expected="a run folder, or several", got="an empty list")
     for run in folders:
         require_run_folder(run.folder)
-    page = None if output is None else Path(output)
+    page = None if output is None else user_path(output)
     if page is not None:
         check_file(page)
     if len(folders) == 1:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from alloykit.files import write_output
 from alloykit.finished_runs.suggest_texts import Suggestion, suggest_texts
+from alloykit.paths import user_path
 from alloykit.run_folder.output_folder import check_new_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 from alloykit.teachers.trust import python_trusted
@@ -30,7 +31,7 @@ def suggest(
     functions that its recipe names as teachers; they are not called. overwrite: replace the file. The same run gives the same texts. Returns
     `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
     """
-    path = None if output is None else Path(output)
+    path = None if output is None else user_path(output)
     if path is not None:
         check_new_file(path, overwrite=overwrite, loses=" and may have labels in it")
     with python_trusted(trust_python):

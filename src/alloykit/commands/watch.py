@@ -10,6 +10,7 @@ from alloykit.data import TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.files import write_output
 from alloykit.finished_runs.watch_texts import watch_texts
+from alloykit.paths import user_path
 from alloykit.run_folder.output_folder import check_file
 from alloykit.run_folder.run_folder import RunFolder, folder_of
 
@@ -48,7 +49,7 @@ def watch(
         return {"questions": parts, "psi": max(part["psi"] for part in parts.values())}
     from alloykit.reporting.drift_page import render_drift
 
-    page = Path(output) if output is not None else folder.folder / PAGE
+    page = user_path(output) if output is not None else folder.folder / PAGE
     check_file(page)
     found = watch_texts(folder, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
     write_output(page, render_drift(found))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Sequence
 from itertools import islice
@@ -18,6 +17,7 @@ from alloykit.data.table import RowCollector, Texts, joined_texts
 from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import quoted
+from alloykit.paths import user_path
 
 if TYPE_CHECKING:  # it takes a second to import, and the command line imports this module for its help
     import datasets
@@ -103,8 +103,7 @@ def _settings_and_location(origin: Any, overrides: dict[str, Any]) -> tuple[Colu
 
 def _location(place: TextsPlace) -> Path | str | None:
     """Its path or hub id."""
-    # os.path leaves an unknown "~name" as it is; it is then reported as missing.
-    return Path(os.path.expanduser(place.path)) if place.path is not None else place.dataset
+    return user_path(place.path) if place.path is not None else place.dataset
 
 
 def _options_error(error: ValidationError) -> AlloyError:

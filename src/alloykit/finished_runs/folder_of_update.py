@@ -6,12 +6,13 @@ import re
 from pathlib import Path
 
 from alloykit.errors import AlloyError
+from alloykit.paths import user_path
 from alloykit.run_folder.run_folder import RunFolder
 
 
 def folder_of_update(run: RunFolder, output: str | Path | None) -> Path:
     """The new folder; `next_folder` of the run without `output`. AlloyError for the run's own."""
-    folder = Path(output) if output is not None else next_folder(run.folder)
+    folder = user_path(output) if output is not None else next_folder(run.folder)
     if folder.resolve() == run.folder.resolve():
         raise AlloyError(
             expected="another folder for the updated run",

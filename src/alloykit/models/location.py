@@ -15,6 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import file_sha256, known_sha256
 from alloykit.models.folder import loadable_files
 from alloykit.names import nearest_name, quoted, unknown_name
+from alloykit.paths import user_path
 
 BUNDLED = "bundled:minilm"
 BUNDLED_ON_HUB = "sentence-transformers/all-MiniLM-L6-v2"
@@ -129,7 +130,7 @@ def bundled_minilm() -> Path:
 def _as_path(model: str) -> tuple[Path, bool, bool]:
     """The string as a path, whether it exists, and whether it is a folder."""
     try:
-        path = Path(model).expanduser()
+        path = user_path(model)
         return path, path.exists(), path.is_dir()
     except (OSError, ValueError, RuntimeError):  # too long for a name, a zero byte, no such user
         return Path(model), False, False

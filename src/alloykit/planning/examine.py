@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.paths import user_path
 from alloykit.planning.examine_machine import SCARCE, examine_machine
 from alloykit.planning.examine_recipe import examine_questions, examine_recipe
 from alloykit.planning.finding import Finding
@@ -36,10 +37,10 @@ def examine(
         except AlloyError as error:
             checks.append(Finding.of_error("recipe", error))
         else:
-            output = Path(recipe.output).expanduser()
+            output = Path(recipe.output)
             places = {"output": output}
             if cache is None or "://" not in cache:
-                places["teachers' outputs"] = Path(cache).expanduser() if cache else output / CACHE
+                places["teachers' outputs"] = user_path(cache) if cache else output / CACHE
             found, plan = (
                 examine_questions(recipe, probe=probe)
                 if isinstance(recipe, QuestionsRecipe)

@@ -18,7 +18,7 @@ from pydantic import (
     model_validator,
 )
 
-from alloykit.blocks import Block, Device, PathText, Seed
+from alloykit.blocks import Block, Device, FolderText, PathText, Seed
 from alloykit.data import TextsOptions
 from alloykit.engines.engine_options import EngineOptions
 from alloykit.errors import AlloyError
@@ -126,7 +126,7 @@ class DataBlock(Block):
 class EvaluateBlock(DataBlock):
     """Labelled texts to test on."""
 
-    reference: PathText | None = None
+    reference: FolderText | None = None
     """The folder of a classifier that was trained on all labels. The report then shows how far the method's targets are from its probabilities."""
 
 
@@ -164,7 +164,7 @@ class StudentRecipe(RecipeBlock):
     """What computes the teachers' outputs and writes texts: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
-    output: PathText
+    output: FolderText
     """The run folder."""
 
 
@@ -236,7 +236,7 @@ class _LabelledTexts(RecipeBlock):
     """How the teacher is trained."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
-    output: PathText
+    output: FolderText
     """The new teacher's folder. With `--together`: the folder that gets one folder for each teacher."""
 
     @field_validator("training", mode="before")
@@ -307,7 +307,7 @@ class GenerateRecipe(RecipeBlock):
     """What writes the texts: this process, or the workers of a Ray cluster."""
     device: Device = "auto"
     """Where models run. auto: the GPU if there is one, else the CPU."""
-    output: PathText
+    output: FolderText
     """The folder that gets the texts."""
 
 

@@ -14,6 +14,7 @@ from alloykit.blocks import effective
 from alloykit.errors import AlloyError
 from alloykit.files import write_atomic, write_json
 from alloykit.knowledge.store.artifacts import differences, record_made, refuse, what_differs
+from alloykit.paths import user_path
 from alloykit.recipe.models import Recipe, dump
 from alloykit.recipe.questions import QUESTIONS, QuestionsRecipe
 from alloykit.run_folder.file_names import (
@@ -125,7 +126,7 @@ def folder_of(run: str | Path | RunFolder) -> Path:
     if isinstance(run, RunFolder):
         return run.folder
     if isinstance(run, (str, Path)):
-        return Path(run)
+        return user_path(run)
     raise AlloyError(
         expected="a folder, or the run that `amalgamate` returned",
         got=f"a {type(run).__name__}",

@@ -14,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import file_errors, move_folder
 from alloykit.generation.generation_options import GenerationOptions
 from alloykit.methods.registry import create
+from alloykit.paths import user_path
 from alloykit.recipe.models import AnyRecipe, InferenceOptions, LabelOptions, ReportOptions, parse
 from alloykit.recipe.questions import QuestionsRecipe
 from alloykit.recipe.typed import (
@@ -177,7 +178,7 @@ def _saved(given: Any, output: Any) -> Any:
     if not (isinstance(given, tuple) and len(given) == 2 and hasattr(given[0], "save_pretrained")):
         return given
     model, tokenizer = given
-    folder = Path(output) / START / weights_fingerprint(model)[:16]
+    folder = user_path(output) / START / weights_fingerprint(model)[:16]
     if not folder.exists():
         part = folder.with_name(f".{folder.name}.part")
         shutil.rmtree(part, ignore_errors=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from alloykit.data import Texts
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.paths import user_path
 from alloykit.progress import log_line, logged_to
 from alloykit.recipe.models import Recipe
 from alloykit.recipe.questions import QuestionsRecipe
@@ -63,7 +64,7 @@ def _logged(place: str | Path, part: tuple[int, int]) -> AbstractContextManager[
     if "://" in str(place):
         return nullcontext()
     name = LOG if part[1] == 1 else f"run-{part[0] + 1}-of-{part[1]}.log"
-    return logged_to(Path(place) / name, "manifest.json")
+    return logged_to(user_path(place) / name, "manifest.json")
 
 
 @contextmanager

@@ -190,5 +190,7 @@ def _tokens(choice: Any) -> list[dict[str, Any]]:
                 if not isinstance(entry["token"], str):
                     raise TypeError
     except (TypeError, KeyError, ValueError, AttributeError):
-        raise UnreadableAnswer(f"`logprobs` of {shown(content)}, where log-probabilities are expected, none above 0") from None
+        raise UnreadableAnswer(
+            f"`logprobs` of {shown(content)}, where log-probabilities are expected, none above 0"
+        ) from None
     return list(content)

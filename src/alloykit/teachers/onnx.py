@@ -25,6 +25,7 @@ from alloykit.models.problem_type import is_multi_label
 from alloykit.models.tokens import encode, most_tokens, pad, usable_length
 from alloykit.models.trial import TRIAL_TEXTS
 from alloykit.names import quoted
+from alloykit.paths import user_path
 from alloykit.teachers.config_labels import labels_of_config
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec
 
@@ -52,7 +53,7 @@ class OnnxSpec(TeacherSpec):
 
     @property
     def folder(self) -> Path:
-        return Path(self.onnx).expanduser()
+        return user_path(self.onnx)
 
     def describe(self, name: str) -> OnnxInfo:
         if not self.folder.is_dir():

@@ -15,6 +15,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import digest, file_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.names import quoted, rename, shown
+from alloykit.paths import user_path
 from alloykit.teachers.function import FunctionInfo
 from alloykit.teachers.function_in_memory import Teacher
 from alloykit.teachers.protocol import TeacherSpec
@@ -38,7 +39,7 @@ class SklearnSpec(TeacherSpec):
     def describe(self, name: str) -> SklearnInfo:
         if self.trusted:
             require_trust(f"`trusted: {self.trusted}`", name)
-        path = Path(self.sklearn).expanduser()
+        path = user_path(self.sklearn)
         model = _loaded(path, self.trusted, name)
         labels = rename(classes_of(model, name), self.labels or {}, name)
         return SklearnInfo(name, self, labels, model.predict_proba, digest([file_sha256(path), labels]))

@@ -31,6 +31,7 @@ from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
 from alloykit.names import clean_names, quoted, shown, unknown_name
+from alloykit.paths import user_path
 from alloykit.progress import log_line
 from alloykit.teachers.answers import log_probability_of, number_of, probabilities_of_answer, spread_probabilities
 from alloykit.teachers.protocol import Answerer, Outputs, Reading, TeacherInfo, TeacherSpec, probabilities_as_logits
@@ -92,7 +93,7 @@ class AnswersSpec(TeacherSpec):
         return [] if self.by == "row" else [c for c in (self.text, self.text_pair) if c is not None]
 
     def describe(self, name: str) -> AnswersInfo:
-        files = answer_files(Path(self.answers).expanduser())
+        files = answer_files(user_path(self.answers))
         columns = answer_columns(files[0])
         wanted = [*self.of_text, *([self.label] if self.label else []), *([self.top] if self.top else [])]
         wanted += [self.confidence] if self.confidence else []
@@ -153,7 +154,7 @@ class AnswersInfo(TeacherInfo):
 
     @property
     def files(self) -> list[Path]:
-        return answer_files(Path(self.spec.answers).expanduser())
+        return answer_files(user_path(self.spec.answers))
 
     def load(self, reading: Reading) -> StoredAnswers:
         return StoredAnswers(self)
