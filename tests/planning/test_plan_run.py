@@ -126,3 +126,15 @@ def test_the_bytes_are_those_of_the_shards_that_a_run_writes(
     alloykit.plan(teachers, texts, **given, probe=False)
     written = Path(alloykit.sweep(teachers, texts, **given))
     assert seen == [(len(list((written / "shards").rglob("*.safetensors"))), 8)] == [(1, 8)]
+
+
+def test_an_output_that_the_run_would_refuse(recipe: dict[str, Any], tmp_path: Path, call: Call) -> None:
+    (tmp_path / "file").write_text("")
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text("{}")
+    asked = {key: recipe[key] for key in ("texts", "student")}
+    several = asked | {"questions": {"one": {"teachers": recipe["teachers"]}, "two": {"teachers": recipe["teachers"]}}}
+    for values in (recipe, several):
+        for place, words in ((tmp_path / "file", "the file"), (tmp_path / "model", "with other files"), ("/", "with other files")):  # fmt: skip
+            path = write_recipe(tmp_path, values | {"output": str(place)})
+            call("plan", path, "--no-probe").refused("as `output`", words, str(place))

@@ -148,7 +148,11 @@ def test_of_a_repeated_text_the_first_answer_counts(tmp_path: Path) -> None:
         ({"said": "bug", "p": 2}, {"label": "said", "confidence": "p", "labels": LABELS}, "confidences from 0 to 1"),
         ({"said": "bug", "p": 1}, {"label": "sad", "confidence": "p"}, "Did you mean 'said'"),
         ({"top": "bug"}, {"top": "top", "labels": LABELS}, "the best labels as"),
-        ({"top": {"bug": 0.7, "login": 0.3}}, {"top": "top"}, "log-probabilities, none above 0.*`label` and `confidence`"),
+        (
+            {"top": {"bug": 0.7, "login": 0.3}},
+            {"top": "top"},
+            "log-probabilities, none above 0.*`label` and `confidence`",
+        ),
         ({"top": {"bug": 95, "login": 5}}, {"top": "top", "labels": LABELS}, "log-probabilities, none above 0"),
         ({"top": [["bug", 2.0], ["login", -1]]}, {"top": "top"}, "log-probabilities, none above 0"),
     ],

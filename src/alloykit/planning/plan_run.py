@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from alloykit.blocks import ModelSpec
@@ -19,6 +20,7 @@ from alloykit.planning.probe import ProbeResult, probe_student, probe_teacher, p
 from alloykit.progress import log_line
 from alloykit.recipe.models import GENERATE, Recipe
 from alloykit.recipe.questions import QuestionsRecipe
+from alloykit.run_folder.run_folder import check_run_folder
 from alloykit.stages.distill_hint import distill_hints
 from alloykit.stages.generated_texts import check_generation
 from alloykit.stages.prepare import Prepared, prepare, prepare_without_texts, with_labelled_texts
@@ -33,6 +35,7 @@ def plan_recipe(recipe: Recipe, *, tables: Mapping[str, Texts] | None = None, pr
     without it, no weights are loaded and no time is given. AlloyError for everything that `amalgamate` would refuse before it
     starts. Texts that must still be generated are counted, and the later stages are left out. tables: texts in memory, by the keys of the recipe."""
     tables = tables or {}
+    check_run_folder(Path(recipe.output))
     if texts_are_missing(recipe):
         checked = prepare_without_texts(recipe, tables)
         generation = {"generation": describe_generation(checked)}
@@ -52,6 +55,7 @@ def plan_several(
 ) -> dict[str, Any]:
     """The plan of a recipe with several questions: `questions`, by name as `plan_recipe` gives them, and what they have in common. The student
     is trained once, so its steps and seconds count once. tables, probe and AlloyError as `plan_recipe`."""
+    check_run_folder(Path(recipe.output))
     prepared = prepare_questions(recipe, tables)
     plans = {name: describe_plan(part, recipe.training, probe=probe) for name, part in prepared.parts.items()}
     first = next(iter(plans.values()))
