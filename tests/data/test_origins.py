@@ -21,6 +21,21 @@ def test_python_lists_and_datasets_give_the_same_table():
     assert load_texts(data.with_format("arrow").select([3, 1])).table["text"][:] == [TEXTS[3], TEXTS[1]]
 
 
+@pytest.mark.parametrize("kind", ["list", "dataset", "saved", "parquet", "jsonl"])
+def test_labels_in_a_list(kind, tmp_path):
+    records = [{"text": "a", "kinds": ["x", "y"]}, {"text": "b", "kinds": []}, {"text": "c", "kinds": ["y"]}]
+    data = datasets.Dataset.from_list(records)
+    data.save_to_disk(tmp_path / "saved")
+    data.to_parquet(tmp_path / "a.parquet")
+    data.to_json(tmp_path / "a.jsonl")
+    origins = {"list": records, "dataset": data, "saved": tmp_path / "saved", "parquet": tmp_path / "a.parquet"}
+    origin = origins.get(kind, tmp_path / "a.jsonl")
+    found = load_texts(origin, label="kinds", label_separator="|")
+    assert found.table["label"][:] == ["x\ny", "", "y"]
+    with pytest.raises(AlloyError, match="of type list|one label per text"):
+        load_texts(origin, label="kinds")
+
+
 def test_a_saved_dataset_is_read_back(tmp_path):
     data = datasets.Dataset.from_dict({"text": TEXTS})
     data.save_to_disk(tmp_path / "one")

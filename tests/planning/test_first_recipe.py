@@ -89,6 +89,11 @@ def test_wrong_teachers_and_texts_are_refused(models: dict[str, Path], here: Pat
     call("init", "--teacher", here / "nowhere", "--texts", "tickets.csv").refused("a model folder", "nowhere")
     call("init", *teacher, "--texts", "ticket.csv").refused("nothing at 'ticket.csv'", "Did you mean 'tickets.csv'?")
     call("init", *teacher, "--texts", "tickets.csv", "--method", "supervised").refused("a column 'label'")
+    tickets = tiny.texts(40)
+    Path("semicolons.csv").write_text("text;label\n" + "".join(f"{text};x\n" for text in tickets))
+    call("init", *teacher, "--texts", "semicolons.csv").refused("commas", "got semicolons: 'text;label'")
+    Path("bare.csv").write_text("".join(f"{text},x\n" for text in tickets))
+    call("init", *teacher, "--texts", "bare.csv").refused("probably a text", ".txt")
     assert not Path("recipe.yaml").exists()
 
 

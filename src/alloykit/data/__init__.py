@@ -5,6 +5,7 @@ without a usable text are counted by reason, then dropped or refused. Repeated t
 """
 
 from alloykit.data.load import columns_of, load_texts, texts_options
+from alloykit.data.raw_tables import MissingColumn
 from alloykit.data.readers import FORMATS
 from alloykit.data.table import Texts, text_id
 from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace, columns_beside, refuse_columns
@@ -12,6 +13,7 @@ from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace,
 __all__ = [
     "FORMATS",
     "ColumnOptions",
+    "MissingColumn",
     "Texts",
     "TextsOptions",
     "TextsPlace",

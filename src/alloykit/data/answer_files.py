@@ -43,4 +43,4 @@ def _rows(path: Path, columns: list[str]) -> Iterator[Sequence[Any]]:
         for name in columns:
             if table.columns.count(name) != 1:
                 raise unknown_name(f"one column of this name in {table.where}", name, table.columns)
-    yield from parquet_rows(path, columns, nested=True) if kind == ".parquet" else table.rows
+    yield from parquet_rows(path, columns, nested=columns) if kind == ".parquet" else table.rows

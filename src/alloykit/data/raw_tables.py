@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+import shlex
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from alloykit.data.readers import FORMATS, RawTable, all_keys, format_of, read_f
 from alloykit.data.texts_options import HUB_ID, ColumnOptions, TextsOptions
 from alloykit.errors import AlloyError
 from alloykit.names import nearest_name, quoted, short
+
+NAME = re.compile(r"[^\W_]|_\w", re.UNICODE)  # begins like the name of a column, and not like a comment
 
 
 def rows_of(tables: Iterable[RawTable], columns: Mapping[str, str]) -> Iterator[tuple[RawTable, Sequence[Any]]]:
@@ -28,19 +32,29 @@ def check_columns(table: RawTable, columns: Mapping[str, str]) -> None:
         _check_column(table, role, name, set(columns.values()))
 
 
+class MissingColumn(AlloyError):
+    """A file has no column of this name. role: what it is for, such as "label". guess: the one that was probably meant, or ""."""
+
+    role, column, guess = "", "", ""
+
+
 def _check_column(table: RawTable, role: str, name: str, used: set[str]) -> None:
     if table.columns.count(name) == 1:
         return
     listed = quoted(table.columns) or "none"
     if name in table.columns:
         raise AlloyError(expected=f"one column '{name}'", got=f"columns {listed} in {table.where}")
-    spare = [str(column) for column in table.columns if column not in used]
+    spare = [str(column) for column in table.columns if column not in used and NAME.match(str(column))]
     likely = nearest_name(name, spare)
     guess = short(likely or next(iter(spare), ""))
-    hint = f"Set `{role}: {guess}`" + ("." if likely else " if that is the column to read.") if spare else ""
+    option = f"--{role.replace('_', '-')} {shlex.quote(guess)}"
+    hint = f"Set `{role}: {guess}` in the recipe, or `{option}` where a command reads none" if spare else ""
+    hint += "" if not spare else "." if likely else ", if that is the column to read."
     if len(table.columns) == 1 and table.where.strip("'").removesuffix(".gz").endswith(("csv", "tsv")):
         hint += " If the first line is a text, put a header line before it, or use the ending .txt."
-    raise AlloyError(expected=f"a column '{name}'", got=f"columns {listed} in {table.where}", hint=hint)
+    error = MissingColumn(expected=f"a column '{name}'", got=f"columns {listed} in {table.where}", hint=hint.strip())
+    error.role, error.column, error.guess = role, short(name), guess
+    raise error
 
 
 def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: list[str]) -> Iterator[RawTable]:
@@ -50,18 +64,20 @@ def raw_tables(origin: Any, options: ColumnOptions, wanted: list[str], skipped: 
     """
     import datasets
 
+    # A text with several labels may have them as a list. Other columns may not be nested.
+    nested = [name for name in wanted if options.label_separator is not None and name == (options.label or "label")]
     if isinstance(origin, datasets.Dataset):
-        yield _dataset_table(origin, wanted, "the data set")
+        yield _dataset_table(origin, wanted, "the data set", nested)
     elif isinstance(origin, Path):
         if not os.path.exists(origin):  # no OSError for a name that is too long, such as a text
             raise _missing_path(origin)
         if (saved := _saved(origin, options)) is not None:
-            yield _dataset_table(_load_saved(saved), wanted, f"'{saved}'")
+            yield _dataset_table(_load_saved(saved), wanted, f"'{saved}'", nested)
             return
         for path in plain_files(origin, options, skipped):
-            yield read_file(path, wanted)
+            yield read_file(path, wanted, nested=nested)
     elif isinstance(origin, str) and isinstance(options, TextsOptions):
-        yield _dataset_table(_from_hub(options), wanted, f"the data set '{origin}'")
+        yield _dataset_table(_from_hub(options), wanted, f"the data set '{origin}'", nested)
     elif isinstance(origin, Sequence) and not isinstance(origin, (bytes, bytearray)):
         yield _list_table(origin, wanted)
     else:
@@ -127,11 +143,13 @@ def _load_saved(folder: Path) -> Any:
         ) from error
 
 
-def _dataset_table(data: Any, wanted: list[str], where: str) -> RawTable:
+def _dataset_table(data: Any, wanted: list[str], where: str, nested: Collection[str]) -> RawTable:
     def rows() -> Iterator[Sequence[Any]]:
         first = 0
         for batch in data.select_columns(wanted).with_format("arrow").iter(batch_size=1000):
-            yield from zip(*(cells_of(batch[name], where, first) for name in wanted), strict=True)
+            yield from zip(
+                *(cells_of(batch[name], where, first, nested=name in nested) for name in wanted), strict=True
+            )
             first += batch.num_rows
 
     names = {name: list(f.names) for name, f in data.features.items() if hasattr(f, "names")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -19,6 +20,20 @@ from alloykit.names import short
 
 T = TypeVar("T")
 FORMATS = (".csv", ".tsv", ".jsonl", ".ndjson", ".json", ".txt", ".parquet")
+
+
+NO_TEXT = {  # the first bytes of files that are no UTF-8 text: what they are, and what to do
+    b"\x1f\x8b": ("a gzip file", "Let its name end in .gz."),
+    b"\xff\xfe": ("UTF-16 text", "Save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`."),
+    b"\xfe\xff": ("UTF-16 text", "Save it as UTF-8, for example with `iconv -f UTF-16 -t UTF-8`."),
+    b"PK\x03\x04": ("a zip file or a workbook of Excel", "Unpack it, or save the sheet as “CSV UTF-8”."),
+    b"PAR1": ("a Parquet file", "Let its name end in .parquet."),
+}
+JSON_LINES = (
+    "Write one object per line, also in a file that ends in .json: `df.to_json(FILE, orient='records', lines=True)` in pandas. "
+    "`jq -c '.[]'` turns a list into that."
+)
+SEPARATORS = {"\t": "tabs", ",": "commas", ";": "semicolons", "|": "vertical bars"}
 
 
 class RawTable(NamedTuple):
@@ -38,8 +53,8 @@ def format_of(path: Path) -> str:
     return inner if name.suffix == ".gz" and inner != ".parquet" else name.suffix
 
 
-def read_file(path: Path, wanted: list[str], *, groups: range | None = None) -> RawTable:
-    """Open one file. wanted: the columns to read. groups: only these row groups of a Parquet file. AlloyError for an unknown ending, and for a damaged file when it is read."""
+def read_file(path: Path, wanted: list[str], *, nested: Collection[str] = (), groups: range | None = None) -> RawTable:
+    """Open one file. wanted: the columns to read. nested: those that may hold lists, maps and structs. groups: only these row groups of a Parquet file. AlloyError for an unknown ending, and for a damaged file when it is read."""
     where, kind = f"'{path}'", format_of(path)
     if kind == ".parquet":
         import pyarrow.parquet as pq
@@ -49,11 +64,15 @@ def read_file(path: Path, wanted: list[str], *, groups: range | None = None) -> 
         with read_errors(path):
             schema = pq.read_schema(path)
         return RawTable(
-            where, schema.names, parquet_rows(path, wanted, groups=groups), _class_names(schema, wanted, where)
+            where,
+            schema.names,
+            parquet_rows(path, wanted, nested=nested, groups=groups),
+            _class_names(schema, wanted, where),
         )
     if kind in (".csv", ".tsv"):
         rows = _opened(path, csv_cells, newline="")
         header = header_of(rows)
+        _refuse_other_separator(header, kind, where)
         return RawTable(where, header, csv_rows(rows, header, wanted))
     if kind in (".jsonl", ".ndjson", ".json"):
         columns = all_keys(_opened(path, json_records), wanted)
@@ -79,16 +98,16 @@ def all_keys(records: Iterable[Mapping[str, Any]], wanted: Sequence[str] = ()) -
 
 
 def parquet_rows(
-    path: Path, wanted: Sequence[str], *, nested: bool = False, groups: range | None = None
+    path: Path, wanted: Sequence[str], *, nested: Collection[str] = (), groups: range | None = None
 ) -> Iterator[Sequence[Any]]:
-    """The cells of these columns, row after row; one row group is read after another. nested: lists, maps and structs are allowed. groups:
+    """The cells of these columns, row after row; one row group is read after another. nested: columns that may hold lists, maps and structs. groups:
     only these row groups. AlloyError for a damaged file, and for
     cells over the limits."""
     first = 0
     with read_errors(path), closing(OpenParquet(path, wanted)) as file:
         for group in range(file.groups) if groups is None else groups:
             for batch in file.batches(group, 1000):
-                columns = (cells_of(batch.column(name), f"'{path}'", first, nested=nested) for name in wanted)
+                columns = (cells_of(batch.column(name), f"'{path}'", first, nested=name in nested) for name in wanted)
                 yield from zip(*columns, strict=True)
                 first += batch.num_rows
 
@@ -168,6 +187,29 @@ def header_of(rows: Iterator[list[str]]) -> list[str]:
     return [name.strip() for name in next(rows, [])]
 
 
+def _refuse_other_separator(header: Sequence[str], kind: str, where: str) -> None:
+    """AlloyError for a file whose first line has the separators of another format, as Excel writes them in many countries."""
+    if header and header[0].lower().startswith("sep="):
+        raise AlloyError(
+            expected=f"the names of the columns in the first line of {where}",
+            got=f"'{short(header[0])}', which only Excel understands",
+            hint="Delete this line. Columns are separated by commas; by tabs in a file that ends in .tsv.",
+        )
+    right = "\t" if kind == ".tsv" else ","
+    found = [sign for sign in SEPARATORS if sign != right and len(header) == 1 and sign in header[0]]
+    other = next((sign for sign in found if sum(map(bool, header[0].split(sign))) > 1), None)
+    if other is None:
+        return
+    end = {"\t": ".tsv", ",": ".csv"}.get(other)
+    convert = f"`pandas.read_csv(FILE, sep={other!r}).to_csv(NEW_FILE, index=False)` writes such a .csv."
+    raise AlloyError(
+        expected=f"{SEPARATORS[right]} between the columns of {where}",
+        got=f"{SEPARATORS[other]}: '{short(header[0])}'",
+        hint=(f"Let its name end in {end}." if end else f"Save it with commas, or with tabs as .tsv: {convert}")
+        + " If the first line is a text, put a header line before it, or use the ending .txt.",
+    )
+
+
 def csv_rows(rows: Iterator[list[str]], header: Sequence[str], wanted: Sequence[str]) -> Iterator[Sequence[Any]]:
     """The wanted cells of rows of a CSV file."""
     return select_columns((dict(zip(header, cells, strict=True)) for cells in rows), wanted)
@@ -235,8 +277,10 @@ def json_records(file: IO[str], path: Path) -> Iterator[dict[str, Any]]:
                 problem = str(error)
             if not isinstance(record, dict):
                 got = f"{problem or type(record).__name__} at line {number}"
-                hint = "Write one object per line. `jq -c '.[]'` turns a list into that."
-                raise AlloyError(expected=f"one JSON object in each line of '{path}'", got=got, hint=hint)
+                raise AlloyError(expected=f"one JSON object in each line of '{path}'", got=got, hint=JSON_LINES)
+            if record and all(isinstance(value, dict) and "0" in value for value in record.values()):
+                got = f"an object with a column in each key, at line {number}"
+                raise AlloyError(expected=f"one JSON object in each line of '{path}'", got=got, hint=JSON_LINES)
             yield record
 
 
@@ -253,9 +297,24 @@ def _opened(path: Path, read: Callable[[IO[str], Path], Iterator[T]], newline: s
 
 def _open(path: Path, newline: str | None = None) -> IO[str]:
     # utf-8-sig: Excel puts a byte-order mark before the first column's name.
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline=newline)
-    return path.open(encoding="utf-8-sig", newline=newline)
+    file = _binary(path)
+    try:
+        _refuse_other_kinds(file.peek(4), path)  # a pipe cannot be read twice
+    except BaseException:
+        file.close()
+        raise
+    return io.TextIOWrapper(file, encoding="utf-8-sig", newline=newline)
+
+
+def _binary(path: Path) -> Any:
+    return gzip.open(path) if path.suffix.lower() == ".gz" else path.open("rb")
+
+
+def _refuse_other_kinds(begin: bytes, path: Path) -> None:
+    """AlloyError for the first bytes of a file that is no text, or of another encoding."""
+    for first, (kind, hint) in NO_TEXT.items():
+        if begin.startswith(first):
+            raise AlloyError(expected=f"UTF-8 text in '{path}'", got=kind, hint=hint)
 
 
 @contextmanager

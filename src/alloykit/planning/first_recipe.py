@@ -14,6 +14,7 @@ import numpy as np
 from yaml.reader import Reader
 
 from alloykit.data import Texts, TextsOptions, columns_of, load_texts, texts_options
+from alloykit.data.readers import format_of
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.escape import visible
 from alloykit.methods.protocol import Method
@@ -21,7 +22,7 @@ from alloykit.methods.registry import create
 from alloykit.models.loading import load_config
 from alloykit.models.location import BUNDLED
 from alloykit.models.token_states import encoder_shape
-from alloykit.names import is_anonymous, quoted
+from alloykit.names import is_anonymous, quoted, short
 from alloykit.recipe.models import GENERATE, LabelOptions, Recipe, parse
 from alloykit.stages.label_names import likely_catch_all, spellings
 from alloykit.stages.prepare import prepare, teachers_and_labels
@@ -36,6 +37,7 @@ TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "com
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
 LENGTHS = (32, 64, 128, 256, 512)  # tokens
 BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
+WORDS = 3  # a name of a column with so many is probably a text: the file begins without the names
 WIDTH = 100  # characters of a line of comments
 ABOUT_LABELS = {
     "aliases": "Two spellings of what is probably one label. Remove a pair if these are two classes.",
@@ -111,7 +113,16 @@ def _text_column(texts: str, columns: Sequence[str], label: str | None) -> str:
     if usual is not None:
         return usual
     lengths = {c: _mean_length(texts, c) for c in columns if c != label}
-    return max(lengths, key=lambda c: lengths[c]) if any(lengths.values()) else "text"
+    if not any(lengths.values()):
+        return "text"
+    longest = max(lengths, key=lambda c: lengths[c])
+    if format_of(Path(texts)) in (".csv", ".tsv") and len(longest.split()) >= WORDS:
+        raise AlloyError(
+            expected=f"a line with the names of the columns at the beginning of '{texts}'",
+            got=f"'{short(longest)}', which is probably a text",
+            hint="Put a line such as `text` before it, or use the ending .txt for one text in a line. If it is the name of a column, call the column `text`.",
+        )
+    return longest
 
 
 def _mean_length(texts: str, column: str) -> float:

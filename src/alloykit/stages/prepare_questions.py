@@ -10,7 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from alloykit.data import Texts
+from alloykit.data import MissingColumn, Texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.registry import create
@@ -24,6 +24,7 @@ from alloykit.stages.prepare import Prepared
 from alloykit.stages.prepare_run import prepare_run
 from alloykit.stages.recipe_texts import read, wants_labels
 from alloykit.training.schedule import with_defaults
+from alloykit.yaml_files import yaml_on_one_line
 
 
 @dataclass(frozen=True)
@@ -103,11 +104,15 @@ def _joint(recipe: QuestionsRecipe, parts: Mapping[str, Prepared]) -> Prepared:
 
 @contextmanager
 def of_question(name: str) -> Iterator[None]:
-    """An AlloyError inside names the question."""
+    """An AlloyError inside names the question, and a hint about the column of its labels the key that a recipe with questions has for it."""
     try:
         yield
     except AlloyError as error:
-        raise AlloyError(expected=f"{error.expected}, in question '{name}'", got=error.got, hint=error.hint) from error
+        hint = error.hint
+        if isinstance(error, MissingColumn) and error.role == "label":
+            block = yaml_on_one_line({name: {"column": error.guess or "COLUMN"}})
+            hint = f"Call the column of the labels '{error.column}'. Before a run, the recipe can name another one: `questions: {block}`."
+        raise AlloyError(expected=f"{error.expected}, in question '{name}'", got=error.got, hint=hint) from error
 
 
 def _require_same_texts(key: str, tables: Mapping[str, Texts]) -> None:
