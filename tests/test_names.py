@@ -4,11 +4,12 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 
 from alloykit.cli.listings import method_details
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import create
-from alloykit.names import is_anonymous, nearest_name, quoted, rename, short
+from alloykit.names import alike, as_it_looks, escaped, is_anonymous, nearest_name, quoted, rename, short, unknown_name
 
 
 @pytest.mark.parametrize(
@@ -18,6 +19,20 @@ from alloykit.names import is_anonymous, nearest_name, quoted, rename, short
 def test_near_finds_the_closest_name_in_any_case(name, found):
     assert nearest_name(name, ["muka", "mukbang", "Tickets.csv"]) == found
     assert nearest_name(name, []) == ""
+
+
+def test_names_that_look_the_same():
+    one, two = "café", "cafe\u0301"
+    assert as_it_looks(two) == one == as_it_looks(one)
+    assert as_it_looks("re\u200bfund\ufeff") == "refund"
+    assert as_it_looks("late\u00a0fee") == "late fee"
+    assert as_it_looks("\u2764\ufe0f") == "\u2764"
+    assert alike(["a", one, two, "x"], [one, "a"]) == {two: one}
+    for name in (one, two, "a \"b\" \\ 'c'", "\t\u200b\U0001f600"):
+        assert escaped(name).isascii()
+        assert yaml.safe_load(f'"{escaped(name)}"') == name
+    with pytest.raises(AlloyError, match=r'got "cafe\\u0301"\. "caf\\xe9" looks the same'):
+        raise unknown_name("a label", two, ["x", one])
 
 
 def test_lists_of_names_are_cut():

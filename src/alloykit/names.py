@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import reprlib
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -13,6 +14,7 @@ from alloykit.errors import AlloyError
 from alloykit.escape import visible
 
 NAMED = 30  # names in one sentence
+_VARIANTS = frozenset(map(chr, range(0xFE00, 0xFE10)))  # how an emoji is drawn
 _ANONYMOUS = re.compile(r"(label[ _-]?)?\d+", re.IGNORECASE)
 
 
@@ -21,6 +23,24 @@ def nearest_name(name: str, names: Iterable[str]) -> str:
     lowered = {other.lower(): other for other in names}
     found = difflib.get_close_matches(name.lower(), lowered, n=1)
     return lowered[found[0]] if found else ""
+
+
+def as_it_looks(name: str) -> str:
+    """The name without what nobody sees: in Unicode's form NFKC, in which é is one character, and without invisible characters."""
+    shown = (c for c in unicodedata.normalize("NFKC", name) if unicodedata.category(c) != "Cf" and c not in _VARIANTS)
+    return "".join(shown)
+
+
+def alike(names: Iterable[str], others: Iterable[str]) -> dict[str, str]:
+    """Name -> a name of `others` that is another one, but looks the same."""
+    looks = {as_it_looks(other): other for other in others}
+    found = {name: looks.get(as_it_looks(name), name) for name in names}
+    return {name: other for name, other in found.items() if other != name}
+
+
+def escaped(name: str) -> str:
+    """The name in ASCII, `caf\\xe9`, to show how names differ that look the same. YAML reads it between double quotes."""
+    return "".join(f"\\{c}" if c in '\\"' else c if " " <= c <= "~" else ascii(c)[1:-1] for c in name)
 
 
 def quoted(names: Iterable[object] | None) -> str:
@@ -56,6 +76,9 @@ def shown(value: object) -> str:
 
 def unknown_name(expected: str, got: str, names: Sequence[str]) -> AlloyError:
     """The error for a name that is not one of `names`. It suggests the most similar one."""
+    if same := alike([got], names):
+        hint = f'"{escaped(same[got])}" looks the same, but is another name. Write it like that.'
+        return AlloyError(expected=expected, got=f'"{escaped(got)}"', hint=hint)
     guess = nearest_name(got, names)
     hint = f"Did you mean '{guess}'? " if guess else ""
     return AlloyError(expected=expected, got=f"'{short(got)}'", hint=f"{hint}There are: {quoted(names)}.")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from alloykit.data import load_texts
+from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.recipe.models import LabelOptions
 from alloykit.reporting.next_steps import instructions
@@ -14,6 +16,7 @@ from alloykit.stages.label_names import (
     spellings,
     with_usual_catch_all,
 )
+from alloykit.stages.recipe_texts import label_positions
 from alloykit.yaml_files import parse_yaml
 
 NAMES = ["x", "y", "z"]
@@ -27,12 +30,34 @@ NAMES = ["x", "y", "z"]
         ([("Refund", "refund"), ("REFUND", "d")], {}),  # one teacher has both
         ([("C", "b"), ("C++", "d"), ("c#", "e"), ("A-", "f"), ("a", "h")], {}),  # other classes
         ([("1-2", "b"), ("12", "d"), ("covid_19", "e"), ("Covid 19", "f")], {"Covid 19": "covid_19"}),
+        ([("café", "b"), ("cafe\u0301", "d"), ("caf\u200bé", "e")], {"cafe\u0301": "café", "caf\u200bé": "café"}),
+        ([("late fee", "b"), ("Late\u00a0Fee", "d")], {"Late\u00a0Fee": "late fee"}),
         ([("+", "b"), ("-", "d"), ("体育", "e"), ("體育", "f")], {}),
     ],
 )
 def test_spellings_of_one_name(sets: list[tuple[str, ...]], found: dict[str, str]) -> None:
     assert spellings(LabelSpace.union(sets)) == found
     LabelSpace.union(sets, aliases=found)  # all can be aliases
+
+
+@pytest.mark.parametrize("name", ["cafe\u0301", "caf\u200bé", "café\u2060", "Cafe\u0301"])
+def test_a_warning_of_names_that_look_the_same_shows_how_they_differ_and_can_be_copied(name: str) -> None:
+    (warning,) = label_warnings(LabelSpace.union([("café", "b"), (name, "d")]), NAMES[:2], LabelOptions())
+    assert warning.isascii()
+    assert r"caf\xe9" in warning
+    settings = parse_yaml(warning.split("`")[1], "it")
+    assert settings == {"labels": {"aliases": {name: "café"}}}
+    assert LabelSpace.union([("café", "b"), (name, "d")], aliases=settings["labels"]["aliases"]).names == (
+        "café",
+        "b",
+        "d",
+    )
+
+
+def test_a_label_of_the_data_that_looks_like_one_of_the_union() -> None:
+    texts = load_texts([{"text": "a", "label": "cafe\u0301"}], want_labels=True)
+    with pytest.raises(AlloyError, match=r'such as "caf\\xe9"; got "cafe\\u0301", which looks the same'):
+        label_positions(texts, LabelSpace.union([("café", "b")]))
 
 
 def test_usual_names_for_none_of_the_others() -> None:

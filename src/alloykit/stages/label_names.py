@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from alloykit.labels import LabelSpace
-from alloykit.names import quoted, short
+from alloykit.names import as_it_looks, escaped, quoted, short
 from alloykit.recipe.models import LabelOptions
 from alloykit.yaml_files import yaml_on_one_line
 
@@ -44,11 +44,17 @@ def label_warnings(
     def block(**values: Any) -> str:
         return f"`labels: {yaml_on_one_line(values)}`"
 
-    found = [
-        f"labels '{short(name)}' ({whose(name)}) and '{short(other)}' ({whose(other)}) are two classes, although only case, spaces, hyphens or "
-        f"underscores differ. If they are one class, set {block(aliases={name: other})}."
-        for name, other in spellings(space).items()
-    ]
+    def pair(name: str, other: str) -> str:
+        teachers_of, aliases = (whose(name), whose(other)), block(aliases={name: other})
+        if any(as_it_looks(each) != each for each in (name, other)):
+            name, other = escaped(name), escaped(other)
+            aliases = f'`labels: {{aliases: {{"{name}": "{other}"}}}}`'
+        return (
+            f"labels '{short(name)}' ({teachers_of[0]}) and '{short(other)}' ({teachers_of[1]}) are two classes, although only case, spaces, hyphens or "
+            f"underscores, invisible characters or the code of a letter differ. If they are one class, set {aliases}."
+        )
+
+    found = [pair(name, other) for name, other in spellings(space).items()]
     found += [
         f"teacher '{teachers[i]}' seems to answer another question than {quoted(t for n, t in enumerate(teachers) if n != i)}: its labels are "
         f"{quoted(space.teachers[i])}. The student gives each text one label out of all. Give each question its own teachers with `questions:` if a text "
@@ -81,7 +87,8 @@ def with_usual_catch_all(space: LabelSpace, options: LabelOptions) -> LabelSpace
 
 
 def spellings(space: LabelSpace) -> dict[str, str]:
-    """Label -> an earlier label of the union that is probably the same: only case, and spaces, hyphens and underscores inside the name, differ. Names that
+    """Label -> an earlier label of the union that is probably the same: only case, spaces, hyphens and underscores inside the name, and what nobody sees
+    (`as_it_looks`), differ. Names that
     one teacher has in two spellings are left out. So all can be aliases."""
     groups = dict[str, list[str]]()
     for name in space.names:
@@ -109,5 +116,5 @@ def likely_catch_all(space: LabelSpace) -> list[str]:
 
 
 def _plain(name: str) -> str:
-    """In lower case, with one space in place of spaces, hyphens and underscores between letters or digits, but not between two digits."""
-    return re.sub(r"(?<=[^\W_])(?!(?<=\d)[\s_-]+\d)[\s_-]+(?=[^\W_])", " ", name.casefold())
+    """As it looks, in lower case, with one space in place of spaces, hyphens and underscores between letters or digits, but not between two digits."""
+    return re.sub(r"(?<=[^\W_])(?!(?<=\d)[\s_-]+\d)[\s_-]+(?=[^\W_])", " ", as_it_looks(name).casefold())

@@ -15,7 +15,7 @@ from alloykit.data.table import BETWEEN_LABELS
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
 from alloykit.methods.protocol import Method
-from alloykit.names import quoted
+from alloykit.names import alike, escaped, quoted
 from alloykit.recipe.models import InMemory, Recipe
 from alloykit.run_folder.file_names import GENERATED
 
@@ -93,6 +93,13 @@ def _places(space: LabelSpace, aliases: Mapping[str, str] | None) -> dict[str, i
 
 def _refuse_unknown(unknown: set[str], space: LabelSpace, hint: str) -> None:
     """AlloyError if there are labels that no teacher knows."""
+    if same := alike(sorted(unknown), space.names):
+        label, known = next(iter(same.items()))
+        raise AlloyError(
+            expected=f'labels of the union, such as "{escaped(known)}"',
+            got=f'"{escaped(label)}", which looks the same',
+            hint="Write it in the same way in the data.",
+        )
     if unknown:
         raise AlloyError(
             expected=f"labels of the union ({quoted(space.names)})",
