@@ -111,6 +111,16 @@ def is_anonymous(names: Iterable[str]) -> bool:
     return any(_ANONYMOUS.fullmatch(name.strip()) for name in names)
 
 
+def refuse_placeholders(names: Iterable[str], teacher: str) -> None:
+    """AlloyError for placeholders such as LABEL_0. A number alone is allowed here, because the user may have listed it as a name, for instance of a rating."""
+    if found := [name for name in names if _ANONYMOUS.fullmatch(name) and not name.isdecimal()]:
+        raise AlloyError(
+            expected=f"real label names for teacher '{teacher}', since labels are joined by name",
+            got=quoted(found),
+            hint="Give them in `labels:` of this teacher. If they are names of columns or answers in a file, change them there.",
+        )
+
+
 def rename(names: Sequence[str], mapping: Mapping[Any, str], teacher: str) -> tuple[str, ...]:
     """The teacher's label names, in logit order, after the recipe's `labels:` mapping.
 

@@ -21,6 +21,8 @@ from alloykit.knowledge.store.reader import StoredKnowledge
 from alloykit.knowledge.store.store import Store
 from alloykit.knowledge.sweep.request import SweepOptions
 from alloykit.knowledge.sweep.sweep import sweep
+from alloykit.recipe.models import LabelOptions
+from alloykit.stages.prepare import teachers_and_labels
 from alloykit.teachers.protocol import FLOOR, Reading, TeacherInfo, probabilities_as_logits
 from alloykit.teachers.stored_answers import AnswersSpec
 
@@ -208,6 +210,28 @@ def test_too_many_rows_unless_a_limit_ended_the_texts(tmp_path: Path) -> None:
     limited = TextsOptions(path=str(three), limit=1, more=[{"path": str(one), "limit": None}])
     with pytest.raises(AlloyError, match="expected 2 rows in .* got 3"):  # the rows of the second file are others
         spec.describe("llm").with_texts(load_texts(limited))
+
+
+@pytest.mark.parametrize("form", ["columns", "label", "top"])
+@pytest.mark.parametrize("names", [("LABEL_0", "LABEL_1"), ("0", "1")], ids=str)
+def test_labels_without_names_are_refused_unless_numbers_are_listed(names: Any, form: str, tmp_path: Path) -> None:
+    row: dict[str, Any] = {
+        "columns": dict(zip(names, (0.2, 0.8), strict=True)),
+        "label": {"label": names[1]},
+        "top": {"top": {names[0]: -2, names[1]: -0.2}},
+    }[form]
+    options: dict[str, Any] = {"label": {"label": "label", "certainty": 0.9}, "top": {"top": "top"}}.get(form, {})
+    rows = [{"text": "a"} | row] + [{"text": "b", "label": names[0]}] * (form == "label")
+    path = write(tmp_path / "a.jsonl", rows)
+    spec = AnswersSpec(answers=str(path), **options)
+    with pytest.raises(AlloyError, match=rf"real label names.*teacher 'llm'.*'{names[0]}'"):
+        teachers_and_labels([spec.model_copy(update={"name": "llm"})], LabelOptions())
+    listed = spec.model_copy(update={"name": "llm", "labels": list(names)})
+    if names[0] == "0":
+        assert teachers_and_labels([listed], LabelOptions())[1].names == names
+    else:
+        with pytest.raises(AlloyError, match="real label names for teacher 'llm'.*'LABEL_0'"):
+            teachers_and_labels([listed], LabelOptions())
 
 
 def test_another_content_is_another_teacher(tmp_path: Path) -> None:

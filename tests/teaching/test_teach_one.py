@@ -150,7 +150,7 @@ def test_a_validation_file_selects_the_checkpoint(inputs: Recipe, tmp_path: Path
 
 
 BAD: dict[str, tuple[Recipe, tuple[str, ...]]] = {
-    "unknown label": ({"labels": ["refund", "weather"]}, ("none with weather", "refund", "damaged")),
+    "unknown label": ({"labels": ["refund", "weather"]}, ("none with 'weather'", "refund", "damaged")),
     "one label": ({"labels": ["refund"]}, ("at least 2 labels", "refund")),
     "the same label twice": ({"labels": ["refund", "refund"]}, ("refund", "more than once")),
     "no label column": ({"data": {"path": "plain.csv"}}, ("column 'label'", "plain.csv")),

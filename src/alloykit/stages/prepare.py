@@ -27,6 +27,7 @@ from alloykit.models.device import pick_device
 from alloykit.models.loading import load_config
 from alloykit.models.long_texts import in_training
 from alloykit.models.token_states import encoder_shape
+from alloykit.names import refuse_placeholders
 from alloykit.precision import Precision, choose_precision
 from alloykit.recipe.models import LabelOptions, Recipe
 from alloykit.run_folder.file_names import CACHE
@@ -337,6 +338,8 @@ def _examples(recipe: Recipe, method: Method, space: LabelSpace, n_texts: int) -
 def teachers_and_labels(teachers: Sequence[TeacherSpec], labels: LabelOptions) -> tuple[list[TeacherInfo], LabelSpace]:
     """The teachers, without their weights, and the union of their labels. AlloyError."""
     infos = [spec.describe(name) for spec, name in zip(teachers, unique_names(teachers), strict=True)]
+    for info in infos:
+        refuse_placeholders(info.labels, info.name)
     space = LabelSpace.union(
         [info.labels for info in infos],
         aliases=labels.aliases,

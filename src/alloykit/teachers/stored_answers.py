@@ -30,7 +30,7 @@ from alloykit.errors import AlloyError
 from alloykit.files import digest, known_sha256
 from alloykit.methods.inputs import Gives
 from alloykit.models.forward import Advance
-from alloykit.names import clean_names, quoted, shown, unknown_name
+from alloykit.names import clean_names, is_anonymous, quoted, shown, unknown_name
 from alloykit.paths import user_path
 from alloykit.progress import log_line
 from alloykit.teachers.answers import log_probability_of, number_of, probabilities_of_answer, spread_probabilities
@@ -110,6 +110,12 @@ class AnswersSpec(TeacherSpec):
                 raise _too_many_labels(f"the columns of '{self.answers}'", MAX_COLUMNS)
         if len(labels) > MAX_LABELS:
             raise _too_many_labels(f"'{self.answers}'")
+        if self.labels is None and is_anonymous(labels):
+            raise AlloyError(
+                expected=f"real label names in '{self.answers}' for teacher '{name}', since labels are joined by name",
+                got=quoted(labels),
+                hint="Write names into the file. If these are the names, list them: `labels: ['1', '2', …]`.",
+            )
         if not (self.label or self.top) and (missing := [label for label in labels if columns.count(label) != 1]):
             raise unknown_name(f"a column for every label of teacher '{name}' in '{self.answers}'", missing[0], columns)
         if len(labels) < 2:

@@ -9,7 +9,8 @@ from typing import TypeVar
 from alloykit.data import Texts
 from alloykit.errors import AlloyError
 from alloykit.labels import LabelSpace
-from alloykit.names import quoted
+from alloykit.names import clean_names, is_anonymous, quoted
+from alloykit.progress import log_line
 from alloykit.recipe.models import TeachRecipe, TogetherRecipe
 from alloykit.stages.prepare import student_shape_of
 from alloykit.stages.recipe_texts import read
@@ -32,6 +33,7 @@ def checked_inputs(
     if recipe.validation is not None:
         validation = _restrict(read(recipe.validation.data, want_labels=True), recipe.labels)
     check_texts(folder, texts, validation)
+    _warn_of_numbers(recipe, texts)
     recipe = _with_defaults(recipe, texts, encoders)
     check_folder(folder, recipe, encoders)
     return recipe, texts, validation
@@ -40,6 +42,16 @@ def checked_inputs(
 def label_space(recipe: Teaching, folder: Path, texts: Texts) -> LabelSpace:
     """The labels of the new teacher: those of the recipe, else all labels of the texts."""
     return LabelSpace.union([recipe.labels or sorted(set(texts.table["label"]))], teacher_names=[name_of(folder)])
+
+
+def _warn_of_numbers(recipe: Teaching, texts: Texts) -> None:
+    """Numbers may be positions in a list of names that is elsewhere. Other commands refuse a teacher with such labels."""
+    found = sorted(set(texts.table["label"]))
+    if recipe.labels is None and is_anonymous(found):
+        log_line(
+            f"warning: the labels of the texts are {quoted(found)}, and the teacher gets them as names. `amalgamate` asks for real ones. "
+            "If they are positions, name them in order: `data: {label_names: [bug, login]}`"
+        )
 
 
 def _with_defaults(recipe: Teaching, texts: Texts, encoders: Sequence[StudentSpec]) -> Teaching:
@@ -55,12 +67,15 @@ def _restrict(texts: Texts, labels: list[str] | None) -> Texts:
     """Only the texts of these labels. AlloyError for a label that no text has."""
     if labels is None:
         return texts
+    labels = list(
+        clean_names(labels, "the recipe's `labels:`")
+    )  # those of the texts have no spaces at their ends either
     found = list(texts.table["label"])
     if missing := [label for label in labels if label not in set(found)]:
         raise AlloyError(
             expected=f"texts of the labels {quoted(labels)}",
-            got=f"none with {', '.join(missing)}",
-            hint=f"The data has {', '.join(sorted(set(found)))}.",
+            got=f"none with {quoted(missing)}",
+            hint=f"The data has {quoted(sorted(set(found)))}.",
         )
     keep = [i for i, label in enumerate(found) if label in labels]
     return Texts(texts.table.select(keep), texts.dropped, texts.total)
