@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import shutil
 from pathlib import Path
@@ -106,10 +107,62 @@ def test_finished_files_are_kept_and_changed_ones_made_again(
     assert sorted(path.name for path in (tmp_path / "to").iterdir()) == sorted(times)
 
 
+def test_a_damaged_file_is_never_finished_and_the_files_before_it_are(
+    models: dict[str, Path], tmp_path: Path, call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "ROWS", 7)
+    folder, to = tmp_path / "texts", tmp_path / "to"
+    folder.mkdir()
+    ragged = "text,n\n" + "a text,1\n" * 10 + "another\n"
+    (folder / "b.csv").write_text(ragged)
+    for _ in range(2):  # the second time, nothing counts as finished
+        call("predict", models["billing"], folder / "b.csv", "--to", to).refused("b.csv", "line 12")
+        assert list(to.glob("*.parquet")) == []
+    (folder / "a.txt").write_text("a text\n" * 10)
+    (folder / "c.txt").write_text("a text\n")
+    for _ in range(2):
+        call("predict", models["billing"], folder, "--to", to).refused("b.csv", "line 12")
+        assert [path.name for path in to.iterdir()] == ["a.txt.parquet"]
+    (folder / "b.csv").unlink()
+    (folder / "b.csv.gz").write_bytes(gzip.compress("".join(f"{n}\n" for n in range(9_000)).encode())[:-2_000])
+    call("predict", models["billing"], folder / "b.csv.gz", "--to", to, "--text", "0").refused("b.csv.gz")
+    assert [path.name for path in to.iterdir()] == ["a.txt.parquet"]
+
+
+def test_files_that_are_not_read_are_named(models: dict[str, Path], tmp_path: Path, call: Call) -> None:
+    folder = tmp_path / "texts"
+    (folder / "more").mkdir(parents=True)
+    for name in ("a.txt", "b.xlsx", "part-0000", "d.csv.bz2"):
+        (folder / name).write_text("a text\n")
+    (folder / "gone.csv").symlink_to("nowhere.csv")
+    found = call("predict", models["billing"], folder, "--to", tmp_path / "to")
+    assert found.out.startswith("answers: 1 file")
+    assert f"warning: Skipped in '{folder}'" in found.err
+    for name in ("b.xlsx", "part-0000", "d.csv.bz2", "more", "gone.csv"):
+        assert f"'{name}'" in found.err
+
+
+def test_answers_to_another_file_of_the_same_name_are_not_replaced(
+    models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    to = tmp_path / "to"
+    for n, month in enumerate(("jan", "feb")):
+        (tmp_path / month).mkdir()
+        (tmp_path / month / "t.txt").write_text("a text\n" * (n + 1))
+    assert call("predict", models["billing"], tmp_path / "jan" / "t.txt", "--to", to).code == 0
+    call("predict", models["billing"], tmp_path / "feb", "--to", to).refused("another file 't.txt'", "Choose another")
+    assert pq.read_metadata(to / "t.txt.parquet").num_rows == 1
+    (tmp_path / "jan" / "t.txt").write_text("a text\n" * 3)  # the same file, changed
+    assert call("predict", models["billing"], tmp_path / "jan", "--to", to).code == 0
+    assert pq.read_metadata(to / "t.txt.parquet").num_rows == 3
+    (tmp_path / "jan").rename(tmp_path / "moved")
+    assert "1 of 1 files are finished already" in call("predict", models["billing"], tmp_path / "moved", "--to", to).err
+
+
 def test_mistakes(models: dict[str, Path], folder: Path, tmp_path: Path, call: Call) -> None:
     with pytest.raises(AlloyError, match="a column 'body'"):
         predict_files(models["billing"], folder / "a.parquet", tmp_path / "to", text="body")
-    with pytest.raises(AlloyError, match="files of texts.*no such file"):
+    with pytest.raises(AlloyError, match="an existing file or folder.*nothing at"):
         predict_files(models["billing"], tmp_path / "nothing", tmp_path / "to")
     with pytest.raises(AlloyError, match="local or ray"):
         predict_files(models["billing"], folder, tmp_path / "to", engine="dask")

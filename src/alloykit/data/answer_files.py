@@ -16,7 +16,7 @@ from alloykit.names import unknown_name
 def answer_files(path: Path) -> list[Path]:
     """The file, or the files of a folder in the order of their names. AlloyError if there is none, and for pipes and devices: the
     files are read several times."""
-    found = files_of(path)
+    found = files_of(path, [])
     for each in found:
         if not each.is_file():
             raise AlloyError(

@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from alloykit.data.raw_tables import plain_files, raw_tables, rows_of
+from alloykit.data.raw_tables import plain_files, raw_tables, rows_of, warn_of_skipped
 from alloykit.data.read_in_pieces import read_in_pieces
-from alloykit.data.readers import FORMATS
 from alloykit.data.table import RowCollector, Texts, joined_texts
 from alloykit.data.texts_options import ColumnOptions, TextsOptions, TextsPlace
 from alloykit.errors import AlloyError, AlloyWarning
-from alloykit.names import quoted
 from alloykit.paths import user_path
 
 if TYPE_CHECKING:  # it takes a second to import, and the command line imports this module for its help
@@ -64,9 +62,7 @@ def _load(settings: ColumnOptions, location: Any, want_labels: bool) -> Texts:
         for table, row in islice(rows_of(raw_tables(location, settings, wanted, skipped), columns), settings.limit):
             collector.add(table, row)
     texts = collector.texts()
-    if skipped:
-        reason = f"Skipped in '{location}', because they are not files of texts ({', '.join(FORMATS)}): "
-        warnings.warn(reason + quoted(skipped), AlloyWarning, stacklevel=3)
+    warn_of_skipped(location, skipped)
     if texts.dropped:
         warnings.warn(f"Dropped {collector.problems()}.", AlloyWarning, stacklevel=3)
     return texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from alloykit.data.limits import cells_of
 from alloykit.data.readers import FORMATS, RawTable, all_keys, format_of, read_file, select_columns
 from alloykit.data.texts_options import HUB_ID, ColumnOptions, TextsOptions
-from alloykit.errors import AlloyError
+from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.names import nearest_name, quoted, short
 
 NAME = re.compile(r"[^\W_]|_\w", re.UNICODE)  # begins like the name of a column, and not like a comment
@@ -110,11 +111,18 @@ def _saved(origin: Path, options: ColumnOptions) -> Path | None:
     return origin if (origin / "state.json").is_file() else None
 
 
-def files_of(path: Path) -> list[Path]:
-    """The file, or the files of texts in a folder. AlloyError if there is none."""
+def files_of(path: Path, skipped: list[str]) -> list[Path]:
+    """The file, or the files of texts in a folder. Names of other files in the folder are added to `skipped`. AlloyError if there is none."""
     if not os.path.exists(path):
         raise _missing_path(path)
-    return _text_files(path, []) if path.is_dir() else [path]
+    return _text_files(path, skipped) if path.is_dir() else [path]
+
+
+def warn_of_skipped(origin: Any, skipped: Sequence[str]) -> None:
+    """AlloyWarning for the files of a folder that are not read."""
+    if skipped:
+        reason = f"Skipped in '{origin}', because they are not files of texts ({', '.join(FORMATS)}): "
+        warnings.warn(reason + quoted(skipped), AlloyWarning, stacklevel=4)
 
 
 def _from_hub(options: TextsOptions) -> Any:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
+from alloykit.errors import AlloyError
+
 Parts = Callable[[Any], Iterable[Any]]
 """Reads the parts of an item."""
 PartWorker = Callable[[Any], Any]
@@ -15,7 +17,8 @@ class PartEngine(Protocol):
     """Does work on parts."""
 
     def stream(self, items: Sequence[Any], parts: Parts, worker: Callable[[], PartWorker]) -> Iterator[tuple[int, Any]]:
-        """(position of an item, result of its next part), in order. worker: makes one. An AlloyError comes in its place in the order."""
+        """(position of an item, result of its next part), in order. worker: makes one. An AlloyError of a part is the part's result,
+        and the last one of the stream. AlloyError also for what has nothing to do with a part."""
         ...
 
 
@@ -27,5 +30,9 @@ class LocalParts:
             return
         do = worker()
         for n, item in enumerate(items):
-            for part in parts(item):
-                yield n, do(part)
+            try:
+                for part in parts(item):
+                    yield n, do(part)
+            except AlloyError as error:
+                yield n, error
+                return

@@ -56,9 +56,9 @@ class RayDataParts:
             for table in dataset.iter_batches(batch_size=None, batch_format="pyarrow", prefetch_batches=0):
                 for n, value in zip(table["item"].to_pylist(), table["value"].to_pylist(), strict=True):
                     found = pickle.loads(value)
-                    if isinstance(found, AlloyError):
-                        raise found
                     yield n, found
+                    if isinstance(found, AlloyError):
+                        return
 
 
 @contextmanager

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.data.parts_of_file import PartsOfFile
-from alloykit.data.readers import FORMATS, format_of
+from alloykit.data.raw_tables import files_of, warn_of_skipped
 from alloykit.engines.choose import engine_options, part_engine_of
 from alloykit.errors import AlloyError
-from alloykit.files import file_errors, known_sha256, replace_atomic
+from alloykit.files import digest, file_errors, known_sha256, replace_atomic
 from alloykit.finished_runs.load_student import load_student
 from alloykit.finished_runs.part_answers import AnswersMaker, Request
 from alloykit.models.location import model_identity
@@ -29,11 +29,17 @@ ABOUT = b"alloykit"  # the key in a Parquet file's metadata that says what its a
 
 @dataclass(frozen=True)
 class TextsFile:
-    """A file of texts, the file for its answers, and what the answers are made of."""
+    """A file of texts, the file for its answers, what the answers are made of, and the digest of the place of the texts."""
 
     path: Path
     answers: Path
-    about: str
+    made_of: dict[str, Any]
+    place: str
+
+    @property
+    def about(self) -> str:
+        """What is written into the file of answers. The place is a digest, because answers may be passed on."""
+        return json.dumps(self.made_of | {"place": self.place})
 
 
 def predict_files(
@@ -56,7 +62,8 @@ def predict_files(
     estimated_accuracy if they are asked for, error (why), and with `all_probabilities` the probability of every label. A student that answers several questions has columns such as `topic.label`. A
     multi-label student has `labels`, a list of those of at least 0.5, in place of label and probability.
 
-    Finished files of the same texts and model are kept. engine: what computes. Memory holds some thousand rows, also with `engine="ray"`, which
+    Finished files of the same texts and model are kept, and those of changed texts or of another model made again. Warns (AlloyWarning) about
+    files of a folder that are not files of texts. AlloyError for answers to a file of the same name in another folder. engine: what computes. Memory holds some thousand rows, also with `engine="ray"`, which
     streams them through Ray Data. AlloyError.
     """
     folder, place, target = folder_of(run), Path(texts), Path(to)
@@ -76,7 +83,7 @@ def predict_files(
     made_of |= {name: True for name in ("none_of_these", "estimated_accuracy") if getattr(keys, name)}
     made_of |= {"graphs": _graphs(model)} if onnx else {}
     files = [
-        TextsFile(path, target / f"{path.name}.parquet", json.dumps(made_of | {"file": _state(path)}))
+        TextsFile(path, target / f"{path.name}.parquet", _as_json(made_of | {"file": _state(path)}), digest(str(path)))
         for path in _files(place)
     ]
     left = [file for file in files if not _is_done(file)]
@@ -94,21 +101,12 @@ def predict_files(
 
 
 def _files(place: Path) -> list[Path]:
+    skipped: list[str] = []
     with file_errors(place):
-        found = sorted(place.iterdir()) if place.is_dir() else [place]
+        found = files_of(place, skipped)
+    warn_of_skipped(place, skipped)
     # The last name stays, because the answers are named after it: links to files of one name in several folders are several files.
-    files = [
-        path.parent.resolve() / path.name
-        for path in found
-        if path.is_file() and format_of(path) in FORMATS and path.name[0] != "."
-    ]
-    if not files:
-        raise AlloyError(
-            expected=f"files of texts in '{place}' ({', '.join(FORMATS)})",
-            got="none" if place.exists() else "no such file or folder",
-            hint="Check the path.",
-        )
-    return files
+    return [path.parent.resolve() / path.name for path in found]
 
 
 def _graphs(folder: Path) -> dict[str, str]:
@@ -121,48 +119,56 @@ def _state(path: Path) -> list[int | str]:
     return [path.name, found.st_size, found.st_mtime_ns]
 
 
+def _as_json(value: dict[str, Any]) -> Any:
+    """The value as it is when it has been read from JSON."""
+    return json.loads(json.dumps(value))
+
+
 def _is_done(file: TextsFile) -> bool:
+    """Whether the answers are there. AlloyError for answers to another file of this name."""
+    about = _about(file.answers)
+    place = about.pop("place", None)
+    if about == file.made_of:
+        return place is not None
+    if place not in (None, file.place):
+        raise AlloyError(
+            expected=f"a folder without answers to another file '{file.path.name}'",
+            got=f"'{file.answers}', with the answers to a file in another folder",
+            hint="Choose another folder, for instance one for each folder of texts, or delete these answers.",
+        )
+    return False
+
+
+def _about(answers: Path) -> dict[str, Any]:
+    """What the answers in a file were made of; empty if it is not a whole file of answers."""
     import pyarrow.parquet as pq
 
-    if not file.answers.is_file():  # a pipe would wait for a writer
-        return False
+    if not answers.is_file():  # a pipe would wait for a writer
+        return {}
     try:
-        with file.answers.open("rb") as content:
-            return bool((pq.read_schema(content).metadata or {}).get(ABOUT) == file.about.encode())
-    except (
-        OSError,
-        ValueError,
-        LookupError,
-        TypeError,
-        NotImplementedError,
-    ):  # not whole: Arrow's errors are of these kinds
-        return False
+        with answers.open("rb") as content:
+            found = json.loads((pq.read_schema(content).metadata or {})[ABOUT])
+    except (OSError, ValueError, LookupError, TypeError, NotImplementedError):  # Arrow's errors are of these kinds
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 class _Results:
-    """The results of all files, taken file by file. An error belongs to the file that is taken next."""
+    """The results of all files, taken file by file."""
 
     def __init__(self, stream: Iterator[tuple[int, Any]]) -> None:
         self._stream = stream
-        self._head: tuple[int, Any] | AlloyError | None = None
-        self._begun = False
+        self._head: tuple[int, Any] | None = None
 
     def of(self, file: int) -> Iterator[Any]:
-        """Those of the next file. It has at least one. AlloyError."""
-        if not self._begun:
-            self._begun = True
-            self._take()
-        if isinstance(self._head, AlloyError):
-            raise self._head
-        while isinstance(self._head, tuple) and self._head[0] == file:
-            yield self._head[1]
-            self._take()
-
-    def _take(self) -> None:
-        try:
+        """Those of the next file. It has at least one. AlloyError, so that a file without all of its answers is never finished."""
+        self._head = self._head or next(self._stream)
+        while self._head is not None and self._head[0] == file:
+            result = self._head[1]
+            if isinstance(result, AlloyError):
+                raise result
+            yield result
             self._head = next(self._stream, None)
-        except AlloyError as error:
-            self._head = error
 
 
 def _write(file: TextsFile, results: Iterator[Any], part: Path) -> None:
