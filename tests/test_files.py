@@ -242,8 +242,11 @@ def test_an_output_that_is_a_device_or_a_pipe_stays_one(tmp_path: Path) -> None:
     os.close(reader)
     assert pipe.is_fifo()
     with (tmp_path / "file").open("w+") as file:
+        file.write("earlier ")
+        file.flush()
         write_output(Path(f"/proc/self/fd/{file.fileno()}"), "answers")
-        assert file.read() == "answers"
+        file.seek(0)
+        assert file.read() == "earlier answers", "what is before stays"
     (tmp_path / "null").symlink_to("/dev/null")
     write_output(tmp_path / "null", "answers")
     assert (tmp_path / "null").is_char_device()

@@ -176,8 +176,20 @@ def write_output(path: Path, content: bytes | str) -> None:
     if not is_stream(path):
         write_atomic(path, content)
         return
-    with file_errors(path), path.open("wb") as file:
+    with file_errors(path), open(_opened(path), "wb") as file:
         file.write(content.encode(errors="backslashreplace") if isinstance(content, str) else content)
+
+
+def _opened(path: Path) -> Path | int:
+    """What to open to write to a stream: of an open descriptor of this process a copy, because opening its path again would empty the file
+    behind it (`--output /dev/stdout >> answers.jsonl`)."""
+    for place in (
+        path,
+        Path(os.readlink(path)) if path.is_symlink() else path,
+    ):  # /dev/stdout is a link to /proc/self/fd/1
+        if place.name.isdecimal() and os.path.realpath(place.parent) == os.path.realpath("/proc/self/fd"):
+            return os.dup(int(place.name))
+    return path
 
 
 def replace_atomic(path: Path, write: Callable[[Path], Any]) -> None:

@@ -123,3 +123,23 @@ def test_overwrite_makes_another_student_and_keeps_the_knowledge(made: Recipe, t
     assert (run / "student" / "model.safetensors").read_bytes() != student
     assert files_of(run / "cache") == knowledge
     assert yaml.safe_load((run / "recipe.yaml").read_text())["training"]["epochs"] == 1
+
+
+def test_no_output_replaces_what_the_command_reads(
+    finished: Finished, models: dict[str, Path], tmp_path: Path, call: Call
+) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(finished.folder, run)
+    texts, folder = tmp_path / "texts.txt", tmp_path / "texts"
+    texts.write_text("a text\n")
+    folder.mkdir()
+    (folder / "a.txt").hardlink_to(texts)
+    before = files_of(tmp_path)
+    for output in (texts, folder / "a.txt", run / "recipe.yaml", run / "student" / "config.json"):
+        call("predict", run, texts, "--output", output).refused("another file as `--output`", str(output))
+        call("watch", run, folder, "--output", output).refused("another file as `--output`", str(output))
+    call("report", run, "--output", run / "metrics.json").refused("the same file as", "metrics.json")
+    call("suggest", run, "--overwrite", "--output", run / "metrics.json").refused("the same file as", "metrics.json")
+    teacher = ("--teacher", models["billing"], "--teacher", models["delivery"])
+    call("init", *teacher, "--texts", texts, "--overwrite", "--output", texts).refused("the same file as", "texts.txt")
+    assert files_of(tmp_path) == before

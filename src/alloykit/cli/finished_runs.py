@@ -265,12 +265,13 @@ def predict(
     from alloykit.commands.predict import predict as job
     from alloykit.files import write_output
     from alloykit.run_folder.output_folder import check_file
+    from alloykit.run_folder.run_folder import files_to_keep
 
     origin = texts if texts != "-" else sys.stdin
     if origin is None:
         raise AlloyError(expected="texts on standard input", got="a closed one", hint="Pipe texts, or name a file.")
     if output is not None:
-        check_file(output)
+        check_file(output, [texts, *files_to_keep(run)])
     answers = job(
         run, origin, all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip

@@ -20,6 +20,6 @@ def init(
 
     Returns `output`. AlloyError for a file that is there already, and for wrong teachers, texts and methods.
     """
-    check_new_file(output, overwrite=overwrite)
+    check_new_file(output, overwrite=overwrite, inputs=[texts, *teachers])
     write_output(output, first_recipe(teachers, texts, method))
     return output

@@ -10,7 +10,7 @@ from alloykit.finished_runs.compare_runs import compare_runs
 from alloykit.finished_runs.report_run import report_run
 from alloykit.paths import user_path
 from alloykit.run_folder.output_folder import check_file
-from alloykit.run_folder.run_folder import RunFolder, folder_of, require_run_folder
+from alloykit.run_folder.run_folder import RunFolder, files_to_keep, folder_of, require_run_folder
 
 COMPARISON = "comparison.html"
 
@@ -29,7 +29,7 @@ def report(runs: str | Path | RunFolder | Sequence[str | Path | RunFolder], outp
         require_run_folder(run.folder)
     page = None if output is None else user_path(output)
     if page is not None:
-        check_file(page)
+        check_file(page, [place for run in folders for place in files_to_keep(run.folder)])
     if len(folders) == 1:
         return report_run(folders[0], page)
     return compare_runs(folders, page or Path(COMPARISON))

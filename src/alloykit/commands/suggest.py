@@ -9,8 +9,9 @@ from pathlib import Path
 from alloykit.files import write_output
 from alloykit.finished_runs.suggest_texts import Suggestion, suggest_texts
 from alloykit.paths import user_path
-from alloykit.run_folder.output_folder import check_new_file
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.output_folder import check_file, check_new_file
+from alloykit.run_folder.run_folder import RunFolder, files_to_keep, folder_of
+from alloykit.stages.recipe_texts import paths_of
 from alloykit.teachers.trust import python_trusted
 
 
@@ -31,11 +32,12 @@ def suggest(
     functions that its recipe names as teachers; they are not called. overwrite: replace the file. The same run gives the same texts. Returns
     `text`, `text_pair`, `suggested`, `probability` and `why` of each. AlloyError.
     """
-    path = None if output is None else user_path(output)
+    path, folder = None if output is None else user_path(output), RunFolder(folder_of(run))
     if path is not None:
         check_new_file(path, overwrite=overwrite, loses=" and may have labels in it")
+        check_file(path, [*paths_of(folder.recipe), *files_to_keep(folder.folder)])
     with python_trusted(trust_python):
-        found = suggest_texts(RunFolder(folder_of(run)), n, cache=cache, trust_remote_code=trust_remote_code)
+        found = suggest_texts(folder, n, cache=cache, trust_remote_code=trust_remote_code)
     if path is not None:
         write_output(path, _as_csv(found))
     return found

@@ -12,7 +12,7 @@ from alloykit.files import write_output
 from alloykit.finished_runs.watch_texts import watch_texts
 from alloykit.paths import user_path
 from alloykit.run_folder.output_folder import check_file
-from alloykit.run_folder.run_folder import RunFolder, folder_of
+from alloykit.run_folder.run_folder import RunFolder, files_to_keep, folder_of
 
 PAGE = "watch.html"
 
@@ -50,7 +50,7 @@ def watch(
     from alloykit.reporting.drift_page import render_drift
 
     page = user_path(output) if output is not None else folder.folder / PAGE
-    check_file(page)
+    check_file(page, [*(texts.paths if isinstance(texts, TextsOptions) else [texts]), *files_to_keep(folder.folder)])
     found = watch_texts(folder, texts, text=text, text_pair=text_pair, trust_remote_code=trust_remote_code)
     write_output(page, render_drift(found))
     return found | {"page": str(page)}

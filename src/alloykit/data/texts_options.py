@@ -114,6 +114,11 @@ class TextsOptions(TextsPlace):
     more: list[TextsPlace] | None = None
     """Further files, folders or data sets whose texts follow. They have the columns and the `limit` of this block, unless they name others."""
 
+    @property
+    def paths(self) -> list[str]:
+        """The paths of all places that have one."""
+        return [place.path for place in (self, *(self.more or ())) if place.path is not None]
+
     @model_validator(mode="before")
     @classmethod
     def _more_with_columns(cls, value: Any) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -27,19 +27,38 @@ def check_output(folder: Path) -> None:
             raise AlloyError(expected="a folder as `output`", got=f"the file '{place}'", hint="Choose another output.")
 
 
-def check_file(path: Path) -> None:
-    """AlloyError if the path of a file to be written is a folder."""
+def check_file(path: Path, inputs: Iterable[object] = ()) -> None:
+    """AlloyError if the path of a file to be written is a folder, or a file that the command reads. inputs: what it reads; of these, files and
+    the files in folders count."""
     if path.is_dir():
         raise AlloyError(
             expected="a file to write to",
             got=f"the folder '{path}'",
             hint="Give the name of a file in it as `--output`.",
         )
+    if is_stream(path) or not path.exists():
+        return
+    for place in inputs:
+        if isinstance(place, (str, Path)) and _holds(Path(os.path.expanduser(place)), path):
+            raise AlloyError(
+                expected="another file as `--output` than those that the command reads",
+                got=f"'{path}', which is {'one of' if os.path.isdir(place) else 'the same file as'} '{place}'",
+                hint="Choose another name.",
+            )
 
 
-def check_new_file(path: Path, *, overwrite: bool, loses: str = "") -> None:
-    """AlloyError if the path is a folder, or a file that exists and is not to be replaced. loses: what the file may hold, for the message."""
-    check_file(path)
+def _holds(place: Path, path: Path) -> bool:
+    """Whether an existing file is this file, or is in this folder."""
+    try:
+        return any(path.samefile(each) for each in (place.iterdir() if place.is_dir() else [place]) if each.exists())
+    except (OSError, ValueError):  # no path: a hub id, or a text
+        return False
+
+
+def check_new_file(path: Path, *, overwrite: bool, loses: str = "", inputs: Iterable[object] = ()) -> None:
+    """AlloyError if the path is a folder, a file that the command reads, or a file that exists and is not to be replaced. loses: what the file
+    may hold, for the message. inputs: as for `check_file`."""
+    check_file(path, inputs)
     if os.path.lexists(path) and not is_stream(path) and not overwrite:
         raise AlloyError(
             expected="a new file as `--output`",

@@ -25,6 +25,7 @@ from alloykit.run_folder.file_names import (
     GENERATED,
     INPUTS,
     METRICS,
+    POOL_ANSWERS,
     RECIPE,
     REPORT,
     START,
@@ -152,6 +153,12 @@ def require_run_folder(folder: Path) -> None:
 def classifier_folder(folder: Path) -> Path:
     """The student's folder of a run folder; any other folder is that of a classifier itself."""
     return folder / STUDENT if is_run_folder(folder) else folder
+
+
+def files_to_keep(folder: Path) -> list[Path]:
+    """What commands read of a run folder or a model folder, and none may replace by its own output: files, and the folder of the classifier."""
+    names = (RECIPE, INPUTS, ENVIRONMENT, TRAINING, METRICS, ANSWERS, STATE, POOL_ANSWERS)
+    return [*(folder / name for name in names), classifier_folder(folder)]
 
 
 def onnx_folder(folder: Path) -> Path:

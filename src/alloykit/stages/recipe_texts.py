@@ -36,6 +36,12 @@ def origin_of(recipe: Recipe) -> TextsOptions | InMemory:
     return TextsOptions(path=str(path), label="label")
 
 
+def paths_of(recipe: Recipe) -> list[str]:
+    """The paths of all texts that a recipe names."""
+    blocks = (recipe.texts, recipe.labelled, recipe.validation, recipe.evaluate and recipe.evaluate.data)
+    return [path for block in blocks if isinstance(block, TextsOptions) for path in block.paths]
+
+
 def generated_folder(recipe: Recipe) -> Path:
     """The folder of the texts that a recipe generates."""
     return Path(recipe.output) / GENERATED
