@@ -116,6 +116,20 @@ def test_every_row_gets_one_answer_in_order(
     assert [result.lines[row]["label"] for row in (0, 2, 4)] == expected
 
 
+def test_every_way_in_has_the_same_rows_without_a_usable_text(finished: Finished, tmp_path: Path, call: Call) -> None:
+    lines = ["\ufeff" + TEXTS[0], "a\0b", "", "  \u00a0", TEXTS[1]]
+    (tmp_path / "t.txt").write_text("\n".join(lines))
+    of_file = call("predict", finished.folder, tmp_path / "t.txt").lines
+    assert [line["label"] is None for line in of_file] == [False, True, True, True, False]
+    assert call("predict", finished.folder, stdin="\n".join(lines)).lines == of_file
+    lines[0] = TEXTS[0]
+    assert list(alloykit.predict(finished.folder, lines)) == of_file
+    of_run = alloykit.Run(finished.folder).predict([*lines, "a\ud800b"])
+    assert [answer["label"] for answer in of_run[:-1]] == [answer["label"] for answer in of_file]
+    assert [answer.get("error") for answer in of_run] == [None, "text contains a NUL character", "empty text", "empty text", None, "text is not valid Unicode"]  # fmt: skip
+    assert next(alloykit.predict(finished.folder, ["a\ud800b", TEXTS[0]]))["label"] is None
+
+
 def test_all_probabilities_sum_to_one(finished: Finished, call: Call) -> None:
     for line in call("predict", finished.folder, "--all", "-", stdin="\n".join(TEXTS)).lines:
         assert list(line["probabilities"]) == list(LABELS)

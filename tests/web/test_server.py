@@ -61,6 +61,8 @@ def test_the_shapes_of_text_embeddings_inference(site: Running) -> None:
     ("body", "status", "kind"),
     [
         ({"inputs": ""}, 400, "Empty"),
+        ({"inputs": [["a text"], [" ", "a pair"]]}, 400, "Empty"),
+        ({"inputs": "a\0b"}, 422, "Validation"),
         ({"inputs": [["a"]] * 4}, 413, "Validation"),
         ({"inputs": "a" * 51}, 413, "Validation"),
         ({"inputs": "a " * 9, "truncate": False}, 413, "Validation"),

@@ -9,6 +9,7 @@ from typing import Any, TextIO, cast
 
 from alloykit.data import load_texts, refuse_columns
 from alloykit.data.limits import MAX_TEXT, lines_of
+from alloykit.data.table import row_problem
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.load_student import load_student
 from alloykit.serving.check_texts import check_strings
@@ -70,11 +71,13 @@ def _of_lines(origin: TextIO | Sequence[str]) -> _Input:
     try:
         given = origin if stream is None else lines_of(stream, "standard input", MAX_TEXT)
         lines = [line.rstrip("\r\n") for line in given]
+        if stream is not None and lines:
+            lines[0] = lines[0].removeprefix("\ufeff")  # a byte-order mark, as in files
     except UnicodeDecodeError as error:
         raise AlloyError(
             expected="UTF-8 text on standard input",
             got=f"the byte 0x{error.object[error.start]:02x} ({error.reason})",
             hint="Convert it, for example with `iconv -f WINDOWS-1252 -t UTF-8`.",
         ) from error
-    rows = [row for row, line in enumerate(lines) if line.strip()]
+    rows = [row for row, line in enumerate(lines) if not row_problem(line)]
     return _Input([lines[row] for row in rows], None, rows, len(lines))

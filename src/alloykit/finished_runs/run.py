@@ -11,7 +11,7 @@ from alloykit.errors import AlloyError
 from alloykit.finished_runs.evaluate_folder import evaluate_run_folder
 from alloykit.finished_runs.report_run import report_run
 from alloykit.run_folder.run_folder import RunFolder, folder_of
-from alloykit.serving.check_texts import check_strings
+from alloykit.serving.check_texts import check_texts_and_pairs
 from alloykit.serving.predictor import Predictor
 from alloykit.serving.text_answers import AnswerKeys, text_answers
 from alloykit.stages.from_arguments import Engine, Teachers
@@ -71,7 +71,8 @@ class Run(RunFolder):
         label fits. estimated_accuracy: add the accuracy of the student's answers with this label, as the run estimated it. device: auto,
         cpu, cuda or mps. trust_remote_code: run code that comes with the student.
 
-        The first call loads the student; later calls load it again only if its files have changed. AlloyError for values that are not
+        A text that is empty, or has a NUL character or half of a surrogate pair, gets the label None, and the reason in `error`, as in
+        `alloykit.predict`. The first call loads the student; later calls load it again only if its files have changed. AlloyError for values that are not
         texts, and if there is no student.
         """
         keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)
@@ -80,9 +81,10 @@ class Run(RunFolder):
                 raise AlloyError(expected="a string as the second text of one text", got=f"a {type(pairs).__name__}")
             second = None if pairs is None else [pairs]
             return text_answers(self._predictor(device, trust_remote_code), [texts], second, keys)[0]
-        check_strings(texts)
-        check_strings(pairs, "pairs", none_allowed=True)
-        return text_answers(self._predictor(device, trust_remote_code), texts, pairs, keys)
+        check_texts_and_pairs(texts, pairs)
+        # A column of pandas has its own idea of positions and of truth.
+        seconds = None if pairs is None else list(pairs)
+        return text_answers(self._predictor(device, trust_remote_code), list(texts), seconds, keys)
 
     def _predictor(self, device: str, trust_remote_code: bool) -> Predictor:
         """The loaded student, kept until its files change."""

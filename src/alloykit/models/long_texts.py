@@ -105,7 +105,7 @@ def _whole(
     tokenizer: Any, texts: Sequence[str], pairs: Sequence[str | None] | None
 ) -> Iterator[tuple[TokenIds, Body, Body]]:
     """Untruncated token ids with special tokens, and the places of the first and of the second text in them."""
-    seconds = pairs or [None] * len(texts)
+    seconds = pairs if pairs is not None else [None] * len(texts)
     found: dict[int, tuple[TokenIds, Body, Body]] = {}
     for alone in (True, False):
         places = [i for i, second in enumerate(seconds) if (second is None) == alone]

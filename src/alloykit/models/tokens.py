@@ -31,7 +31,7 @@ def encode(
     encodings: list[dict[str, list[int]]] = [{} for _ in texts]
     shortened = [
         beginning(tokenizer, text, pair, max_length)
-        for text, pair in zip(texts, pairs or [None] * len(texts), strict=True)
+        for text, pair in zip(texts, pairs if pairs is not None else [None] * len(texts), strict=True)
     ]
     for alone in (True, False):
         places = [i for i, (_, second) in enumerate(shortened) if (second is None) == alone]

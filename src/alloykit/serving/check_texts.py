@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from alloykit.errors import AlloyError
 
 
 def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False) -> None:
-    """AlloyError for anything but a sequence of strings. A single string is not a sequence of strings here."""
+    """AlloyError for anything but a sequence of strings: a list, a tuple, or a column of a table. A single string is not a sequence of strings here.
+
+    A string need not be a usable text: `row_problem` says so of each."""
     if texts is None and none_allowed:
         return
     if isinstance(texts, (str, bytes)):
         raise AlloyError(
             expected=f"a list of {name}", got=f"one {type(texts).__name__}", hint='Put it into a list: ["a text"].'
+        )
+    if _has_columns(texts):
+        raise AlloyError(
+            expected=f"a list of {name}, or one column of a table",
+            got=f"a {type(texts).__name__}",
+            hint='Name the column: `data["text"]`.',
         )
     if not isinstance(texts, Sequence) and not hasattr(texts, "__getitem__"):
         raise AlloyError(expected=f"a list of {name}", got=f"a {type(texts).__name__}", hint='For instance ["a text"].')
@@ -25,6 +33,11 @@ def check_strings(texts: Any, name: str = "texts", *, none_allowed: bool = False
                 got=f"a {type(text).__name__} at position {i}",
                 hint="Leave out what is missing.",
             )
+
+
+def _has_columns(values: Any) -> bool:
+    """Whether this is a mapping or a table, which give their keys or columns, or rows, where texts are expected: a dictionary, a batch of `datasets`, a frame of pandas or polars."""
+    return isinstance(values, Mapping) or any(hasattr(values, name) for name in ("columns", "column_names"))
 
 
 def check_texts_and_pairs(texts: Any, pairs: Any) -> None:

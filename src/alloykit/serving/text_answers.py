@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from alloykit.data.table import row_problem
 from alloykit.errors import AlloyError
 from alloykit.serving.question_answers import one_answer, question_answers, require_one_question, require_single_label
 from alloykit.serving.text_classifier import TextClassifier
@@ -43,10 +44,27 @@ def text_answers(
     *,
     digits: int | None = None,
 ) -> list[dict[str, Any]]:
-    """One dictionary for each text. digits: of every number; all of them if not given. AlloyError for what the classifier cannot say."""
+    """One dictionary for each text; an empty one with `error` for a text that is not usable. digits: of every number; all of them if not given.
+    AlloyError for what the classifier cannot say."""
     keys.check(classifier)
+    seconds = [None] * len(texts) if pairs is None else pairs
+    problems = [row_problem(text, second) for text, second in zip(texts, seconds, strict=True)]
+    at = [n for n, problem in enumerate(problems) if not problem]
+    usable = [texts[n] for n in at], None if pairs is None else [pairs[n] for n in at]
+    answers = iter(_usable_answers(classifier, *usable, keys, name, digits))
+    return [empty_answer(classifier) | {"error": problem} if problem else next(answers) for problem in problems]
+
+
+def _usable_answers(
+    classifier: TextClassifier,
+    texts: Sequence[str],
+    pairs: Sequence[str | None] | None,
+    keys: AnswerKeys,
+    name: str,
+    digits: int | None,
+) -> list[dict[str, Any]]:
     predicted = classifier.predict(texts, pairs, name, none_of_these=keys.none_of_these)
-    found = []
+    found: list[dict[str, Any]] = []
     for n, row in enumerate(predicted.probabilities):
         if classifier.questions:
             parts = question_answers(classifier.questions, row, all_probabilities=keys.all_probabilities, digits=digits)
@@ -70,7 +88,7 @@ def text_answers(
 
 
 def empty_answer(classifier: TextClassifier) -> dict[str, Any]:
-    """The answer to a row without a text."""
+    """The answer to a row without a usable text."""
     if classifier.questions:
         return {"answers": None}
     return {"labels": None, "probabilities": None} if classifier.multi_label else {"label": None, "probability": None}

@@ -148,7 +148,8 @@ class ZeroShotTeacher(Answerer):
 
     def prepare(self, texts: Sequence[str], pairs: Sequence[str | None] | None = None) -> list[list[Any]]:
         """For each text the tokens of its pair with each hypothesis. Where texts are pairs, both are read, with a line break between them."""
-        whole = [t if p is None else f"{t}\n{p}" for t, p in zip(texts, pairs or [None] * len(texts), strict=True)]
+        seconds = pairs if pairs is not None else [None] * len(texts)
+        whole = [t if p is None else f"{t}\n{p}" for t, p in zip(texts, seconds, strict=True)]
         n = len(self.info.labels)
         encoded = self.nli.encode([text for text in whole for _ in range(n)], self.info.hypotheses * len(whole))
         return [encoded[i : i + n] for i in range(0, len(encoded), n)]

@@ -24,7 +24,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorBody, "description": "An empty text"},
     408: {"model": ErrorBody, "description": "The body did not arrive in time"},
     413: {"model": ErrorBody, "description": "Too many texts, or a text that is too long"},
-    422: {"model": ErrorBody, "description": "The body is not JSON of this form"},
+    422: {"model": ErrorBody, "description": "The body is not JSON of this form, or a text has a NUL character"},
     424: {"model": ErrorBody, "description": "The student could not answer"},
     503: {"model": ErrorBody, "description": "Too many requests, or the server is stopping. Try again."},
 }

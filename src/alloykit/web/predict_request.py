@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BaseModel, Field
 
+from alloykit.data.table import row_problem
 from alloykit.serving.classify import Asked
 from alloykit.web.refused import Refused
 from alloykit.web.serve_options import ServeOptions
@@ -65,10 +66,12 @@ class PredictRequest(BaseModel):
 
 
 def check_text(text: str, pair: str | None, options: ServeOptions) -> None:
-    """Refused for an empty text and for one with too many characters."""
-    characters = len(text) + len(pair or "")
-    if characters == 0:
+    """Refused for a text that is not usable, such as an empty one, and for one with too many characters."""
+    if not text.strip():
         raise Refused("`inputs` cannot be empty", "Empty")
+    if problem := row_problem(text, pair):
+        raise Refused(f"expected usable texts; got one that is not: {problem}", "Validation", 422)
+    characters = len(text) + len(pair or "")
     if characters > options.characters:
         raise Refused(f"expected texts of at most {options.characters} characters; got {characters}", "Validation")
 
