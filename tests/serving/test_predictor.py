@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import tiny
 import torch
 from commandline import Call, Finished
 from toy import examples
 from transformers import AutoTokenizer
 
 import alloykit
+from alloykit.errors import AlloyError
 from alloykit.serving.predictor import Predictor
 from alloykit.stats.temperature import tempered
 
@@ -75,3 +77,21 @@ def test_a_second_call_keeps_the_temperature_and_measures_the_bare_answers(
     after = json.loads((copy / "metrics.json").read_text())["student"]
     assert after["temperature"] == before["temperature"]
     assert after["mean_confidence"] == pytest.approx(before["mean_confidence"], rel=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("labels", "changed", "words"),
+    [
+        (("score",), {}, "at least two labels .*; got 1 label"),
+        (("a", "b"), {"problem_type": "regression"}, "got a regression head"),
+        (("a", "b"), {"id2label": {"0": "a", "1": "a"}, "label2id": {"a": 1}}, "different labels .*; got 'a' more than once"),
+    ],
+)  # fmt: skip
+def test_what_is_no_classifier_gives_no_answers(
+    labels: tuple[str, ...], changed: dict[str, Any], words: str, tmp_path: Path
+) -> None:
+    folder = tiny.classifier(tmp_path / "model", labels, "bert", seed=1)
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | changed))
+    with pytest.raises(AlloyError, match=words):
+        next(alloykit.predict(folder, ["a text"]))

@@ -12,6 +12,7 @@ from torch import Tensor
 
 from alloykit.blocks import ModelSpec
 from alloykit.errors import AlloyError
+from alloykit.models.classifier_head import check_classifier_head
 from alloykit.models.device import pick_device
 from alloykit.models.export import estimated_accuracy_of, temperature_of
 from alloykit.models.head_input import HeadInput
@@ -22,6 +23,7 @@ from alloykit.models.padding import padding_changes_answers
 from alloykit.models.problem_type import is_multi_label
 from alloykit.models.questions import questions_of
 from alloykit.models.tokens import usable_length
+from alloykit.names import clean_names
 from alloykit.serving.text_classifier import TextClassifier
 
 TOKENS_PER_BATCH = 8192
@@ -65,6 +67,8 @@ class Predictor(TextClassifier):
                 hint="Finish the run with `alloykit amalgamate`, or name the folder that holds config.json.",
             )
         model, tokenizer = load_classifier(ModelSpec(model=str(folder), trust_remote_code=trust_remote_code))
+        check_classifier_head(model.config, f"in '{folder}'")
+        clean_names(list(model.config.id2label.values()), f"the classifier in '{folder}'")  # answers are found by name
         return cls(model.to(pick_device(device)), tokenizer, max_length, folder)
 
     @property

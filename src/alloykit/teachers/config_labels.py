@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.models.classifier_head import check_classifier_head
 from alloykit.models.questions import KEY as QUESTIONS_KEY
 from alloykit.names import rename
 
@@ -15,19 +16,7 @@ def labels_of_config(config: Any, renamed: Mapping[str, str], name: str) -> tupl
 
     AlloyError for a model that cannot be a teacher: a head for numbers, fewer than two labels, no classifier.
     """
-    problem = getattr(config, "problem_type", None)
-    if problem == "regression":
-        raise AlloyError(
-            expected=f"a single-label or multi-label classifier as teacher '{name}'",
-            got="a regression head",
-            hint="alloykit joins classifiers, not models that give numbers.",
-        )
-    if config.num_labels < 2:
-        raise AlloyError(
-            expected=f"a classifier of at least two labels as teacher '{name}'",
-            got=f"{config.num_labels} label",
-            hint="A one-class (or regression) head has no uncertainty over classes. Retrain it with an 'other' label.",
-        )
+    check_classifier_head(config, f"as teacher '{name}'")
     if (asked := getattr(config, QUESTIONS_KEY, None)) is not None:
         raise AlloyError(
             expected=f"a classifier that answers one question as teacher '{name}'",
