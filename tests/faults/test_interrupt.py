@@ -9,7 +9,9 @@ import sys
 import threading
 
 import pytest
+from commandline import run_here
 
+from alloykit.cli import main as cli
 from alloykit.interrupts import noted_interrupts, raise_noted
 from alloykit.progress import bar
 
@@ -42,6 +44,37 @@ def test_afterwards_all_is_as_before() -> None:
             os.kill(os.getpid(), signal.SIGINT)
     assert signal.getsignal(signal.SIGINT) is before
     raise_noted()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cli, "app", lambda **_: os.kill(os.getpid(), number))
+    found = run_here("methods")
+    assert (found.code, found.err) == (128 + number, "stopped. Run the same command again to go on.\n")
+
+
+def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With `nohup`. And a launcher's signals are its own."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with noted_interrupts():
+            os.kill(os.getpid(), signal.SIGHUP)
+    finally:
+        signal.signal(signal.SIGHUP, before)
+    monkeypatch.setattr("alloykit.interrupts.launched", lambda: (0, 2))
+    with noted_interrupts():
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+def test_a_forked_process_ends_at_once() -> None:
+    with noted_interrupts():
+        if not (child := os.fork()):
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+            finally:
+                os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGTERM
 
 
 def test_in_another_thread_it_changes_nothing() -> None:

@@ -13,6 +13,7 @@ import typer
 
 from alloykit.errors import AlloyError, AlloyWarning
 from alloykit.files import os_error
+from alloykit.interrupts import exit_code
 from alloykit.processes import OtherProcessEnded, launched, let_first_speak, reports_loss, speaks
 from alloykit.terminal import drop_unwritten, echo_error, guarded
 
@@ -20,7 +21,7 @@ from alloykit.terminal import drop_unwritten, echo_error, guarded
 ClickException: Any = typer.BadParameter.__mro__[2]
 CLOSED_PIPE = 141  # the exit code of a program that SIGPIPE ended: `alloykit predict … | head -1`
 INVALID_INPUT = 2
-INTERRUPTED = 130
+INTERRUPTED = 130  # what typer turns a KeyboardInterrupt into
 
 _verbose = False
 
@@ -34,7 +35,7 @@ def be_verbose() -> None:
 
 @contextmanager
 def exit_codes() -> Iterator[None]:
-    """Turn invalid input into one message and exit code 2, an interrupt into 130, and a closed pipe into 141 without a message.
+    """Turn invalid input into one message and exit code 2, an interrupt into 130 (143 after SIGTERM, 129 after SIGHUP), and a closed pipe into 141 without a message.
 
     Standard output is flushed at the end, to detect a full disk.
     """
@@ -86,7 +87,7 @@ def _code_and_message(error: BaseException) -> tuple[int, str]:
     if isinstance(error, AlloyError):
         return INVALID_INPUT, f"error: {error}"
     if isinstance(error, (KeyboardInterrupt, typer.Abort)):
-        return INTERRUPTED, "stopped. Run the same command again to go on." if launched()[0] == 0 else ""
+        return exit_code(), "stopped. Run the same command again to go on." if launched()[0] == 0 else ""
     if isinstance(error, ClickException):
         with suppress(OSError):  # a message that cannot be written is lost, as in `echo_error`
             error.show()
