@@ -32,9 +32,10 @@ def visible(text: object, *, lines: bool = False) -> str:
     return (_ANY_EXCEPT_LINES if lines else _ANY).sub(lambda match: ascii(match[0])[1:-1], str(text))
 
 
-def to_json(value: Any, indent: int | None = None) -> str:
-    """JSON with readable letters and with control characters as `\\uXXXX`. Every JSON reader gives the same text."""
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
+def to_json(value: Any, indent: int | None = None, *, ascii_only: bool = False) -> str:
+    """JSON with readable letters, and with control characters as `\\uXXXX`; ascii_only: with all other letters than those of ASCII so. Every JSON
+    reader gives the same text."""
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     return _ANY_EXCEPT_LINES.sub(lambda match: json.dumps(match[0])[1:-1], text)
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from io import StringIO
+from io import StringIO, TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO
 
 from alloykit.errors import AlloyError
@@ -82,8 +83,9 @@ def echo_lines(lines: list[str]) -> None:
 
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
-    """Print a value as JSON."""
-    write(f"{to_json(value, indent)}\n")
+    """Print a value as JSON that is UTF-8, also where standard output has another encoding: then in ASCII, with escapes."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    write(f"{to_json(value, indent, ascii_only=codecs.lookup(encoding).name != 'utf-8')}\n")
 
 
 def echo_rich(renderable: Any, *, soft_wrap: bool = False) -> None:
@@ -112,7 +114,13 @@ def echo_error(message: object) -> None:
 
 
 def open_streams() -> None:
-    """Open /dev/null for closed standard streams, so that no file gets their number and the output of libraries."""
+    """Prepare the standard streams. Texts on standard input are UTF-8, as in files. A character that standard output cannot encode is printed as "?".
+
+    /dev/null is opened for closed streams, so that no file gets their number and the output of libraries."""
+    if isinstance(sys.stdin, TextIOWrapper):
+        sys.stdin.reconfigure(encoding="utf-8", errors="strict")
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")
     for number in (0, 1, 2):
         try:
             os.fstat(number)

@@ -275,12 +275,11 @@ def predict(
     answers = job(
         run, origin, all_probabilities=every, none_of_these=none_of_these, estimated_accuracy=estimated_accuracy, text=text, text_pair=text_pair, trust_remote_code=trust, onnx=onnx,
     )  # fmt: skip
-    lines = (f"{to_json(answer)}\n" for answer in answers)
     if output is not None:
-        write_output(output, "".join(lines))
+        write_output(output, "".join(f"{to_json(answer)}\n" for answer in answers))
     else:
-        for line in lines:
-            terminal.write(line)
+        for answer in answers:
+            terminal.echo_json(answer, None)
 
 
 @command
