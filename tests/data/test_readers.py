@@ -1,6 +1,8 @@
 """Every file format becomes the same table, and a file that cannot be read says why."""
 
 import gzip
+import os
+from threading import Thread
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -145,3 +147,23 @@ def test_memory_does_not_grow_with_the_row_groups_of_a_parquet_file(tmp_path):
         if n % 2000 == 0:
             most = max(most, pa.total_allocated_bytes() - before)
     assert most < 1_000_000
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.txt"])
+def test_a_pipe_is_read_once(tmp_path, name):
+    """The second writer is there for a second reader, which would wait for it."""
+    pipe = tmp_path / name
+    os.mkfifo(pipe)
+    content = {"a.jsonl": json_lines(), "a.csv": delimited(), "a.txt": b"one\ntwo\n"}[name]
+
+    def write_twice():
+        for part in (content, b""):
+            pipe.write_bytes(part)
+
+    writer = Thread(target=write_twice, daemon=True)
+    writer.start()
+    texts = load_texts(pipe)
+    assert texts.table["text"][:] == (["one", "two"] if name == "a.txt" else TEXTS)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    writer.join(10)
+    os.close(reader)

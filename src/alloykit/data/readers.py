@@ -9,6 +9,7 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from itertools import tee
 from pathlib import Path
 from typing import IO, Any, NamedTuple, TypeVar
 
@@ -75,8 +76,10 @@ def read_file(path: Path, wanted: list[str], *, nested: Collection[str] = (), gr
         _refuse_other_separator(header, kind, where)
         return RawTable(where, header, csv_rows(rows, header, wanted))
     if kind in (".jsonl", ".ndjson", ".json"):
-        columns = all_keys(_opened(path, json_records), wanted)
-        return RawTable(where, columns, select_columns(_opened(path, json_records), wanted))
+        records = _opened(path, json_records)
+        # A pipe can be read once: the records in which the keys are looked for are kept.
+        searched, records = (_opened(path, json_records), records) if path.is_file() else tee(records)
+        return RawTable(where, all_keys(searched, wanted), select_columns(records, wanted))
     if kind == ".txt":
         return RawTable(where, ["text"], _opened(path, txt_rows))
     raise AlloyError(expected=f"a file that ends in {', '.join(FORMATS)} (or .gz after it)", got=where)
