@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import random
 import shutil
 from collections.abc import Callable
@@ -202,3 +204,13 @@ def test_a_folder_of_checkpoints(clean: Path, tmp_path: Path) -> None:
         alloykit.amalgamate(
             teachers=[str(tmp_path / "out")] * 2, texts=TEXTS, student={"model": str(clean)}, output=tmp_path / "r"
         )
+
+
+def test_a_full_disk_for_temporary_files_is_not_the_models_fault(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    for writing in ("write_text", "symlink_to"):
+        with monkeypatch.context() as patch, pytest.raises(AlloyError, match="room to write a copy of .* TMPDIR"):
+            patch.setattr(Path, writing, full)
+            Predictor.load(folder)

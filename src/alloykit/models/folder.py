@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from alloykit.errors import AlloyError
+from alloykit.files import scratch
 from alloykit.models.export import TEMPERATURE, is_temperature
 from alloykit.models.long_texts import LONG_TEXTS, is_long_texts
 from alloykit.names import quoted
@@ -30,6 +31,7 @@ MAX_JSON_BYTES = 64 * 2**20  # bytes of a configuration
 MAX_VOCABULARY_BYTES = 512 * 2**20
 MAX_LAYERS = 1000
 MAX_DEPTH = 50
+COPY = "a copy of a model folder"  # for messages
 # Keys of config.json that choose code, other files or number formats. They are left out: alloykit chooses these itself.
 IGNORED_KEYS = {"auto_map", "configuration_files", "attn_implementation", "experts_implementation", "custom_pipelines", "dtype",
           "torch_dtype", "name_or_path", "kernel_config", "use_kernels", "gguf_file"}  # fmt: skip
@@ -73,8 +75,17 @@ def staged_gguf(folder: Path, model: str) -> Iterator[Path]:
             got="a link to a file outside that folder",
             hint="Copy the file into the folder if you trust it.",
         )
-    with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
-        (Path(name) / f"model{GGUF}").symlink_to(files[0].resolve())
+    with _temporary_folder() as copy:
+        with scratch(COPY):
+            (copy / f"model{GGUF}").symlink_to(files[0].resolve())
+        yield copy
+
+
+@contextmanager
+def _temporary_folder() -> Iterator[Path]:
+    with scratch(COPY):
+        folder = tempfile.TemporaryDirectory(prefix="alloykit-model-")
+    with folder as name:
         yield Path(name)
 
 
@@ -86,8 +97,7 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
     """
     files = _checked_files(folder, model)
     config = checked_config(folder, model)
-    with tempfile.TemporaryDirectory(prefix="alloykit-model-") as name:
-        copy = Path(name)
+    with _temporary_folder() as copy:
         for file in files:
             if file.name == "config.json":
                 content: Any = config
@@ -107,9 +117,11 @@ def staged(folder: Path, model: str) -> Iterator[Path]:
             else:
                 if file.name == "tokenizer.json":
                     _check_vocabulary(file, file.stat().st_mtime_ns, file.stat().st_size, model)
-                (copy / file.name).symlink_to(file.resolve())
+                with scratch(COPY):
+                    (copy / file.name).symlink_to(file.resolve())
                 continue
-            (copy / file.name).write_text(json.dumps(content), encoding="utf-8")
+            with scratch(COPY):
+                (copy / file.name).write_text(json.dumps(content), encoding="utf-8")
         yield copy
 
 
