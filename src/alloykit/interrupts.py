@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
-from alloykit.processes import launched
-
 ENDING = (signal.SIGTERM, signal.SIGHUP)
 _interrupted = False
 _last: int = signal.SIGINT  # the signal that was noted last
@@ -38,9 +36,9 @@ os.register_at_fork(after_in_child=_forked)
 
 
 @contextmanager
-def noted_interrupts() -> Iterator[None]:
-    """Note interrupts while the block runs. Does nothing outside the main thread, because only the main thread gets signals. Of several processes
-    of one command, SIGTERM is the launcher's (processes.py)."""
+def noted_interrupts(*, processes: int = 1) -> Iterator[None]:
+    """Note interrupts while the block runs. Does nothing outside the main thread, because only the main thread gets signals. processes: of this
+    command. If there are several, SIGTERM is the launcher's (processes.py)."""
     global _interrupted, _last
     if threading.current_thread() is not threading.main_thread():
         yield
@@ -56,7 +54,7 @@ def noted_interrupts() -> Iterator[None]:
             usual(problem)
 
     # Another handler stays: with `nohup`, SIGHUP is ignored.
-    ending = [] if launched()[1] > 1 else [n for n in ENDING if signal.getsignal(n) is signal.SIG_DFL]
+    ending = [] if processes > 1 else [n for n in ENDING if signal.getsignal(n) is signal.SIG_DFL]
     _interrupted, _last = False, signal.SIGINT
     before = {number: signal.signal(number, note) for number in (signal.SIGINT, *ending)}
     _noted.extend(ending)

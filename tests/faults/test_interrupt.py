@@ -53,7 +53,7 @@ def test_other_signals_end_a_command_as_ctrl_c_does(number: int, monkeypatch: py
     assert (found.code, found.err) == (128 + number, "stopped. Run the same command again to go on.\n")
 
 
-def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_signal_that_is_ignored_stays_so() -> None:
     """With `nohup`. And a launcher's signals are its own."""
     before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
     try:
@@ -61,8 +61,7 @@ def test_a_signal_that_is_ignored_stays_so(monkeypatch: pytest.MonkeyPatch) -> N
             os.kill(os.getpid(), signal.SIGHUP)
     finally:
         signal.signal(signal.SIGHUP, before)
-    monkeypatch.setattr("alloykit.interrupts.launched", lambda: (0, 2))
-    with noted_interrupts():
+    with noted_interrupts(processes=2):
         assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
 
 

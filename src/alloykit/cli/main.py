@@ -332,7 +332,7 @@ def main() -> None:
     terminal.open_streams()
     set_quiet(launched()[0] > 0)
     try:
-        with exit_codes(), noted_interrupts():
+        with exit_codes(), noted_interrupts(processes=launched()[1]):
             code = app(standalone_mode=False)  # not standalone, so that `exit_codes` gets the exceptions
             if code == INTERRUPTED:  # newer typer turns the interrupt into an exit code by itself
                 raise KeyboardInterrupt
