@@ -18,16 +18,16 @@ def _no_surrogates(text: str) -> str:
     return text
 
 
-Text = Annotated[str, AfterValidator(_no_surrogates)]
+ServedText = Annotated[str, AfterValidator(_no_surrogates)]
 """A text of a request."""
-Strings = Annotated[list[Text], Field(min_length=1, max_length=2)]
+Strings = Annotated[list[ServedText], Field(min_length=1, max_length=2)]
 SHAPES = "`inputs` as a string, a pair [string, string], or a batch of lists of one or two strings [[string], [string, string], …]"
 
 
 class PredictRequest(BaseModel):
     """One text, one pair of texts, or a batch of both."""
 
-    inputs: Text | Strings | Annotated[list[Strings], Field(min_length=1)] = Field(
+    inputs: ServedText | Strings | Annotated[list[Strings], Field(min_length=1)] = Field(
         examples=["I was charged twice", [["I was charged twice"], ["Where is my parcel?"]]]
     )
     """A string, a pair of strings, or a list of lists of one or two strings."""

@@ -11,7 +11,7 @@ from alloykit.serving.classifier import Classifier
 from alloykit.serving.classify import Asked
 from alloykit.web.answer_queue import AnswerQueue
 from alloykit.web.error_answers import ERRORS
-from alloykit.web.predict_request import PredictRequest, Text, check_text
+from alloykit.web.predict_request import PredictRequest, ServedText, check_text
 from alloykit.web.serve_options import ServeOptions
 from alloykit.web.views import explanation_view, scores_view
 
@@ -26,8 +26,8 @@ class ScoredLabels(BaseModel):
 class ExplainRequest(BaseModel):
     """One text, and its second text if the student reads pairs."""
 
-    text: Text
-    pair: Text | None = None
+    text: ServedText
+    pair: ServedText | None = None
 
 
 def add_text_routes(
