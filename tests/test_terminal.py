@@ -35,6 +35,8 @@ def test_tables_and_data_have_a_form_in_every_encoding(
     code, table = printed(encoding, monkeypatch, "methods")
     assert code == 0
     assert "alloy" in table.decode(encoding)
+    assert ("─" in table.decode(encoding)) == (encoding == "utf-8"), "lines are drawn in ASCII"
+    assert "??" not in table.decode(encoding)
     model = tiny.classifier(tmp_path / "model", LABELS, "bert", seed=1)
     text = "café, über 日本".encode()
     code, line = printed(encoding, monkeypatch, "predict", model, "-", "--all", stdin=text)

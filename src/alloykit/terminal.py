@@ -84,18 +84,27 @@ def echo_lines(lines: list[str]) -> None:
 
 def echo_json(value: Any, indent: int | None = 2) -> None:
     """Print a value as JSON that is UTF-8, also where standard output has another encoding: then in ASCII, with escapes."""
-    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
-    write(f"{to_json(value, indent, ascii_only=codecs.lookup(encoding).name != 'utf-8')}\n")
+    write(f"{to_json(value, indent, ascii_only=not _is_utf8())}\n")
+
+
+def _is_utf8() -> bool:
+    return codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name == "utf-8"
+
+
+class _Ascii(StringIO):
+    encoding = "ascii"  # type: ignore[assignment]  # rich chooses its lines by it
 
 
 def echo_rich(renderable: Any, *, soft_wrap: bool = False) -> None:
-    """Print an object of rich. Foreign text in it must be `plain`, because rich reads [tags] in strings."""
+    """Print an object of rich. Foreign text in it must be `plain`, because rich reads [tags] in strings. Where standard output is not UTF-8, lines
+    of tables are drawn in ASCII."""
     from rich.console import Console
 
     on_terminal = sys.stdout is not None and sys.stdout.isatty()
-    console = Console(file=StringIO(), force_terminal=on_terminal, width=None if on_terminal else 140, highlight=False)
+    text = StringIO() if _is_utf8() else _Ascii()
+    console = Console(file=text, force_terminal=on_terminal, width=None if on_terminal else 140, highlight=False)
     console.print(renderable, soft_wrap=soft_wrap)
-    write(console.file.getvalue())  # type: ignore[attr-defined]
+    write(text.getvalue())
 
 
 def plain(text: object) -> Text:
