@@ -13,7 +13,7 @@ from pydantic import BaseModel, Discriminator, Field, Tag, ValidationError
 from alloykit.errors import AlloyError
 from alloykit.methods.registry import methods
 from alloykit.recipe.models import Recipe, parse
-from alloykit.recipe.problems import explain
+from alloykit.recipe.problems import QUOTES, explain
 from alloykit.recipe.questions import parse_amalgamation
 from alloykit.recipe.schema import KINDS
 
@@ -29,7 +29,15 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         {"texts": {"path": "a", "txt": "b", "limit": 0}},
         ["texts.limit: Input should be greater than or equal to 1, got 0", "texts.txt: unknown key; did you mean 'text'?"],
     ),
-    "texts in memory": ({"texts": {"in_memory": 5}}, ["texts.in_memory: Input should be a valid string, got 5"]),
+    "texts in memory": ({"texts": {"in_memory": 5}}, [f"texts.in_memory: Input should be a valid string, got 5{QUOTES}"]),
+    "words that YAML reads as truth values": (
+        {"labels": {"aliases": {True: False, "a": 1, "b": "c"}}},
+        [
+            f"a key of labels.aliases: Input should be a valid string, got True{QUOTES}",
+            f"labels.aliases.1: Input should be a valid string, got False{QUOTES}",
+            f"labels.aliases.a: Input should be a valid string, got 1{QUOTES}",
+        ],
+    ),
     "texts in memory with a key": (
         {"texts": {"in_memory": "a", "limit": 1}}, ["texts.limit: unknown key; known are in_memory"],
     ),
@@ -39,7 +47,7 @@ CASES: dict[str, tuple[dict[str, Any], list[str]]] = {
         ["labels.keep_apart: give true, false or a list of labels, got 'refund'"],
     ),
     "one label to keep apart": (
-        {"labels": {"keep_apart": ["refund", 5]}}, ["labels.keep_apart.1: Input should be a valid string, got 5"],
+        {"labels": {"keep_apart": ["refund", 5]}}, [f"labels.keep_apart.1: Input should be a valid string, got 5{QUOTES}"],
     ),
     "one number": (
         {"generation": WRITER | {"top_k": -1}},

@@ -241,7 +241,8 @@ def _read_object(file: Path, model: str, max_bytes: int = MAX_JSON_BYTES) -> dic
     try:
         if file.stat().st_size > max_bytes:
             raise ValueError(f"{file.stat().st_size:,} bytes")
-        content = json.loads(file.read_text(encoding="utf-8"))
+        # A byte-order mark is allowed: editors on Windows write one. The copy that transformers reads has none.
+        content = json.loads(file.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError, RecursionError) as error:
         raise _damaged(file.name, model, str(error) or type(error).__name__, "a JSON object") from error
     if not isinstance(content, dict):
@@ -292,7 +293,11 @@ def _labels(id2label: Any, label2id: Any, model: str) -> dict[str, str]:
             f"`id2label: {ascii(id2label)[:100]}`",
             'a name for each label, {"0": "bug", "1": "login"}',
         )
-    return {str(i): str(name) for i, name in enumerate(names)}
+    texts = [str(name) for name in names]
+    stripped = [name.strip() for name in texts]  # as the labels of teachers and of texts are
+    return dict(
+        zip(map(str, range(len(texts))), stripped if len(set(stripped)) == len(set(texts)) else texts, strict=True)
+    )
 
 
 def _check_weights_name(name: Any, folder: Path, model: str) -> None:

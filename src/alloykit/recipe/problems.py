@@ -12,6 +12,7 @@ from pydantic import BaseModel, Tag, ValidationError
 
 from alloykit.names import short, shown
 
+QUOTES = "; put it in quotes: YAML reads yes, no, on and off as true and false, and 1 as a number"
 LISTED = 30  # problems in one message
 
 
@@ -21,6 +22,8 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
     for problem in error.errors():
         path, block = _place(problem["loc"], kind)
         where = ".".join(map(short, path))
+        if problem["loc"][-1:] == ("[key]",):  # before it, pydantic puts the key as a number where it is no text
+            where = f"a key of {'.'.join(map(short, path[:-2]))}"
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
             near = difflib.get_close_matches(path[-1][:100], known := list(block.model_fields), n=1, cutoff=0.5)
@@ -33,6 +36,8 @@ def explain(error: ValidationError, kind: type[BaseModel]) -> list[str]:
             message = f"give a block with keys such as {', '.join(list(block.model_fields)[:3])}, got {shown(problem['input'])}"
         elif problem["type"] != "value_error":
             message = f"{message}, got {shown(problem['input'])}"
+            if problem["type"] == "string_type" and isinstance(problem["input"], (bool, int, float)):
+                message += QUOTES
         lines.append(f"{where}: {message}" if where else message)
     return list(dict.fromkeys(lines))
 
