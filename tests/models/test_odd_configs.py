@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 import tiny
 
 from alloykit.serving.predictor import Predictor
@@ -28,3 +29,13 @@ def test_spaces_around_labels(tmp_path: Path) -> None:
         config |= {"id2label": dict(enumerate(labels)), "label2id": {label: i for i, label in enumerate(labels)}}
         (folder / "config.json").write_text(json.dumps(config))
         assert labels_of(folder) == found
+
+
+def test_a_tokenizer_that_leaves_no_room_for_a_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tiny.classifier(tmp_path / "model", ("bug", "login"), "bert")
+    labels_of(folder)
+    assert "warning" not in capsys.readouterr().err
+    path = folder / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 2}))
+    labels_of(folder)
+    assert "reads only 0 tokens of each text: `model_max_length`" in capsys.readouterr().err

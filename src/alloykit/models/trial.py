@@ -12,7 +12,9 @@ from alloykit.models.loading_errors import loading_errors
 from alloykit.models.location import ModelLocation
 from alloykit.models.quiet_loading import quiet_transformers
 from alloykit.models.tokens import check_tokens, encode, pad, share_pad_token, usable_length
+from alloykit.progress import log_line
 
+FEW = 8  # tokens of a text; a tokenizer that leaves fewer has probably a wrong setting
 TRIAL_TEXTS = ["a", "a text to try: 1, 2, 3"]
 
 
@@ -34,6 +36,7 @@ def checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: i
                 got="none",
                 hint="Name the one it was trained with: `pad_token` in tokenizer_config.json, or `pad_token_id` in config.json.",
             )
+        _warn_of_short_texts(tokenizer, location)
         encodings = encode(tokenizer, TRIAL_TEXTS, None, usable_length(model, tokenizer, 32))
         for each in [encodings] if can_pad else [[one] for one in encodings]:
             batch = pad(tokenizer, each)
@@ -45,6 +48,15 @@ def checked_pair(location: ModelLocation, model: Any, tokenizer: Any, classes: i
             output = states[batch["attention_mask"].bool()] if states.dim() == 3 else states  # without padding
             _check_finite([("the output for a short text", output)], location, "output")
     return model, tokenizer
+
+
+def _warn_of_short_texts(tokenizer: Any, location: ModelLocation) -> None:
+    room = tokenizer.model_max_length - tokenizer.num_special_tokens_to_add()
+    if room < FEW:
+        log_line(
+            f"warning: '{location.model}' reads only {max(room, 0)} tokens of each text: `model_max_length` in its tokenizer_config.json is "
+            f"{tokenizer.model_max_length}. If that is a mistake, correct it there"
+        )
 
 
 def _check_finite(tensors: Iterable[tuple[str, torch.Tensor]], location: ModelLocation, what: str) -> None:
