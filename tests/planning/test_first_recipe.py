@@ -94,6 +94,10 @@ def test_wrong_teachers_and_texts_are_refused(models: dict[str, Path], here: Pat
     call("init", *teacher, "--texts", "semicolons.csv").refused("commas", "got semicolons: 'text;label'")
     Path("bare.csv").write_text("".join(f"{text},x\n" for text in tickets))
     call("init", *teacher, "--texts", "bare.csv").refused("probably a text", ".txt")
+    rows = "".join(f"{text} {text} {text} {text},x\n" for text in tickets)
+    Path("named.csv").write_text(f"Consumer complaint narrative,Product\n{rows}")
+    call("init", *teacher, "--texts", "named.csv")
+    assert yaml.safe_load(Path("recipe.yaml").read_text())["texts"]["text"] == "Consumer complaint narrative"
     assert not Path("recipe.yaml").exists()
 
 

@@ -37,7 +37,7 @@ TEXT_NAMES = ("text", "sentence", "message", "content", "body", "document", "com
 LABEL_NAMES = ("label", "labels", "class", "category", "target", "intent")
 LENGTHS = (32, 64, 128, 256, 512)  # tokens
 BYTES_PER_TOKEN = 3  # of UTF-8, a low estimate: an English token has about 4 letters, a Chinese character 3 bytes
-WORDS = 3  # a name of a column with so many is probably a text: the file begins without the names
+WORDS = 3  # of a first cell that is as long as a text, and is probably one
 WIDTH = 100  # characters of a line of comments
 ABOUT_LABELS = {
     "aliases": "Two spellings of what is probably one label. Remove a pair if these are two classes.",
@@ -116,7 +116,8 @@ def _text_column(texts: str, columns: Sequence[str], label: str | None) -> str:
     if not any(lengths.values()):
         return "text"
     longest = max(lengths, key=lambda c: lengths[c])
-    if format_of(Path(texts)) in (".csv", ".tsv") and len(longest.split()) >= WORDS:
+    like_a_text = len(longest.split()) >= WORDS and 2 * len(longest.encode()) >= lengths[longest]
+    if format_of(Path(texts)) in (".csv", ".tsv") and like_a_text:
         raise AlloyError(
             expected=f"a line with the names of the columns at the beginning of '{texts}'",
             got=f"'{short(longest)}', which is probably a text",
