@@ -96,8 +96,8 @@ def test_wrong_teachers_and_texts_are_refused(models: dict[str, Path], here: Pat
     call("init", *teacher, "--texts", "bare.csv").refused("probably a text", ".txt")
     rows = "".join(f"{text} {text} {text} {text},x\n" for text in tickets)
     Path("named.csv").write_text(f"Consumer complaint narrative,Product\n{rows}")
-    call("init", *teacher, "--texts", "named.csv")
-    assert yaml.safe_load(Path("recipe.yaml").read_text())["texts"]["text"] == "Consumer complaint narrative"
+    call("init", *teacher, "--texts", "named.csv", "--output", "named.yaml")
+    assert yaml.safe_load(Path("named.yaml").read_text())["texts"]["text"] == "Consumer complaint narrative"
     assert not Path("recipe.yaml").exists()
 
 
