@@ -17,6 +17,7 @@ from alloykit.cli.main import app
 from alloykit.data import TextsOptions, load_texts
 from alloykit.errors import AlloyError
 from alloykit.finished_runs.folder_of_update import folder_of_update
+from alloykit.finished_runs.predict_files import predict_files
 from alloykit.paths import user_path
 from alloykit.recipe.models import DistillRecipe, EvaluateBlock, GenerateRecipe, Recipe, TeachRecipe, TogetherRecipe
 from alloykit.recipe.questions import QuestionsRecipe
@@ -84,3 +85,5 @@ def test_texts_and_answers(home: Path) -> None:
     assert len(load_texts("~/t.csv")) == 2
     assert len(load_texts(TextsOptions(path="~/t.csv", more=["~/t.csv"]))) == 4
     assert AnswersSpec(answers="~/t.csv", label="label", certainty=0.9).describe("a").labels == ("a", "b")
+    with pytest.raises(AlloyError, match="another folder"):
+        predict_files(home / "run", "~/folder", home / "folder")

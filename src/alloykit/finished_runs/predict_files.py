@@ -18,6 +18,7 @@ from alloykit.files import digest, file_errors, known_sha256, replace_atomic
 from alloykit.finished_runs.load_student import load_student
 from alloykit.finished_runs.part_answers import AnswersMaker, Request
 from alloykit.models.location import model_identity
+from alloykit.paths import user_path
 from alloykit.progress import bar, log_line
 from alloykit.run_folder.run_folder import RunFolder, classifier_folder, folder_of, onnx_folder
 from alloykit.serving.onnx_predictor import GRAPHS
@@ -66,7 +67,7 @@ def predict_files(
     files of a folder that are not files of texts. AlloyError for answers to a file of the same name in another folder. engine: what computes. Memory holds some thousand rows, also with `engine="ray"`, which
     streams them through Ray Data. AlloyError.
     """
-    folder, place, target = folder_of(run), Path(texts), Path(to)
+    folder, place, target = folder_of(run), user_path(texts), user_path(to)
     model = onnx_folder(folder) if onnx else classifier_folder(folder)
     columns = (text,) if text_pair is None else (text, text_pair)
     keys = AnswerKeys(all_probabilities, none_of_these, estimated_accuracy)

@@ -17,6 +17,7 @@ from alloykit.escape import last_part, visible
 from alloykit.files import file_errors, is_left_over
 from alloykit.knowledge.store.artifacts import recorded
 from alloykit.methods.registry import create
+from alloykit.paths import user_path
 from alloykit.recipe.models import Recipe
 from alloykit.reporting import page
 from alloykit.run_folder.file_names import CACHE, EXPORT, GENERATED, INPUTS, LOG
@@ -121,7 +122,7 @@ def _texts(run: RunFolder, recipe: Recipe) -> Iterator[Upload]:
     """The files of the pool, and the generated texts. Of equal names all but the first get a number."""
     places = [recipe.texts, *(recipe.texts.more or ())] if isinstance(recipe.texts, TextsOptions) else []
     named = [place for place in places if place.path is not None]
-    sources = {source.resolve(): (source, place) for place in named for source in [Path(str(place.path)).expanduser()]}
+    sources = {source.resolve(): (source, place) for place in named for source in [user_path(str(place.path))]}
     generated = run.folder / GENERATED
     if not (sources or generated.is_dir()) or not all(source.exists() for source, _ in sources.values()):
         raise AlloyError(

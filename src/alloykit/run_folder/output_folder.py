@@ -11,6 +11,7 @@ from pathlib import Path
 
 from alloykit.errors import AlloyError
 from alloykit.files import is_left_over, is_stream, os_error
+from alloykit.paths import user_path
 
 LOCK_FILES = ".alloykit."  # prefix of the files of a lock (lock.py)
 INSTEAD = "remove it yourself, or choose another `output`"
@@ -39,7 +40,7 @@ def check_file(path: Path, inputs: Iterable[object] = ()) -> None:
     if is_stream(path) or not path.exists():
         return
     for place in inputs:
-        if isinstance(place, (str, Path)) and _holds(Path(os.path.expanduser(place)), path):
+        if isinstance(place, (str, Path)) and _holds(user_path(place), path):
             raise AlloyError(
                 expected="another file as `--output` than those that the command reads",
                 got=f"'{path}', which is {'one of' if os.path.isdir(place) else 'the same file as'} '{place}'",
